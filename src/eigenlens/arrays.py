@@ -17,6 +17,11 @@ from eigenlens.errors import MissingExtra
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
+def is_integer(rows: Any) -> bool:
+    """Return whether rows are an array of integers or booleans, which can be used as codes."""
+    return isinstance(rows, np.ndarray) and rows.dtype.kind in "iub"
+
+
 TENSORS = {"torch.Tensor", "cupy.ndarray", "array_api_strict.Array"}
 """Arrays of libraries other than NumPy that are computed with as they are.
 

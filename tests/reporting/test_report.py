@@ -10,7 +10,7 @@ import pytest
 
 from eigenlens import PCA, OptionError
 from eigenlens.reporting import report
-from eigenlens.reporting.page import pack_numbers, render_page
+from eigenlens.reporting.page import FINE, pack_numbers, render_page
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(RNG.standard_normal((60, 5)) @ RNG.standard_normal((5, 5)), columns=[f"c{j}" for j in range(5)])
@@ -66,7 +66,7 @@ def test_a_model_without_a_page_is_refused_and_nothing_is_written(tmp_path):
 
 def test_numbers_come_back_from_their_packing():
     values = np.concatenate([RNG.standard_normal(30_000), [np.nan]])
-    found = pack_numbers(values, quantised=True)
+    found = pack_numbers(values, fine=FINE)
     back = np.frombuffer(base64.b64decode(found["u16"]), "<u2").astype(float)
     back = np.where(back == 65_535, np.nan, found["low"] + back * (found["high"] - found["low"]) / 65_534)
     np.testing.assert_allclose(back, values, atol=1e-4)

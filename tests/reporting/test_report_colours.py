@@ -8,7 +8,8 @@ import pytest
 
 from eigenlens import PCA, GaussianMixture, NaiveBayes, report
 from eigenlens.cli import main
-from eigenlens.reporting.packing import EncodedNames, RowNumbers
+from eigenlens.data.categories import EncodedColumn
+from eigenlens.reporting.packing import RowNumbers
 from eigenlens.reporting.rows import colour_column, is_informative
 from written_reports import contents, named
 
@@ -30,9 +31,9 @@ MODEL = PCA(2).fit(X)
 )
 def test_few_whole_numbers_texts_and_truths_are_classes(values, levels):
     found = colour_column(values, classes=True)
-    assert isinstance(found, EncodedNames)
-    assert list(found.levels) == levels
-    told = [None if text is None else text for text in found.texts]
+    assert isinstance(found, EncodedColumn)
+    assert list(found.categories) == levels
+    told = [None if text is None else text for text in found.values().tolist()]
     meant = [None if value is None or value != value else value for value in np.asarray(values).tolist()]
     assert told == [
         None if value is None else str(int(value) if isinstance(value, float) else value) for value in meant

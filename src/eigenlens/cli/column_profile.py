@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigenlens.cli.output import one_line
+from eigenlens.cli.table_checks import MIN_ROWS
 from eigenlens.data.column_kinds import ColumnKind
-from eigenlens.data.files.base import import_polars
-from eigenlens.data.files.cells import BOOLEAN, INTEGER, as_number, describe_cell, plain_cells
+from eigenlens.data.files.base import pl
+from eigenlens.data.files.cells import BOOLEAN, INTEGER, MAX_MARKERS, as_number, describe_cell, plain_cells
 from eigenlens.data.files.dialect import Dialect
 from eigenlens.data.files.scan import FileSource
 from eigenlens.tables.text_table import count_noun
@@ -32,12 +33,6 @@ MAX_LOOKS = 20
 
 MARKERS = {"na", "n/a", "n.a.", "#n/a", "nan", "null", "none", "nil", "missing", "unknown", "?", "-", "--", ".", "*"}
 """Texts that often mean missing."""
-
-MAX_ODD_MARKERS = 3
-"""A column of numbers with at most so many unusual texts has missing-value markers, rather than text."""
-
-MIN_ROWS = 10
-"""With fewer rows it cannot be known whether a column numbers or names them."""
 
 
 class Numbers(NamedTuple):
@@ -79,21 +74,17 @@ class Profile:
     values: dict[str, None] = field(default_factory=dict)
     marks: dict[str, None] = field(default_factory=dict)
 
-    def add(self, rows: int, held: int, numbers: Numbers) -> None:
+    def add(self, rows: int, held: int, numbers: Numbers | None = None) -> None:
         """Add a block: its rows, the entries that are present, and a summary of those that are numbers."""
         self.rows, self.missing = self.rows + rows, self.missing + rows - held
-        self.numbers, self.infinite = self.numbers + numbers.n, self.infinite + numbers.infinite
-        if numbers.n:
+        if numbers is not None and numbers.n:
+            self.numbers, self.infinite = self.numbers + numbers.n, self.infinite + numbers.infinite
             self.least, self.greatest = min(self.least, numbers.least), max(self.greatest, numbers.greatest)
             self.total += numbers.total
 
     def remember(self, values: Iterable[Any]) -> None:
         """Keep different values as text, in the order in which they come, up to one more than `most`."""
         _keep(values, self.values, self.most)
-
-    def mark(self, values: Iterable[Any]) -> None:
-        """Keep texts that are not numbers, up to one more than may mean missing."""
-        _keep(values, self.marks, MAX_ODD_MARKERS + len(MARKERS))
 
     @property
     def type(self) -> str:
@@ -113,7 +104,7 @@ class Profile:
         strange = [mark for mark in self.marks if mark.lower() not in MARKERS]
         numbers = any(look.number for look in map(describe_cell, strange) if look)
         most = 2 * self.numbers > self.rows - self.missing
-        perhaps = self.type == "text" and most and len(strange) <= MAX_ODD_MARKERS and not numbers
+        perhaps = self.type == "text" and most and len(strange) <= MAX_MARKERS and not numbers
         return list(self.marks) if perhaps else []
 
     @property
@@ -133,10 +124,9 @@ class Profile:
     def facts(self) -> dict[str, Any]:
         """The column in words and numbers, for --json."""
         measured = self.type in ("float", "integer", "boolean") and self.numbers > 0
-        span = (self.least, self.total / self.numbers, self.greatest) if measured else (None, None, None)
-        return {"name": self.name, "type": self.type, "missing": self.missing, "note": self._note(measured)} | dict(
-            zip(("least", "mean", "greatest"), span, strict=True)
-        )
+        least, mean, greatest = (self.least, self.total / self.numbers, self.greatest) if measured else (None,) * 3
+        told = {"name": self.name, "type": self.type, "missing": self.missing, "note": self._note(measured)}
+        return told | {"least": least, "mean": mean, "greatest": greatest}
 
     def _note(self, measured: bool) -> str:
         if self.rows == self.missing:
@@ -191,7 +181,6 @@ def profile_columns(source: FileSource) -> tuple[list[Profile], int]:
 
 
 def _add_cells(found: list[Profile], frame: DataFrame, dialect: Dialect) -> None:
-    pl = import_polars()
     every = pl.all()
     cells, numbers = frame.select(plain_cells(every, dialect)), frame.select(as_number(every, dialect))
     raw = frame.select(pl.when(plain_cells(every, dialect).is_not_null()).then(every.str.strip_chars()))
@@ -207,11 +196,10 @@ def _add_cells(found: list[Profile], frame: DataFrame, dialect: Dialect) -> None
         column.remember(values[j])
         if known[j].n + nans[j] < present[j]:
             odd = raw.to_series(j).filter(numbers.to_series(j).is_null()).drop_nulls()
-            column.mark(odd.unique(maintain_order=True).head(10))
+            _keep(odd.unique(maintain_order=True).head(10), column.marks, MAX_MARKERS + len(MARKERS))
 
 
 def _add_values(found: list[Profile], frame: DataFrame) -> None:
-    pl = import_polars()
     columns = list(zip(found, frame.columns, strict=True))
     measured = [column for column, _ in columns if column.kind in NUMERIC]
     names = [name for column, name in columns if column.kind in NUMERIC]
@@ -221,19 +209,15 @@ def _add_values(found: list[Profile], frame: DataFrame) -> None:
     for column, name in columns:
         if column.kind not in NUMERIC:
             cells = frame[name]
-            column.add(len(cells), len(cells) - cells.null_count(), Numbers(0, 0, 0.0, 0.0, 0.0))
-            column.remember(_distinct(cells.drop_nulls()))
+            column.add(len(cells), len(cells) - cells.null_count())
+            # Polars cannot tell all kinds of nested values apart, so all of these are offered.
+            present = cells.drop_nulls()
+            column.remember(present.to_list() if cells.dtype.is_nested() else present.unique(maintain_order=True))
 
 
 def _summarise(frame: DataFrame) -> list[Numbers]:
     """Return a summary of each column of floats; NaN is missing."""
-    pl = import_polars()
     every = pl.all()
     plain = frame.select(every.fill_nan(None))
     asked = (every.count(), every.is_infinite().sum(), every.min(), every.max(), every.sum())
     return [Numbers(*each) for each in zip(*(plain.select(what).row(0) for what in asked), strict=True)]
-
-
-def _distinct(cells: Any) -> Sequence[Any]:
-    """Return different values in order, of lists and the like all of them: Polars cannot tell all kinds apart."""
-    return list(cells.to_list() if cells.dtype.is_nested() else cells.unique(maintain_order=True).to_list())

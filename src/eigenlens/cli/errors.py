@@ -131,7 +131,7 @@ FLAGS = {
 
 SHARED_OPTIONS = frozenset({
     "columns", "drop", "id", "label", "where", "na", "text", "separator", "header", "decimal", "thousands", "comment",
-    "encoding", "max_memory", "cv",
+    "encoding", "max_memory", "cv", "weight", "skip_missing",
 })  # fmt: skip
 """Arguments of Python that commands have as options of the same name."""
 

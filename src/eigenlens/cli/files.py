@@ -19,11 +19,12 @@ from typing import Any
 
 from eigenlens.cli.errors import fail
 from eigenlens.cli.output import json_text
-from eigenlens.data.files.paths import expand_paths
 
 
 def require_files(*files: str | Sequence[str]) -> None:
     """Raise for standard input, files that are missing or empty, folders, and patterns that match nothing."""
+    from eigenlens.data.files.scan import expand_paths
+
     named = [each for one in files for each in ([one] if isinstance(one, str) else one)]
     if "-" in named:
         fail("'-' is standard input, and rows are read from files, by some models several times",
@@ -125,9 +126,8 @@ def format_size(size: float) -> str:
 def _frame(columns: Mapping[str, Any]) -> Any:
     import numpy as np
 
-    from eigenlens.data.files.base import import_polars
+    from eigenlens.data.files.base import pl
 
-    pl = import_polars()
     arrays = {name: np.asarray(values) for name, values in columns.items()}
     frame = pl.DataFrame({name: each.tolist() if each.dtype.kind in "UO" else each for name, each in arrays.items()})
     return frame.with_columns(pl.selectors.float().fill_nan(None))

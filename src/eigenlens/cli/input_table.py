@@ -18,14 +18,15 @@ from eigenlens.cli.errors import fail
 from eigenlens.cli.files import format_size
 from eigenlens.cli.model_options import takes_text
 from eigenlens.cli.options import TEXT_OPTIONS, ParsingOptions, ReadingOptions, RunningOptions
-from eigenlens.cli.selection import ColumnRoles, KeptRows, RowTest, choose_roles, find_rows, parse_test
+from eigenlens.cli.selection import ColumnRoles, RowTest, choose_roles, find_rows, parse_test
 from eigenlens.cli.session import Session
 from eigenlens.cli.table_checks import as_classes, as_weights, check_label, class_name, is_missing
 from eigenlens.data.column_kinds import ColumnKind
-from eigenlens.data.files.base import Selection, import_polars
+from eigenlens.data.files.base import Selection, pl
 from eigenlens.data.files.decode import COMPRESSED
 from eigenlens.data.files.scan import FileSource, open_files
 from eigenlens.data.memory import ArraySource
+from eigenlens.data.rows import ChosenRows
 from eigenlens.data.source import Source
 from eigenlens.data.table import MixedRows
 from eigenlens.tables.text_table import count_noun
@@ -62,18 +63,15 @@ class Table:
         """(n, d) the rows as one array."""
         if self.missing is None:
             size = self.n * self.d * self.source.dtype.itemsize
-            fail(
-                f"this needs all {self.n:,} rows in memory ({format_size(size)})",
-                "raise --max-memory, or take fewer rows with --where, or fewer columns with --columns",
-                "resources",
-            )
+            fix = "raise --max-memory, or take fewer rows with --where, or fewer columns with --columns"
+            fail(f"this needs all {self.n:,} rows in memory ({format_size(size)})", fix, "resources")
         return np.asarray(self.source.array)
 
     @property
     def named_rows(self) -> Any:
         """(n, d) the rows as one array, or as a frame where the columns have names: for warnings that name them."""
         X = self.rows
-        return X if self.source.names is None else import_polars().DataFrame(X, schema=list(self.source.names))
+        return X if self.source.names is None else pl.DataFrame(X, schema=list(self.source.names))
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -173,9 +171,10 @@ class _Request:
         if self.reading.skip_missing:
             complete = np.concatenate([~_has_missing(block) for block in _blocks(rows)])
             keep = complete if keep is None else complete & keep
-        if keep is not None:
-            _require_rows(keep)
-            rows = _keep_rows(rows, keep)
+        if keep is not None and not keep.any():
+            fix = "loosen --where or --skip-missing, or look at the columns with eigenlens info"
+            fail(f"0 of the {keep.size:,} rows are left after the filters", fix, "data")
+        rows = rows if keep is None else _keep_rows(rows, keep)
         return self._table(rows, keep, beside)
 
     def _selection(self) -> dict[str, Any]:
@@ -197,7 +196,7 @@ class _Request:
         """Return the rows in memory where they fit, as an array or a frame of mixed columns; else the files."""
         text = source.dialect is not None
         if mixed and self._size <= most:
-            return import_polars().concat(list(source.frames()), how="vertical_relaxed")
+            return pl.concat(list(source.frames()), how="vertical_relaxed")
         size = self._size if text else source.n_rows * source.n_features * source.dtype.itemsize
         if mixed or size > most:
             return source.table() if mixed else source
@@ -216,7 +215,11 @@ class _Request:
         skipped = 0 if keep is None else int(keep.size - keep.sum())
         weight = None if beside["weight"] is None else as_weights(beside["weight"], self.reading)
         label = as_classes(beside["label"], self.reading) if self.need_label else beside["label"]
-        missing = None if isinstance(rows, FileSource | KeptRows) else sum(map(_count_missing, _blocks(rows)))
+        missing = (
+            None
+            if isinstance(rows, FileSource | ChosenRows)
+            else sum(int(_missing(block).sum()) for block in _blocks(rows))
+        )
         n = int(rows.n_rows or 0) if isinstance(rows, Source) else len(rows)
         d, unused = len(self.roles.features), self.roles.unused
         return Table(
@@ -236,11 +239,9 @@ class _Request:
         dialect = self.files.dialect
         if dialect is None:
             return {}
-        plain = dialect.numbers.is_plain
-        written = {"na": dialect.na, "separator": dialect.separator, "header": dialect.header}
-        written |= {"decimal": None if plain else dialect.numbers.decimal, "thousands": dialect.numbers.thousands}
+        decimal = None if dialect.numbers.is_plain else dialect.numbers.decimal
         comment = dialect.comment if dialect.comment_everywhere else None
-        return written | {"comment": comment, "encoding": dialect.encoding, "text": self.roles.text}
+        return dialect.settings | {"decimal": decimal, "comment": comment, "text": self.roles.text}
 
 
 def _reject_unlabelled(request: _Request, model: Any) -> NoReturn:
@@ -264,10 +265,6 @@ def _has_missing(rows: Any) -> Array:
     return np.asarray(_missing(rows).any(axis=1))
 
 
-def _count_missing(rows: Any) -> int:
-    return int(_missing(rows).sum())
-
-
 def _missing(rows: Any) -> Array:
     if isinstance(rows, np.ndarray):
         return np.asarray(np.isnan(rows))
@@ -278,13 +275,7 @@ def _missing(rows: Any) -> Array:
 def _keep_rows(rows: Any, keep: Array) -> Any:
     if isinstance(rows, ArraySource):
         return ArraySource(rows.array[keep], names=rows.names)
-    return KeptRows(rows, keep) if isinstance(rows, Source) else rows.filter(keep)
-
-
-def _require_rows(keep: Array) -> None:
-    if not keep.any():
-        fix = "loosen --where or --skip-missing, or look at the columns with eigenlens info"
-        fail(f"0 of the {keep.size:,} rows are left after the filters", fix, "data")
+    return ChosenRows(rows, np.flatnonzero(keep)) if isinstance(rows, Source) else rows.filter(keep)
 
 
 MAX_SCRIPT_LETTERS = 5_000

@@ -10,13 +10,12 @@ import inspect
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from eigenlens.catalogue import MODELS, ModelEntry, entry_of, import_part, model_entry
 from eigenlens.cli.errors import fail
-from eigenlens.cli.options import make_option
+from eigenlens.cli.options import option_field
+from eigenlens.tables.text_table import join_words
 
 MODEL_PANEL = "Model"
 
@@ -28,15 +27,6 @@ def commands(*flags: str) -> list[str]:
     ['pca', 'ppca', 'fa', 'gmm', 'kde']
     """
     return [entry.command for entry in MODELS.values() if all(getattr(entry, flag) for flag in flags)]
-
-
-def joined(names: Sequence[str], last: str = "or") -> str:
-    """Return names as a phrase.
-
-    >>> joined(["a", "b", "c"]), joined(["a"])
-    ('a, b or c', 'a')
-    """
-    return f" {last} ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
 
 
 def flag_of(option: str) -> str:
@@ -55,77 +45,68 @@ def _about(option: str, text: str) -> str:
         return f"{', '.join(entry.command for entry in taking)}: {text}"
     alike: dict[str, list[str]] = {}  # models that accept the same names
     for entry in taking:
-        alike.setdefault(joined(entry.names[option].names), []).append(entry.command)
+        alike.setdefault(join_words(entry.names[option].names), []).append(entry.command)
     parts = [f"{', '.join(takers)}: {text.rstrip('.').replace('{names}', names)}" for names, takers in alike.items()]
     return "; ".join(parts) + "."
 
 
 def _option(name: str, text: str, **more: Any) -> Any:
-    return make_option(f"--{name}", _about(name, text), panel=MODEL_PANEL, **more)
+    return option_field(f"--{name}", _about(name, text), panel=MODEL_PANEL, **more)
 
 
 def _names(command: str, option: str = "k") -> str:
     """Return the names that an option of one model accepts."""
     entry = model_entry(command)
-    return "" if entry is None else joined(entry.names[option].names)
+    return "" if entry is None else join_words(entry.names[option].names)
 
 
 @dataclass(frozen=True)
 class ModelOptions:
     """Options of models; each model takes some of them."""
 
-    k: Annotated[
-        str | None,
-        typer.Option(
-            "-k", "--components", metavar="K", rich_help_panel=MODEL_PANEL,
-            help="Number of components, factors, Gaussians or discriminants. pca: also a share of the variance (0.9) "
-            f"or a rule ({_names('pca')}). ppca: also {_names('ppca')}; default bic. fa: also {_names('fa')}; default "
-            f"bic. gmm: also a range (1:6), {_names('gmm')}; default bic over 1 to 6.",
-        ),
-    ] = None  # fmt: skip
-    standardize: Annotated[bool, _option("standardize", "divide columns by their standard deviations.")] = False
-    whiten: Annotated[bool, _option("whiten", "scale scores to unit variance.")] = False
-    solver: Annotated[str | None, _option("solver", "{names}.", metavar="NAME")] = None
-    missing: Annotated[
-        str | None,
-        _option("missing", "treatment of missing values: {names}, which fits the observed entries.", metavar="HOW"),
-    ] = None
-    kernel: Annotated[str | None, _option("kernel", "{names}.", metavar="NAME")] = None
-    gamma: Annotated[str | None, _option("gamma", "scale of the kernel: a number, {names}.", metavar="G")] = None
-    degree: Annotated[int | None, _option("degree", "degree of the kernel poly.", metavar="N")] = None
-    approximation: Annotated[str | None, _option("approximation", "{names}, for many rows.", metavar="NAME")] = None
-    landmarks: Annotated[
-        str | None, _option("landmarks", "number of landmarks or random features of an approximation.", metavar="N")
-    ] = None
-    preimage: Annotated[str | None, _option("preimage", "{names}, for denoise.", metavar="NAME")] = None
-    rotation: Annotated[str | None, _option("rotation", "{names}.", metavar="NAME")] = None
-    covariance: Annotated[str | None, _option("covariance", "{names}.", metavar="KIND")] = None
-    factors: Annotated[
-        int | None, _option("factors", "latent dimensions of --covariance ppca and factor.", metavar="N")
-    ] = None
-    prior: Annotated[
-        str | None, _option("prior", "{names}, which keeps components from collapsing.", metavar="NAME")
-    ] = None
-    bandwidth: Annotated[str | None, _option("bandwidth", "a number, or {names}.", metavar="H")] = None
-    adaptive: Annotated[bool, _option("adaptive", "wider kernels where rows are sparse.")] = False
-    density: Annotated[
-        str | None,
-        _option(
-            "density", f"density of each class: {joined(commands('density'))}; its options apply.", metavar="MODEL"
-        ),
-    ] = None
-    smoothing: Annotated[str | None, _option("smoothing", "count added to each category.", metavar="A")] = None
-    shrinkage: Annotated[
-        str | None, _option("shrinkage", "shrinkage of covariances: a number from 0 to 1, or {names}.", metavar="S")
-    ] = None
-    set: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="NAME=VALUE", rich_help_panel=MODEL_PANEL,
-            help="Any other parameter of the model in Python, its value as JSON or a word: max_iter=500, "
-            '\'features={"age": "kde"}\'; may be repeated.',
-        ),
-    ] = None  # fmt: skip
+    k: str | None = option_field(
+        "-k",
+        "Number of components, factors, Gaussians or discriminants. pca: also a share of the variance (0.9) "
+        f"or a rule ({_names('pca')}). ppca: also {_names('ppca')}; default bic. fa: also {_names('fa')}; default "
+        f"bic. gmm: also a range (1:6), {_names('gmm')}; default bic over 1 to 6.",
+        "--components",
+        metavar="K",
+        panel=MODEL_PANEL,
+    )
+    standardize: bool = _option("standardize", "divide columns by their standard deviations.", default=False)
+    whiten: bool = _option("whiten", "scale scores to unit variance.", default=False)
+    solver: str | None = _option("solver", "{names}.", metavar="NAME")
+    missing: str | None = _option(
+        "missing", "treatment of missing values: {names}, which fits the observed entries.", metavar="HOW"
+    )
+    kernel: str | None = _option("kernel", "{names}.", metavar="NAME")
+    gamma: str | None = _option("gamma", "scale of the kernel: a number, {names}.", metavar="G")
+    degree: int | None = _option("degree", "degree of the kernel poly.", metavar="N")
+    approximation: str | None = _option("approximation", "{names}, for many rows.", metavar="NAME")
+    landmarks: str | None = _option(
+        "landmarks", "number of landmarks or random features of an approximation.", metavar="N"
+    )
+    preimage: str | None = _option("preimage", "{names}, for denoise.", metavar="NAME")
+    rotation: str | None = _option("rotation", "{names}.", metavar="NAME")
+    covariance: str | None = _option("covariance", "{names}.", metavar="KIND")
+    factors: int | None = _option("factors", "latent dimensions of --covariance ppca and factor.", metavar="N")
+    prior: str | None = _option("prior", "{names}, which keeps components from collapsing.", metavar="NAME")
+    bandwidth: str | None = _option("bandwidth", "a number, or {names}.", metavar="H")
+    adaptive: bool = _option("adaptive", "wider kernels where rows are sparse.", default=False)
+    density: str | None = _option(
+        "density", f"density of each class: {join_words(commands('density'))}; its options apply.", metavar="MODEL"
+    )
+    smoothing: str | None = _option("smoothing", "count added to each category.", metavar="A")
+    shrinkage: str | None = _option(
+        "shrinkage", "shrinkage of covariances: a number from 0 to 1, or {names}.", metavar="S"
+    )
+    set: list[str] | None = option_field(
+        "--set",
+        "Any other parameter of the model in Python, its value as JSON or a word: max_iter=500, "
+        '\'features={"age": "kde"}\'; may be repeated.',
+        metavar="NAME=VALUE",
+        panel=MODEL_PANEL,
+    )
 
 
 def model_parameters(words: Sequence[str] | None) -> dict[str, Any]:
@@ -185,7 +166,9 @@ def make_estimator(command: str, options: Mapping[str, Any], extra: Mapping[str,
     entry = find_model(command)
     given = {option: value for option, value in options.items() if value is not None and value is not False}
     if entry.required and entry.required not in given and entry.options[entry.required] not in extra:
-        fix = f"add --density {joined(commands('density'))}" if entry.wraps else f"see --help about {entry.required}"
+        fix = (
+            f"add --density {join_words(commands('density'))}" if entry.wraps else f"see --help about {entry.required}"
+        )
         fail(f"{command} needs {flag_of(entry.required)}", fix)
     _check_companions(given)
     own = {option: value for option, value in given.items() if option in entry.options or not entry.wraps}
@@ -213,12 +196,12 @@ COMPANIONS: dict[str, tuple[str, tuple[str, ...]]] = {
 def _check_companions(given: Mapping[str, Any]) -> None:
     for option, (other, values) in COMPANIONS.items():
         if option in given and given.get(other) not in values:
-            fail(f"--{option} has no effect without --{other} {joined(values)}", f"add --{other} {values[0]}")
+            fail(f"--{option} has no effect without --{other} {join_words(values)}", f"add --{other} {values[0]}")
 
 
 def _make_density(command: str, options: Mapping[str, Any], seed: int) -> Any:
     if command not in commands("density"):
-        fail(f"--density {command} is not a density of rows", f"use {joined(commands('density'))}")
+        fail(f"--density {command} is not a density of rows", f"use {join_words(commands('density'))}")
     return make_estimator(command, options, {}, seed)
 
 
@@ -244,4 +227,4 @@ def require_method(model: Any, method: str, verb: str) -> None:
     """Raise an error that names the models with this method, unless the model has it."""
     if not hasattr(model, method):
         able = [entry.command for entry in MODELS.values() if hasattr(import_part(entry.estimator), method)]
-        fail(f"a {type(model).__name__} cannot {verb}", f"fit {joined(able) or 'another model'}", "data")
+        fail(f"a {type(model).__name__} cannot {verb}", f"fit {join_words(able) or 'another model'}", "data")

@@ -118,7 +118,8 @@ def _check_graph(model: Any, mu: Array, path: Path) -> str:
         warnings.simplefilter("ignore")  # X has no column names here
         wanted = [model.transform(X)] + ([model.predict_proba(X)] if len(found) > 1 else [])
         agree = len(found) == 1 or np.array_equal(np.asarray(found[2]).astype(str), model.predict(X).astype(str))
-    error = max(_distance(one, np.asarray(other)) for one, other in zip(found, wanted, strict=False))
+    pairs = [(one, np.asarray(other)) for one, other in zip(found, wanted, strict=False)]
+    error = max(float(np.abs(one - other).max() / max(1e-300, np.abs(other).max())) for one, other in pairs)
     if not (error < TOLERANCE and agree):
         fail(f"the ONNX file disagrees with the model by {error:.1e} of the largest score", "report this", "fault")
     return f"checked with onnxruntime: error {error:.0e}"
@@ -127,7 +128,3 @@ def _check_graph(model: Any, mu: Array, path: Path) -> str:
 def _spread(model: Any) -> Any:
     covariance = model.get_covariance() if hasattr(model, "get_covariance") else getattr(model, "covariance_", None)
     return 1.0 if covariance is None else np.sqrt(np.maximum(np.diag(np.asarray(covariance)), 0.0))
-
-
-def _distance(found: Array, wanted: Array) -> float:
-    return float(np.abs(found - wanted).max() / max(1e-300, np.abs(wanted).max()))

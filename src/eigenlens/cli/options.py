@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
+import shlex
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from eigenlens.cli.errors import Interrupted, OutputClosed
+from eigenlens.cli.errors import Interrupted, OutputClosed, flag_setting
 
 DataFiles = Annotated[
     list[str],
@@ -30,95 +31,68 @@ Output = Annotated[
 ]  # fmt: skip
 
 
-def make_option(flag: str, about: str, *more: str, panel: str | None = None, **settings: Any) -> Any:
-    """Return an option of typer; one without a value has no metavar, so that its help does not look as if it had."""
-    return typer.Option(flag, *more, help=about, rich_help_panel=panel, **({"metavar": ""} | settings))
+def option_field(flag: str, about: str, *more: str, panel: str, default: Any = None, **settings: Any) -> Any:
+    """Return a field of a group that is an option of commands, in a panel of their help."""
+    # An option without a value has no metavar, so that its help does not look as if it took one.
+    option = typer.Option(flag, *more, help=about, rich_help_panel=panel, **({"metavar": ""} | settings))
+    return field(default=default, metadata={"option": option})
 
 
-_reading = functools.partial(make_option, panel="Reading")
-_running = functools.partial(make_option, panel="Running")
+_reading = functools.partial(option_field, panel="Reading")
+_running = functools.partial(option_field, panel="Running")
 
 
 @dataclass(frozen=True)
 class SelectionOptions:
     """Options that choose columns and rows of a table, and what they are used for."""
 
-    columns: Annotated[
-        list[str] | None,
-        _reading(
-            "--columns",
-            "Columns to use: names, ranges (a:f), or types (@number, @float, @integer, @boolean, @text); "
-            "separated by commas, or given several times; columns of .npy are 0, 1, … Default: all.",
-            "-c",
-            metavar="LIST",
-        ),
-    ] = None
-    drop: Annotated[
-        list[str] | None, _reading("--drop", "Columns to leave out, written as for --columns.", metavar="LIST")
-    ] = None
-    id: Annotated[str | None, _reading("--id", "A column with names of the rows.", metavar="COLUMN")] = None
-    label: Annotated[
-        str | None, _reading("--label", "A column of classes or outcomes; it is not a feature.", metavar="COLUMN")
-    ] = None
-    weight: Annotated[
-        str | None, _reading("--weight", "A column of weights: 3 means three copies of the row.", metavar="COLUMN")
-    ] = None
-    where: Annotated[
-        list[str] | None,
-        _reading(
-            "--where", "Keep rows that pass, e.g. 'age >= 18' or 'site == north'; may be repeated.", metavar="TEST"
-        ),
-    ] = None
-    skip_missing: Annotated[bool, _reading("--skip-missing", "Leave out rows with missing values.")] = False
+    columns: list[str] | None = _reading(
+        "--columns",
+        "Columns to use: names, ranges (a:f), or types (@number, @float, @integer, @boolean, @text); "
+        "separated by commas, or given several times; columns of .npy are 0, 1, … Default: all.",
+        "-c",
+        metavar="LIST",
+    )
+    drop: list[str] | None = _reading("--drop", "Columns to leave out, written as for --columns.", metavar="LIST")
+    id: str | None = _reading("--id", "A column with names of the rows.", metavar="COLUMN")
+    label: str | None = _reading("--label", "A column of classes or outcomes; it is not a feature.", metavar="COLUMN")
+    weight: str | None = _reading("--weight", "A column of weights: 3 means three copies of the row.", metavar="COLUMN")
+    where: list[str] | None = _reading(
+        "--where", "Keep rows that pass, e.g. 'age >= 18' or 'site == north'; may be repeated.", metavar="TEST"
+    )
+    skip_missing: bool = _reading("--skip-missing", "Leave out rows with missing values.", default=False)
 
 
 @dataclass(frozen=True)
 class ParsingOptions:
     """Options for reading delimited text."""
 
-    na: Annotated[
-        list[str] | None, _reading("--na", "A missing-value marker in CSV; may be repeated.", metavar="TEXT")
-    ] = None
-    separator: Annotated[
-        str | None,
-        _reading(
-            "--separator",
-            "Separator of cells in CSV; tab, or ' ' for any number of spaces. Default: detected.",
-            metavar="CHAR",
-        ),
-    ] = None
-    header: Annotated[
-        bool | None,
-        _reading("--header/--no-header", "Whether the first line holds column names. Default: detected."),
-    ] = None
-    decimal: Annotated[
-        str | None, _reading("--decimal", "Decimal sign in CSV: '.' or ','. Default: detected.", metavar="CHAR")
-    ] = None
-    thousands: Annotated[
-        str | None,
-        _reading(
-            "--thousands",
-            "Sign between thousands in CSV, as in 1.234,5 or 1,234.5. Default: none, unless detected.",
-            metavar="CHAR",
-        ),
-    ] = None
-    comment: Annotated[
-        str | None,
-        _reading(
-            "--comment", "Start of lines of CSV that are skipped. Default: # in lines above the names.", metavar="TEXT"
-        ),
-    ] = None
-    encoding: Annotated[
-        str | None,
-        _reading(
-            "--encoding",
-            "Encoding of CSV: latin-1, cp1252, shift_jis, … Default: UTF-8, or UTF-16 with a byte order mark.",
-            metavar="NAME",
-        ),
-    ] = None
+    na: list[str] | None = _reading("--na", "A missing-value marker in CSV; may be repeated.", metavar="TEXT")
+    separator: str | None = _reading(
+        "--separator",
+        "Separator of cells in CSV; tab, or ' ' for any number of spaces. Default: detected.",
+        metavar="CHAR",
+    )
+    header: bool | None = _reading(
+        "--header/--no-header", "Whether the first line holds column names. Default: detected."
+    )
+    decimal: str | None = _reading("--decimal", "Decimal sign in CSV: '.' or ','. Default: detected.", metavar="CHAR")
+    thousands: str | None = _reading(
+        "--thousands",
+        "Sign between thousands in CSV, as in 1.234,5 or 1,234.5. Default: none, unless detected.",
+        metavar="CHAR",
+    )
+    comment: str | None = _reading(
+        "--comment", "Start of lines of CSV that are skipped. Default: # in lines above the names.", metavar="TEXT"
+    )
+    encoding: str | None = _reading(
+        "--encoding",
+        "Encoding of CSV: latin-1, cp1252, shift_jis, … Default: UTF-8, or UTF-16 with a byte order mark.",
+        metavar="NAME",
+    )
 
 
-TEXT_OPTIONS = tuple(field.name for field in fields(ParsingOptions))
+TEXT_OPTIONS = tuple(each.name for each in fields(ParsingOptions))
 """Options about how delimited text is written, which `scan` takes too."""
 
 
@@ -126,47 +100,35 @@ TEXT_OPTIONS = tuple(field.name for field in fields(ParsingOptions))
 class ReadingOptions(ParsingOptions, SelectionOptions):
     """Options for reading a table and choosing its columns and rows."""
 
-    text: Annotated[
-        list[str] | None,
-        _reading(
-            "--text",
-            "nb: columns of CSV that hold categories though their cells look like numbers (0, 1, 2, 3+); "
-            "written as for --columns.",
-            metavar="LIST",
-        ),
-    ] = None
+    text: list[str] | None = _reading(
+        "--text",
+        "nb: columns of CSV that hold categories though their cells look like numbers (0, 1, 2, 3+); "
+        "written as for --columns.",
+        metavar="LIST",
+    )
 
 
 @dataclass(frozen=True)
 class RunningOptions:
     """Options that all commands share: how they work and what they print."""
 
-    seed: Annotated[int, _running("--seed", "Seed of all random numbers.", metavar="N", min=0)] = 0
-    threads: Annotated[
-        int | None, _running("--threads", "Maximal number of threads. Default: all cores.", metavar="N", min=1)
-    ] = None
-    max_memory: Annotated[
-        str | None,
-        _running(
-            "--max-memory",
-            "Memory that rows and kernels may take, e.g. 4GB; beyond it rows are read in blocks, pass by pass, or, "
-            "where that is not possible, the command stops with exit code 6. Default: a quarter of what is free.",
-            metavar="SIZE",
-        ),
-    ] = None
-    json: Annotated[bool, _running("--json", "Print one JSON value instead of text.")] = False
-    quiet: Annotated[bool, _running("--quiet", "Print results and errors only.", "-q")] = False
-    progress: Annotated[
-        bool | None,
-        _running(
-            "--progress/--no-progress",
-            "Show progress on standard error after a second. Default: if that is a terminal.",
-        ),
-    ] = None
-    dry_run: Annotated[
-        bool, _running("--dry-run", "Read and check everything, print what would be done, write nothing.")
-    ] = False
-    force: Annotated[bool, _running("--force", "Replace files that exist.", "-f")] = False
+    seed: int = _running("--seed", "Seed of all random numbers.", metavar="N", min=0, default=0)
+    threads: int | None = _running("--threads", "Maximal number of threads. Default: all cores.", metavar="N", min=1)
+    max_memory: str | None = _running(
+        "--max-memory",
+        "Memory that rows and kernels may take, e.g. 4GB; beyond it rows are read in blocks, pass by pass, or, "
+        "where that is not possible, the command stops with exit code 6. Default: a quarter of what is free.",
+        metavar="SIZE",
+    )
+    json: bool = _running("--json", "Print one JSON value instead of text.", default=False)
+    quiet: bool = _running("--quiet", "Print results and errors only.", "-q", default=False)
+    progress: bool | None = _running(
+        "--progress/--no-progress", "Show progress on standard error after a second. Default: if that is a terminal."
+    )
+    dry_run: bool = _running(
+        "--dry-run", "Read and check everything, print what would be done, write nothing.", default=False
+    )
+    force: bool = _running("--force", "Replace files that exist.", "-f", default=False)
 
 
 def given_flags(group: Any, *names: str) -> list[str]:
@@ -176,15 +138,10 @@ def given_flags(group: Any, *names: str) -> list[str]:
     ['--na', 'n/a', '--na', '-', '--no-header']
     """
     words: list[str] = []
-    for field in (each for each in fields(group) if not names or each.name in names):
-        value = getattr(group, field.name)
-        if value == field.default:
-            continue
-        flag = f"--{field.name.replace('_', '-')}"
-        if isinstance(value, bool):
-            words.append(flag if value else f"--no-{field.name}")
-        else:
-            words += [word for each in (value if isinstance(value, list) else [value]) for word in (flag, str(each))]
+    for each in fields(group):
+        value = getattr(group, each.name)
+        if value != each.default and (not names or each.name in names):
+            words += shlex.split(flag_setting(each.name, value))
     return words
 
 
@@ -229,12 +186,6 @@ def takes(**groups: type) -> Callable[[Callable[..., None]], Callable[..., None]
 
 
 def _parameters(kind: type) -> list[inspect.Parameter]:
-    hints = get_type_hints(kind, include_extras=True)
-    only = inspect.Parameter.KEYWORD_ONLY
-    return [
-        inspect.Parameter(
-            field.name, only, annotation=hints[field.name],
-            default=inspect.Parameter.empty if field.default is MISSING else field.default,
-        )
-        for field in fields(kind)
-    ]  # fmt: skip
+    hints, make = get_type_hints(kind), inspect.Parameter
+    typed = [(each, Annotated[hints[each.name], each.metadata["option"]]) for each in fields(kind)]
+    return [make(each.name, make.KEYWORD_ONLY, annotation=hint, default=each.default) for each, hint in typed]

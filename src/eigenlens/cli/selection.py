@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from operator import eq, ge, gt, le, lt, ne
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -17,10 +18,8 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.cli.errors import fail
 from eigenlens.cli.options import ReadingOptions
-from eigenlens.data.coerce import fields_of
 from eigenlens.data.column_kinds import ColumnKind
-from eigenlens.data.files.base import import_polars
-from eigenlens.data.source import Source
+from eigenlens.data.files.base import pl
 
 if TYPE_CHECKING:
     from polars import DataFrame, Expr
@@ -151,11 +150,8 @@ def _features_of_model(known: list[str], kinds: Kinds, model: Any, wanted: list[
     if lacking:
         listed = ", ".join(f"'{name}'" for name in lacking[:5]) + (", …" if len(lacking) > 5 else "")
         called = f"{model.called} were" if hasattr(model, "called") else f"{type(model).__name__} was"
-        fail(
-            f"the file lacks {len(lacking)} of the {len(known)} columns that the {called} fitted on: {listed}",
-            f"rename its columns, or fit a model to it; it has {', '.join(map(str, list(kinds)[:5]))}",
-            "data",
-        )
+        what = f"the file lacks {len(lacking)} of the {len(known)} columns that the {called} fitted on: {listed}"
+        fail(what, f"rename its columns, or fit a model to it; it has {', '.join(map(str, list(kinds)[:5]))}", "data")
     return known
 
 
@@ -166,6 +162,7 @@ def _fitted_text(model: Any) -> set[Any]:
 
 
 SIMPLE_TEST = re.compile(r"\s*(.+?)\s*(==|!=|<=|>=|<|>|=)\s*(.*?)\s*")
+QUOTES = "'\""
 
 
 class RowTest(NamedTuple):
@@ -195,18 +192,17 @@ def parse_test(text: str, kinds: Mapping[Any, ColumnKind]) -> RowTest:
             return RowTest(text, roots, expression=expression)
     if simple is None:
         fail(f"--where {text!r} is no test", "write column, comparison and value: 'age >= 18', 'site == north'")
-    return RowTest(text, (choose_one_column(simple[1], kinds, "where"),), simple[2], _unquote(simple[3]))
+    return RowTest(text, (choose_one_column(simple[1], kinds, "where"),), simple[2], simple[3].strip(QUOTES))
 
 
 def _is_simple(test: re.Match[str], kinds: Mapping[Any, ColumnKind]) -> bool:
     """Return whether the left side is a column, and the right side something to compare it with."""
     named = {str(name): kind for name, kind in kinds.items()}
     words = named.get(test[1]) in (ColumnKind.TEXT, ColumnKind.MIXED, ColumnKind.OTHER)
-    return test[1] in named and (words or _number(_unquote(test[3])) is not None)
+    return test[1] in named and (words or _number(test[3].strip(QUOTES)) is not None)
 
 
 def _parse_sql(text: str) -> Expr | None:
-    pl = import_polars()
     # A bare name or number is no test, though it is an expression.
     if not re.search(r"(?i)[<>=(]|\b(between|in|is|like|not|and|or)\b", text):
         return None
@@ -226,8 +222,9 @@ def find_rows(test: RowTest, read: Callable[[Any], Array]) -> Array:
     >>> find_rows(test, lambda name: np.array([1.0, np.nan, 3.0])).tolist()
     [False, False, True]
     """
-    pl = import_polars()
-    frame = pl.DataFrame([_series(str(name), read(name)) for name in test.columns])
+    columns = {str(name): read(name) for name in test.columns}
+    text = {name: values for name, values in columns.items() if values.dtype.kind in "OU"}
+    frame = pl.DataFrame(columns | {name: pl.Series(values.tolist(), dtype=pl.String) for name, values in text.items()})
     if test.expression is not None:
         return _evaluate(test, frame)
     column = frame.to_series(0)
@@ -246,18 +243,11 @@ def find_rows(test: RowTest, read: Callable[[Any], Array]) -> Array:
 
 
 COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
-    "==": lambda column, value: column == value,
-    "=": lambda column, value: column == value,
-    "!=": lambda column, value: column != value,
-    "<=": lambda column, value: column <= value,
-    ">=": lambda column, value: column >= value,
-    "<": lambda column, value: column < value,
-    ">": lambda column, value: column > value,
-}
+    "==": eq, "=": eq, "!=": ne, "<=": le, ">=": ge, "<": lt, ">": gt,
+}  # fmt: skip
 
 
 def _evaluate(test: RowTest, frame: DataFrame) -> Array:
-    pl = import_polars()
     try:
         found = frame.with_columns(pl.selectors.float().fill_nan(None)).select(test.expression).to_series()
     except pl.exceptions.PolarsError as error:
@@ -267,15 +257,6 @@ def _evaluate(test: RowTest, frame: DataFrame) -> Array:
     return np.asarray(found.fill_null(False))
 
 
-def _series(name: str, values: Array) -> Any:
-    pl = import_polars()
-    return pl.Series(name, values.tolist(), dtype=pl.String) if values.dtype.kind in "OU" else pl.Series(name, values)
-
-
-def _unquote(value: str) -> str:
-    return value.strip("'\"")
-
-
 def _number(value: str) -> float | None:
     """Return a number, 1 and 0 for true and false, or None for text."""
     words = {"true": 1.0, "false": 0.0}
@@ -283,26 +264,3 @@ def _number(value: str) -> float | None:
         return words[value.lower()] if value.lower() in words else float(value)
     except ValueError:
         return None
-
-
-class KeptRows(Source):
-    """The rows of another source where `keep` (n,) is true; every pass reads the source behind."""
-
-    def __init__(self, source: Source, keep: Array) -> None:
-        self.source, self.keep = source, keep
-        self.n_rows, self.n_features, self.names = int(keep.sum()), source.n_features, source.names
-        self.dtype, self.reads_ahead = source.dtype, source.reads_ahead
-        self.fields = fields_of(source)
-
-    def table(self) -> KeptRows:
-        """Return the same rows for a model that takes text as categories."""
-        return KeptRows(self.source.table(), self.keep)
-
-    def rows(self) -> Iterator[Any]:
-        """Yield blocks without the rows that are left out."""
-        start = 0
-        for block in self.source.rows():
-            chosen = block[self.keep[start : start + block.shape[0]]]
-            start += block.shape[0]
-            if chosen.shape[0]:
-                yield chosen

@@ -182,7 +182,7 @@ class DelayedProgress:
 
     def start(self) -> None:
         """Show that the work has begun."""
-        from eigenlens.estimator.progress import print_lines, show_bars
+        from eigenlens.data.source import print_lines, show_bars
 
         with self._lock:
             if not self._over:

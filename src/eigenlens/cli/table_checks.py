@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 MIN_ROWS = 10
-"""With fewer rows it cannot be known whether a column numbers them."""
+"""With fewer rows it cannot be known whether a column numbers or names them."""
 
 MAX_CELLS = 100
 """The number of cells of a column that must look alike to be called numbers."""

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eigenlens.arrays import Array, is_sparse, is_tensor, to_numpy
+from eigenlens.arrays import Array, is_integer, is_sparse, is_tensor, to_numpy
 from eigenlens.data.column_kinds import ColumnKind, Field, plain_column
 from eigenlens.data.memory import ArraySource, FrameSource, LazySource, SparseSource, TensorSource
 from eigenlens.data.source import Block, Source, accumulate
-from eigenlens.data.table import IntegerSource, MixedSource, UniformSource, is_integer, is_uniform
+from eigenlens.data.table import IntegerSource, MixedSource, UniformSource
 from eigenlens.errors import DataError, MissingValues
 
 
@@ -56,16 +56,17 @@ def _is_dask_frame(X: Any) -> bool:
     return _library(X).startswith("dask") and hasattr(X, "to_dask_array")
 
 
-def _is_dask(X: Any) -> bool:
-    return _library(X) == "dask" and hasattr(X, "to_delayed")
+def _is_a(X: Any, library: str, name: str) -> bool:
+    return _library(X) == library and type(X).__name__ == name
 
 
-def _is_batch(X: Any) -> bool:
-    return _library(X) == "pyarrow" and type(X).__name__ == "RecordBatch"
-
-
-def _is_lazy(X: Any) -> bool:
-    return _library(X) == "polars" and type(X).__name__ == "LazyFrame"
+def _is_uniform(frame: Any) -> bool:
+    """Return whether a frame is pandas' and all its columns have one NumPy type of numbers."""
+    if _library(frame) != "pandas" or not frame.shape[1]:
+        return False
+    first = frame.dtypes.iloc[0]
+    plain = isinstance(first, np.dtype) and (first.kind in "iu" or first in (np.float32, np.float64))
+    return plain and all(dtype == first for dtype in frame.dtypes)
 
 
 def _is_frame(X: Any) -> bool:
@@ -76,14 +77,6 @@ def _is_frame(X: Any) -> bool:
     return bool(nw.dependencies.is_into_dataframe(X))
 
 
-def _is_mapping(X: Any) -> bool:
-    return isinstance(X, Mapping) and not is_sparse(X)
-
-
-def _is_structured(X: Any) -> bool:
-    return isinstance(X, np.ndarray) and X.dtype.names is not None
-
-
 def _is_integer_array(X: Any) -> bool:
     return is_integer(X) and not isinstance(X, np.ma.MaskedArray) and X.ndim == 2 and 0 not in X.shape
 
@@ -92,11 +85,8 @@ def _holds_text(X: Any) -> bool:
     if isinstance(X, np.ndarray):
         return X.dtype.kind in "OUST"
     rows = X if isinstance(X, list | tuple) else ()
-    return any(isinstance(value, str) or value is None for row in rows for value in _entries(row))
-
-
-def _entries(row: Any) -> Any:
-    return row if isinstance(row, list | tuple | np.ndarray) else ()
+    entries = (value for row in rows if isinstance(row, list | tuple | np.ndarray) for value in row)
+    return any(isinstance(value, str) or value is None for value in entries)
 
 
 # ---- making sources -------------------------------------------------------------------------------------------
@@ -183,13 +173,17 @@ CONTAINERS: list[Container] = [
     Container(is_tensor, _tensor),
     Container(is_sparse, _sparse),
     Container(_is_dask_frame, _reject_dask_frame),
-    Container(_is_dask, _dask),
-    Container(_is_lazy, LazySource, MixedSource.of_lazy),
-    Container(_is_batch, lambda X: FrameSource(_batch_table(X)), lambda X: MixedSource.of_frame(_batch_table(X))),
-    Container(is_uniform, FrameSource, UniformSource),
+    Container(lambda X: _library(X) == "dask" and hasattr(X, "to_delayed"), _dask),
+    Container(lambda X: _is_a(X, "polars", "LazyFrame"), LazySource, MixedSource.of_lazy),
+    Container(
+        lambda X: _is_a(X, "pyarrow", "RecordBatch"),
+        lambda X: FrameSource(_batch_table(X)),
+        lambda X: MixedSource.of_frame(_batch_table(X)),
+    ),
+    Container(_is_uniform, FrameSource, UniformSource),
     Container(_is_frame, FrameSource, MixedSource.of_frame),
-    Container(_is_mapping, _reject_mapping),
-    Container(_is_structured, _array, _structured),
+    Container(lambda X: isinstance(X, Mapping) and not is_sparse(X), _reject_mapping),
+    Container(lambda X: isinstance(X, np.ndarray) and X.dtype.names is not None, _array, _structured),
     Container(_is_integer_array, _array, IntegerSource),
     Container(_holds_text, _array, _objects),
     Container(lambda X: True, _array),

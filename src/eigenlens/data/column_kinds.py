@@ -66,14 +66,13 @@ def frame_field(name: Any, column: Any) -> Field:
     import narwhals.stable.v2 as nw
 
     dtype = column.dtype
-    if getattr(column.to_native(), "dtype", None) == np.dtype(object):  # pandas' objects: by what they are
+    # Objects, pandas' among them, are judged by what they are.
+    if dtype == nw.Object or getattr(column.to_native(), "dtype", None) == np.dtype(object):
         return Field(name, array_kind(name, column.to_numpy()))
     if dtype == nw.Boolean:
         return Field(name, ColumnKind.BOOLEAN, (False, True))
     if dtype.is_numeric():
         return Field(name, ColumnKind.INTEGER if dtype.is_integer() else ColumnKind.NUMBER)
-    if dtype == nw.Object:
-        return Field(name, array_kind(name, column.to_numpy()))
     if dtype == nw.Unknown and column.null_count() == len(column):
         return Field(name, ColumnKind.EMPTY)
     if dtype not in (nw.String, nw.Categorical, nw.Enum, nw.Binary):
@@ -90,9 +89,7 @@ def _not_usable(name: Any, holds: str) -> DataError:
 INFERRED_KINDS = {
     "integer": ColumnKind.INTEGER,
     "boolean": ColumnKind.BOOLEAN,
-    "floating": ColumnKind.NUMBER,
-    "mixed-integer-float": ColumnKind.NUMBER,
-    "decimal": ColumnKind.NUMBER,
+    **dict.fromkeys(("floating", "mixed-integer-float", "decimal"), ColumnKind.NUMBER),
     "empty": ColumnKind.EMPTY,
 }
 """Kinds of columns by what pandas infers from an array of objects; anything else that is not rejected is text."""
@@ -151,7 +148,8 @@ def stored_field(name: str, types: Mapping[Path, Any]) -> Field:
     kinds = {path: polars_kind(dtype) for path, dtype in types.items()}
     distinct = [kind for kind in dict.fromkeys(kinds.values()) if kind != ColumnKind.EMPTY]
     if ColumnKind.OTHER in distinct:
-        return Field(name, ColumnKind.OTHER, holds=_describe_type(next(t for t in types.values() if _is_other(t))))
+        other = next(types[path] for path, kind in kinds.items() if kind == ColumnKind.OTHER)
+        return Field(name, ColumnKind.OTHER, holds=_describe_type(other))
     if ColumnKind.TEXT in distinct and len(distinct) > 1:
         text, other = (next(p for p, k in kinds.items() if (k == ColumnKind.TEXT) == w) for w in (True, False))
         what = f"column {name!r} holds text in '{text}' ({types[text]}) and numbers in '{other}' ({types[other]})"
@@ -178,16 +176,9 @@ def polars_kind(dtype: Any) -> ColumnKind:
 POLARS_KINDS = {
     "Boolean": ColumnKind.BOOLEAN,
     "Null": ColumnKind.EMPTY,
-    "String": ColumnKind.TEXT,
-    "Categorical": ColumnKind.TEXT,
-    "Enum": ColumnKind.TEXT,
-    "Binary": ColumnKind.TEXT,
+    **dict.fromkeys(("String", "Categorical", "Enum", "Binary"), ColumnKind.TEXT),
 }
 """Kinds of columns by the names of Polars types that are not numeric; any other is dates, times or nested."""
-
-
-def _is_other(dtype: Any) -> bool:
-    return polars_kind(dtype) == ColumnKind.OTHER
 
 
 def _describe_type(dtype: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -57,7 +58,7 @@ class DaskSource(Source):
         delayed = _import_delayed()
         client = _cluster()
         shared = _everywhere(client, delayed, summarise)
-        part, merge = delayed(_summarise_chunk, pure=False), delayed(_merge, pure=False)
+        part, merge = delayed(_summarise_chunk, pure=False), delayed(operator.add, pure=False)
         chunks = list(self._chunks())
         if not chunks:
             raise DataError("has 0 rows; at least 1 is needed", argument="X")
@@ -103,10 +104,6 @@ def _in_memory(chunk: Any, dtype: np.dtype[Any]) -> Source:
 
 def _summarise_chunk(summarise: Callable[[Block], S], chunk: Any, weight: Any, dtype: np.dtype[Any]) -> S:
     return _in_memory(chunk, dtype).weighted(weight).fold(summarise)
-
-
-def _merge(left: Any, right: Any) -> Any:
-    return left + right
 
 
 def _cluster() -> Any:

@@ -198,12 +198,12 @@ _TRAITS = {"calm": (0.85, 0.75, 0.7, 0.65), "curious": (0.8, 0.75, 0.7, 0.6), "s
 
 def _questionnaire(n: int = 500, seed: int = 0, points: int = 7) -> Example:
     """x = W z + e of unit variance, each item loading on one trait, cut into `points` answers from 1 upwards."""
+    from scipy.linalg import block_diag
+
     rng = np.random.default_rng(seed)
     z = rng.standard_normal((n, len(_TRAITS)))
-    W = np.zeros((sum(map(len, _TRAITS.values())), len(_TRAITS)))
+    W = block_diag(*(np.reshape(items, (-1, 1)) for items in _TRAITS.values()))
     names = [f"{trait} {i + 1}" for trait, items in _TRAITS.items() for i in range(len(items))]
-    for j, (trait, items) in enumerate(_TRAITS.items()):
-        W[[names.index(f"{trait} {i + 1}") for i in range(len(items))], j] = items
     felt = z @ W.T + np.sqrt(1.0 - (W**2).sum(axis=1)) * rng.standard_normal((n, len(W)))
     middle = (points + 1) / 2.0
     answers = np.clip(np.round(middle + felt * (points - 1) / 5.0), 1, points)

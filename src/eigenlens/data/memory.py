@@ -5,7 +5,7 @@ Nothing is copied whole. Integers become float64 one block at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from numbers import Real
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, namespace, slices, working_dtype
-from eigenlens.data.source import BLOCK_BYTES, Block, Progress, S, Source
+from eigenlens.data.source import BLOCK_BYTES, Block, Progress, S, Source, column_block
 from eigenlens.errors import DataError
 
 VIEW_BYTES = 1 << 30
@@ -111,10 +111,7 @@ class FrameSource(Source):
     def __init__(self, frame: Any, *, block_rows: int | None = None) -> None:
         import narwhals.stable.v2 as nw
 
-        names = [str(name) for name in getattr(frame, "columns", ())]
-        if len(set(names)) < len(names):
-            twice = next(name for i, name in enumerate(names) if name in names[:i])
-            raise DataError(f"X has two columns named {twice!r}", columns=[twice], fix="give them different names")
+        reject_repeated_names([str(name) for name in getattr(frame, "columns", ())])
         self.frame = nw.from_native(frame, eager_only=True)
         self.n_rows, self.n_features = self.frame.shape
         self.names = tuple(map(str, self.frame.columns))
@@ -129,10 +126,7 @@ class FrameSource(Source):
         assert self.n_rows is not None
         for start in range(0, self.n_rows, self._step):
             part = self.frame[start : start + self._step]
-            rows = np.empty(part.shape, dtype=self.dtype, order="F")
-            for j, column in enumerate(part.iter_columns()):
-                rows[:, j] = _floats(column)
-            yield rows
+            yield column_block(map(_floats, part.iter_columns()), part.shape, self.dtype)
 
 
 class LazySource(Source):
@@ -163,10 +157,7 @@ class LazySource(Source):
 
         kind = pl.Float32 if self.dtype == np.float32 else pl.Float64
         for part in self.frame.cast(kind).collect_batches(chunk_size=self._step, maintain_order=True):
-            rows = np.empty(part.shape, dtype=self.dtype, order="F")
-            for j, column in enumerate(part.iter_columns()):
-                rows[:, j] = column.to_numpy()
-            yield rows
+            yield column_block((column.to_numpy() for column in part.iter_columns()), part.shape, self.dtype)
 
 
 class MappedSource(Source):
@@ -190,6 +181,13 @@ class MappedSource(Source):
 
 def _summarise_mapped(block: Block, function: Callable[[Any], Array], summarise: Callable[[Block], S]) -> S:
     return summarise(Block(function(block.rows), block.weight))
+
+
+def reject_repeated_names(names: Sequence[str]) -> None:
+    """Raise where two columns of X have one name."""
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise DataError(f"X has two columns named {twice!r}", columns=[twice], fix="give them different names")
 
 
 def _floats(column: Any) -> Array:

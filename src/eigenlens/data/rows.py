@@ -20,6 +20,30 @@ from eigenlens.data.memory import ArraySource, SparseSource, TensorSource
 from eigenlens.data.source import BLOCK_BYTES, Block, Progress, S, Source, accumulate
 
 
+class ChosenRows(Source):
+    """A source with some of the rows (m,) of another, by number and in the same order."""
+
+    def __init__(self, source: Source, which: Array) -> None:
+        self.source, self.which = source.weighted(None), which
+        self.n_rows, self.n_features, self.dtype = len(which), source.n_features, source.dtype
+        self.names, self.reads_ahead = source.names, source.reads_ahead
+        self.fields = getattr(source, "fields", None)
+
+    def table(self) -> ChosenRows:
+        """Return the same rows for a model that takes text as categories."""
+        return ChosenRows(self.source.table(), self.which)
+
+    def rows(self) -> Iterator[Any]:
+        """Yield the chosen rows of each block."""
+        start = 0
+        for rows in self.source.rows():
+            stop = start + rows.shape[0]
+            low, high = np.searchsorted(self.which, [start, stop])
+            if high > low:
+                yield select_rows(rows, self.which[low:high] - start)
+            start = stop
+
+
 def positive_weight_rows(source: Source) -> Source:
     """Return the rows with positive weight, sparse ones in blocks that are small (16 MB) when they are made dense.
 

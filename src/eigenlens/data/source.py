@@ -1,22 +1,26 @@
 """A Source is a re-iterable stream of row blocks; `accumulate` folds it with `+`.
 
 Every model reads its rows through these two, so rows that are chunked, sparse, weighted, in files or
-distributed are one case. Two passes over a source give the same rows in the same order.
+distributed are one case. Two passes over a source give the same rows in the same order. The progress of a pass is
+given to a callback, or shown on standard error.
 """
 
 from __future__ import annotations
 
+import contextlib
 import copy
-import itertools
-import queue
-import threading
+import math
+import sys
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
-from eigenlens.errors import DataError
+from eigenlens.arrays import Array
+from eigenlens.errors import DataError, OptionError
 
 BLOCK_BYTES = 16 << 20
 """The size a source aims at for one block: large enough for BLAS, small beside the data."""
@@ -80,7 +84,7 @@ class Source(ABC):
     n_rows: int | None
     names: tuple[str, ...] | None = None
     dtype: np.dtype[Any]
-    weight: np.ndarray[Any, np.dtype[np.float64]] | None = None
+    weight: Array | None = None
     in_memory: bool = False
     reads_ahead: bool = False
 
@@ -106,7 +110,7 @@ class Source(ABC):
         """Return the same rows for a model that takes text; `rows` of a source that has some raises."""
         return self
 
-    def weighted(self, weight: np.ndarray[Any, np.dtype[np.float64]] | None) -> Self:
+    def weighted(self, weight: Array | None) -> Self:
         """Return the same rows, row i counting weight[i] times."""
         other = copy.copy(self)
         other.weight = weight
@@ -141,40 +145,80 @@ def accumulate(
     return source.fold(summarise, progress, label)
 
 
-def read_ahead(blocks: Iterator[Block], depth: int = 1) -> Iterator[Block]:
-    """Yield the same blocks, fetched by a second thread while the first works on the block before.
+def column_block(columns: Iterable[Array], shape: tuple[int, int], dtype: Any) -> Array:
+    """Return columns (b,) as one block (b, d) in column order."""
+    block = np.empty(shape, dtype=dtype, order="F")
+    for j, column in enumerate(columns):
+        block[:, j] = column
+    return block
 
-    At most `depth` blocks wait; an error of the reader is raised here; leaving early stops the reader.
+
+def read_ahead(blocks: Iterator[Block]) -> Iterator[Block]:
+    """Yield the same blocks, each fetched by a second thread while the first works on the block before.
+
+    An error of the reader is raised here; leaving early waits for the block that is being read, and no other.
     """
-    waiting: queue.Queue[tuple[Block | None, BaseException | None]] = queue.Queue(maxsize=depth)
-    stop = threading.Event()
-
-    def put(item: tuple[Block | None, BaseException | None]) -> None:
-        while not stop.is_set():
-            try:
-                return waiting.put(item, timeout=0.1)
-            except queue.Full:
-                continue
-        return None
-
-    def read() -> None:
-        try:
-            for block in itertools.takewhile(lambda _: not stop.is_set(), blocks):
-                put((block, None))
-            put((None, None))
-        except BaseException as error:  # handed over, and raised in the thread that asked
-            put((None, error))
-
-    reader = threading.Thread(target=read, name="eigenlens-reader", daemon=True)
-    reader.start()
-    try:
-        while True:
-            block, error = waiting.get()
-            if error is not None:
-                raise error
-            if block is None:
-                return
+    with ThreadPoolExecutor(1, thread_name_prefix="eigenlens-reader") as reader:
+        following = reader.submit(next, blocks, None)
+        while (block := following.result()) is not None:
+            following = reader.submit(next, blocks, None)
             yield block
-    finally:
-        stop.set()
-        reader.join()
+
+
+SECONDS_BETWEEN_LINES = 10.0
+"""Seconds between lines of progress, which keeps logs short."""
+
+
+@contextlib.contextmanager
+def progress_callback(verbose: Any) -> Iterator[Progress | None]:
+    """Provide the callback that `verbose` stands for: None for False, itself if callable, else a bar on stderr."""
+    if callable(verbose):
+        yield verbose
+    elif not isinstance(verbose, bool | int):
+        raise OptionError("must be True, False or a callable (done, total, label)", argument="verbose", value=verbose)
+    elif not verbose:
+        yield None
+    else:
+        with show_bars() as callback:
+            yield callback
+
+
+@contextlib.contextmanager
+def show_bars(only: str = "") -> Iterator[Progress]:
+    """Provide a callback that shows a bar per kind of work by rich, or lines where that is not installed.
+
+    only: the first words of a single bar, which is removed at the end.
+    """
+    try:
+        from rich import progress as rich
+        from rich.console import Console
+    except ImportError:
+        yield print_lines(only)
+        return
+    columns = rich.SpinnerColumn(), *rich.Progress.get_default_columns()[:-1], rich.TimeElapsedColumn()
+    with rich.Progress(*columns, console=Console(stderr=True), transient=bool(only)) as bars:
+        tasks = {only: bars.add_task(only, total=None)} if only else {}
+
+        def report(done: int, total: int | None, what: str) -> None:
+            kind = only or what.split(":")[0]  # "EM: step 3, …" continues the bar of "EM: step 2, …"
+            if kind not in tasks:
+                tasks[kind] = bars.add_task(what, total=total)
+            bars.update(tasks[kind], description=what, completed=done, total=total)
+
+        yield report
+
+
+def print_lines(first: str = "") -> Progress:
+    """Return a callback that prints a line now and then, for logs; `first` is printed at once."""
+    last = -math.inf
+    if first:
+        last = time.monotonic()
+        print(f"{first} …", file=sys.stderr, flush=True)
+
+    def report(done: int, total: int | None, what: str) -> None:
+        nonlocal last
+        if time.monotonic() - last > SECONDS_BETWEEN_LINES:
+            last = time.monotonic()
+            print(f"{what}: {done:,}" + ("" if total is None else f" of {total:,}"), file=sys.stderr, flush=True)
+
+    return report

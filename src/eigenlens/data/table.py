@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.arrays import Array, dense, is_sparse, to_numpy
+from eigenlens.arrays import Array, dense, is_integer, is_sparse, to_numpy
 from eigenlens.data.categories import EncodedColumn, encode, encode_numbers
 from eigenlens.data.column_kinds import ColumnKind, Field, array_kind, frame_field, plain_column
-from eigenlens.data.memory import VIEW_BYTES
-from eigenlens.data.source import BLOCK_BYTES, Source
+from eigenlens.data.memory import VIEW_BYTES, reject_repeated_names
+from eigenlens.data.source import BLOCK_BYTES, Source, column_block
 from eigenlens.errors import DataError
 
 EXACT_FLOAT_LIMIT = 2.0**53
@@ -61,15 +61,13 @@ def mixed_rows(columns: Sequence[Any], fields: Sequence[Field]) -> MixedRows:
     """Return columns (b,) of narwhals, Polars or NumPy as a block: integers, floats, and text encoded."""
     kept: list[Array | EncodedColumn] = []
     for column, field in zip(columns, fields, strict=True):
-        kept.append(encode(_native(column)) if field.kind == "text" else _values(column, field.kind))
+        kept.append(encode(column) if field.kind == "text" else _values(column, field.kind))
     numeric = [part for part in kept if isinstance(part, np.ndarray)]
     dtype = np.result_type(*numeric) if numeric else np.dtype(np.float64)
     if dtype.kind not in "iu":
         kept = [part if isinstance(part, EncodedColumn) else _exact(part) for part in kept]
         numeric, dtype = [part for part in kept if isinstance(part, np.ndarray)], np.dtype(np.float64)
-    numbers = np.empty((len(columns[0]), len(numeric)), dtype=dtype, order="F")
-    for place, part in enumerate(numeric):
-        numbers[:, place] = part
+    numbers = column_block(numeric, (len(columns[0]), len(numeric)), dtype)
     encoded = [part for part in kept if isinstance(part, EncodedColumn)]
     return _placed(numbers, encoded, [isinstance(part, EncodedColumn) for part in kept])
 
@@ -98,10 +96,6 @@ def _placed(numbers: Array, encoded: Sequence[EncodedColumn], is_code: Sequence[
     chosen = np.array(is_code, dtype=bool)
     places = np.where(chosen, -np.cumsum(chosen), np.cumsum(~chosen) - 1)
     return MixedRows(numbers, codes, tuple(column.categories for column in encoded), places)
-
-
-def _native(column: Any) -> Any:
-    return column.to_native() if hasattr(column, "to_native") else column
 
 
 def _values(column: Any, kind: str) -> Array | EncodedColumn:
@@ -206,11 +200,6 @@ def integers_of(rows: Any, columns: Array) -> Array | None:
     return _whole(numbers_of(rows, columns) if is_sparse(rows) else _taken(to_numpy(rows), columns))
 
 
-def is_integer(rows: Any) -> bool:
-    """Return whether rows are an array of integers or booleans, which can be used as codes."""
-    return isinstance(rows, np.ndarray) and rows.dtype.kind in "iub"
-
-
 def _whole(numbers: Array) -> Array | None:
     if is_integer(numbers):
         return numbers
@@ -283,12 +272,7 @@ class MixedSource(Source):
         _check_names(list(map(str, getattr(frame, "column_names", None) or frame.columns)), len(frame))
         table = nw.from_native(_without_sparse(frame), eager_only=True)
         fields = [frame_field(name, column) for name, column in zip(table.columns, table.iter_columns(), strict=True)]
-        kept = [_in_place(column) for column in table.iter_columns()]
-
-        def cut(start: int, stop: int, columns: Sequence[int]) -> list[Any]:
-            return [kept[j][start:stop] for j in columns]
-
-        return cls(cut, fields, len(table), block_rows=block_rows)
+        return cls.of_slices([_in_place(column) for column in table.iter_columns()], fields, block_rows=block_rows)
 
     @classmethod
     def of_lazy(cls, frame: Any, *, block_rows: int | None = None) -> MixedSource:
@@ -313,11 +297,16 @@ class MixedSource(Source):
         labels = range(len(columns)) if names is None else names
         kept = [plain_column(column) for column in columns]
         fields = [Field(name, array_kind(name, column)) for name, column in zip(labels, kept, strict=True)]
+        return cls.of_slices(kept, fields, named=names is not None)
+
+    @classmethod
+    def of_slices(cls, kept: Sequence[Any], fields: Sequence[Field], **settings: Any) -> MixedSource:
+        """Return a source of columns (n,) in memory, which are cut by slices; settings: as of `MixedSource`."""
 
         def cut(start: int, stop: int, columns: Sequence[int]) -> list[Any]:
             return [kept[j][start:stop] for j in columns]
 
-        return cls(cut, fields, len(kept[0]), named=names is not None)
+        return cls(cut, fields, len(kept[0]), **settings)
 
 
 class UniformSource(Source):
@@ -347,15 +336,6 @@ class UniformSource(Source):
         step = max(1, (VIEW_BYTES if views else BLOCK_BYTES) // (8 * self.n_features))
         for start in range(0, len(self.frame), step):
             yield self.frame.iloc[start : start + step].to_numpy()
-
-
-def is_uniform(frame: Any) -> bool:
-    """Return whether a frame is pandas' and all its columns have one NumPy type of numbers."""
-    if type(frame).__module__.split(".")[0] != "pandas" or not frame.shape[1]:
-        return False
-    first = frame.dtypes.iloc[0]
-    plain = isinstance(first, np.dtype) and (first.kind in "iu" or first in (np.float32, np.float64))
-    return plain and all(dtype == first for dtype in frame.dtypes)
 
 
 class IntegerSource(Source):
@@ -402,9 +382,7 @@ def _check_names(names: Sequence[str], n: int) -> None:
     if not names:
         # The words that scikit-learn's checks of estimators look for.
         raise DataError(f"has 0 feature(s) (shape=({n}, 0)) while a minimum of 1 is required", argument="X")
-    if len(set(names)) < len(names):
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise DataError(f"X has two columns named {twice!r}", columns=[twice], fix="give them different names")
+    reject_repeated_names(names)
 
 
 def _check_types(table: Any) -> None:

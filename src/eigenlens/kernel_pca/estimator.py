@@ -14,10 +14,9 @@ from eigenlens import checks
 from eigenlens.arrays import Array, Like, dense, to_numpy
 from eigenlens.data.coerce import require_finite
 from eigenlens.data.rows import row_count
-from eigenlens.data.source import Source
+from eigenlens.data.source import Source, progress_callback
 from eigenlens.errors import ConvergenceWarning, DataWarning
 from eigenlens.estimator.base import ProjectionEstimator, forward, model_view
-from eigenlens.estimator.progress import progress_callback
 from eigenlens.estimator.rows import map_rows, validate_rows
 from eigenlens.kernel_pca import storage
 from eigenlens.kernel_pca.features import APPROXIMATIONS, fit_landmark_components

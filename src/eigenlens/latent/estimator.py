@@ -17,10 +17,9 @@ from eigenlens import checks
 from eigenlens.arrays import Array, Like, dense, to_numpy
 from eigenlens.data.coerce import require_finite
 from eigenlens.data.rows import select_rows
-from eigenlens.data.source import BLOCK_BYTES, Source
+from eigenlens.data.source import BLOCK_BYTES, Source, progress_callback
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.estimator.base import DensityEstimator, IterativeFit, ProjectionEstimator, model_view
-from eigenlens.estimator.progress import progress_callback
 from eigenlens.estimator.rows import dense_blocks, impute_block, impute_rows, map_blocks, validate_rows
 from eigenlens.latent import storage
 from eigenlens.latent.n_components import DimensionChoice

@@ -15,11 +15,10 @@ from eigenlens.arrays import Array, Like, dense
 from eigenlens.data.coerce import require_no_infinity
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.rows import positive_weight_rows
-from eigenlens.data.source import Source
+from eigenlens.data.source import Source, progress_callback
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.base import DensityEstimator, IterativeFit, model_view
-from eigenlens.estimator.progress import progress_callback
 from eigenlens.estimator.rows import impute_rows, map_blocks, validate_rows
 from eigenlens.mixture import storage
 from eigenlens.mixture.binned import fit_binned_mixture

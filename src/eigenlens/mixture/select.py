@@ -15,8 +15,8 @@ from eigenlens import checks
 from eigenlens.arrays import Array, read_only
 from eigenlens.comparison.compare import compare
 from eigenlens.data.coerce import as_source
+from eigenlens.data.source import progress_callback
 from eigenlens.errors import ConvergenceWarning, DataWarning, EigenlensError, OptionError
-from eigenlens.estimator.progress import progress_callback
 from eigenlens.estimator.rows import validate_rows
 from eigenlens.mixture.estimator import GaussianMixture
 from eigenlens.mixture.options import check_mixture_options

@@ -14,10 +14,9 @@ from eigenlens import checks
 from eigenlens.arrays import Array, Like, dense
 from eigenlens.data.coerce import require_finite, require_no_infinity
 from eigenlens.data.rows import positive_weight_rows, row_count
-from eigenlens.data.source import Source, accumulate
+from eigenlens.data.source import Source, accumulate, progress_callback
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.base import DensityEstimator, ProjectionEstimator, forward, model_view
-from eigenlens.estimator.progress import progress_callback
 from eigenlens.estimator.rows import MomentsOnlySource, map_blocks, map_rows, validate_rows
 from eigenlens.linalg.operators import CentredRows, project_rows
 from eigenlens.linalg.spectrum import Outcome

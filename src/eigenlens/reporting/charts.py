@@ -37,7 +37,7 @@ def _axis(name: str, given: str | Chart, layers: Iterable[Chart]) -> Chart:
     return shown | ({"type": "band"} if named else {})
 
 
-def layer(kind: str, label: str = "", *, colour: str | None = None, dash: bool = False, **data: Any) -> Chart:
+def layer(kind: str, label: str = "", *, colour: str = "", dash: bool = False, **data: Any) -> Chart:
     """Return one layer, a "bar", "line", "dot", "band", …, with columns of equal length, numbers or names.
 
     colour: one of `COLOURS`, or as #rrggbb.
@@ -46,26 +46,22 @@ def layer(kind: str, label: str = "", *, colour: str | None = None, dash: bool =
     {'type': 'bar', 'data': {'x': ['a', 'b'], 'y': [1.0, 2.0]}}
     """
     found: Chart = {"type": kind, "data": {name: cells(values) for name, values in data.items()}}
-    if label:
-        found["label"] = label
-    if colour:
-        found["colour"] = COLOURS.get(colour, colour)
-    return found | ({"dash": True} if dash else {})
+    style = {"label": label, "colour": COLOURS.get(colour, colour), "dash": dash}
+    return found | {name: value for name, value in style.items() if value}
 
 
 def cells(values: Any) -> Any:
-    """Return numbers packed for the page, and names as text."""
+    """Return numbers packed for the page, and names as text with None for a missing value."""
     array = values if isinstance(values, np.ndarray) else np.asarray(list(values))
-    return pack_numbers(array) if array.dtype.kind in "fiub" else [str(value) for value in array.tolist()]
+    if array.dtype.kind in "fiub":
+        return pack_numbers(array)
+    return [None if value is None else str(value) for value in array.tolist()]
 
 
 def column(name: str, values: Any) -> Chart:
     """Return a named column of a table: numbers, or text with None for a missing value."""
-    array = np.asarray(values)
-    if array.dtype.kind in "fiub":
-        return {"name": name, "kind": "number", "values": pack_numbers(array)}
-    texts = [None if value is None else str(value) for value in array.tolist()]
-    return {"name": name, "kind": "text", "values": texts}
+    kind = "number" if np.asarray(values).dtype.kind in "fiub" else "text"
+    return {"name": name, "kind": kind, "values": cells(values)}
 
 
 def table_chart(title: str, columns: dict[str, Any], about: str = "") -> Chart:

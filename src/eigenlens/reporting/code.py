@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import keyword
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from eigenlens.arrays import Array
 from eigenlens.mixture.select import MixtureSelection
 
 RESERVED_NAMES = {"eigenlens", "np", "nan", "inf", "X", "y", "ids", "columns", "sample_weight"}
@@ -92,13 +92,12 @@ def literal(value: Any) -> str | None:
     if isinstance(value, BaseEstimator):
         return _estimator(value)
     if isinstance(value, np.ndarray):
-        return _array(value)
+        inside = literal(value.tolist())
+        return None if inside is None else f"np.array({inside})"
     if isinstance(value, np.generic):
         return literal(value.item())
     if isinstance(value, float):
-        return (
-            repr(value) if np.isfinite(value) else "np.nan" if np.isnan(value) else f"{'-' if value < 0 else ''}np.inf"
-        )
+        return repr(value) if np.isfinite(value) else f"{'-' * (value < 0)}np.{'nan' if np.isnan(value) else 'inf'}"
     if isinstance(value, list | tuple):
         return _series(value)
     if isinstance(value, dict):
@@ -115,11 +114,6 @@ def _series(value: Any) -> str | None:
     return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' if len(parts) == 1 else ''})"
 
 
-def _array(value: Array) -> str | None:
-    inside = literal(value.tolist())
-    return None if inside is None else f"np.array({inside})"
-
-
 def _estimator(value: Any) -> str | None:
     import eigenlens
 
@@ -132,24 +126,17 @@ def _estimator(value: Any) -> str | None:
 
 def _changed(model: Any, without: tuple[str, ...] = ()) -> list[Any]:
     """Return name=value of the options that differ from their defaults; None for one without a literal."""
-    plain = {name: each.default for name, each in _signature(type(model)).items()}
     found: list[Any] = []
     options = model.get_params(deep=False)
-    for name, default in plain.items():
-        value = options.get(name, default)
-        if name in without or _same(value, default):
+    for name, parameter in inspect.signature(type(model)).parameters.items():
+        value = options.get(name, parameter.default)
+        if name in without or _same(value, parameter.default):
             continue
         text = literal(value)
         # A generator has been drawn from: nothing gives the same one again.
         seeded = name == "random_state" and text is None
         found.append(None if text is None and not seeded else f"{name}={'None' if seeded else text}")
     return found
-
-
-def _signature(kind: type) -> dict[str, Any]:
-    import inspect
-
-    return dict(inspect.signature(kind).parameters)
 
 
 def _same(value: Any, default: Any) -> bool:

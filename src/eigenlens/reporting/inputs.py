@@ -95,7 +95,10 @@ def _text(column: Any, backend: Any) -> Any:
     """Return a column as text; a pandas column keeps its index, so that it fits beside the others."""
     import narwhals.stable.v2 as nw
 
-    made = nw.new_series(column.name, _texts(column), nw.String, backend=backend)
+    pairs = zip(column.to_list(), column.is_null().to_list(), strict=True)
+    # A date needs no time if that is midnight.
+    texts = [None if missing else str(value).removesuffix(" 00:00:00") for value, missing in pairs]
+    made = nw.new_series(column.name, texts, nw.String, backend=backend)
     index = nw.maybe_get_index(column)
     return made if index is None else nw.maybe_set_index(made, index=index)
 
@@ -106,16 +109,6 @@ def _odd(name: Any, column: Any) -> bool:
     except DataError:
         return True
     return False
-
-
-def _texts(column: Any) -> list[str | None]:
-    gone = column.is_null().to_list()
-    return [None if empty else _day(str(value)) for value, empty in zip(column.to_list(), gone, strict=True)]
-
-
-def _day(text: str) -> str:
-    """Return a date without its time if that is midnight."""
-    return text.removesuffix(" 00:00:00")
 
 
 def format_dates(values: Array) -> Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.data.categories import encode
+from eigenlens.data.categories import EncodedColumn, encode
 from eigenlens.errors import CategoryError, OptionError
-from eigenlens.reporting.page import MAX_16_BIT, pack_numbers
+from eigenlens.reporting.page import FINE, MAX_16_BIT, pack_16_bits, pack_numbers
 
 MAX_FILE_BYTES = 9_500_000
 """The largest size of a file in bytes: browsers and mail programs take 10 MB."""
@@ -47,26 +46,13 @@ class RowPositions:
 
 
 @dataclass(frozen=True, eq=False)
-class EncodedNames:
-    """One name (m,) per row shown, as the code of a category; −1 for a missing value."""
-
-    codes: Array
-    levels: tuple[str, ...]
-
-    @property
-    def texts(self) -> list[str | None]:
-        """Return the names, one per row; None for a missing value."""
-        return [None if code < 0 else self.levels[code] for code in self.codes]
-
-
-@dataclass(frozen=True, eq=False)
 class RowTexts:
     """One text (m,) per row shown."""
 
     values: tuple[str, ...]
 
 
-def encode_names(values: Any) -> EncodedNames:
+def encode_names(values: Any) -> EncodedColumn:
     """Return names as codes; None, NaN and other missing values have the code −1.
 
     >>> encode_names(["b", None, "a", "b"]).codes.tolist()
@@ -78,7 +64,7 @@ def encode_names(values: Any) -> EncodedNames:
         codes, categories, _ = encode(list(map(str, values)))
     names: dict[str, int] = {}
     positions = [names.setdefault(shorten(category), len(names)) for category in categories]
-    return EncodedNames(np.array([*positions, -1], dtype=np.int64)[codes], tuple(names))
+    return EncodedColumn(np.array([*positions, -1], dtype=np.int32)[codes], tuple(names))
 
 
 def shorten(name: Any, longest: int = MAX_NAME_LENGTH) -> str:
@@ -93,13 +79,7 @@ def shorten(name: Any, longest: int = MAX_NAME_LENGTH) -> str:
 
 def pixels(values: Array) -> Any:
     """Return the shades of an image: unchanged if few, else as 16 bits between the min and the max."""
-    array = np.asarray(values, dtype=np.float64).ravel()
-    seen = np.isfinite(array)
-    if array.size <= MIN_SHARED or not seen.any():
-        return pack_numbers(array)
-    low, high = float(array[seen].min()), float(array[seen].max())
-    steps = np.where(seen, (array - low) / ((high - low) or 1.0) * MAX_16_BIT, MAX_16_BIT + 1).round().astype("<u2")
-    return {"u16": base64.b64encode(steps.tobytes()).decode("ascii"), "low": low, "high": high}
+    return pack_numbers(values, fine=MIN_SHARED if np.isfinite(values).any() else np.inf)
 
 
 def fit_page(
@@ -155,11 +135,11 @@ def share_repeats(report: dict[str, Any], keep: Array | None) -> dict[str, Any]:
 
 def _written(value: Any, keep: Array | None) -> Any:
     if isinstance(value, RowNumbers):
-        return pack_numbers(value.values if keep is None else value.values[keep], quantised=True)
+        return pack_numbers(value.values if keep is None else value.values[keep], fine=FINE)
     if isinstance(value, RowPositions):
         return _steps(value.places if keep is None else value.places[keep])
-    if isinstance(value, EncodedNames):
-        return _codes(value if keep is None else EncodedNames(value.codes[keep], value.levels))
+    if isinstance(value, EncodedColumn):
+        return _codes(value if keep is None else value._replace(codes=value.codes[keep]))
     if isinstance(value, RowTexts):
         return list(value.values) if keep is None else [value.values[i] for i in keep]
     if isinstance(value, dict):
@@ -172,18 +152,14 @@ def _steps(places: Array) -> Any:
     steps = np.diff(places, prepend=0)
     if steps.size <= MIN_SHARED or steps.max() > MAX_16_BIT:
         return steps.tolist()
-    return {
-        "u16": base64.b64encode(steps.astype("<u2").tobytes()).decode("ascii"),
-        "low": 0.0,
-        "high": float(MAX_16_BIT),
-    }
+    return pack_16_bits(steps, 0.0, float(MAX_16_BIT))
 
 
-def _codes(value: EncodedNames) -> Any:
+def _codes(value: EncodedColumn) -> Any:
     """Return codes where they are shorter and 16 bits are enough for the categories; else the names."""
-    if len(value.codes) <= MIN_SHARED or len(value.levels) > 30_000:
-        return value.texts
-    return {"levels": list(value.levels), "codes": pack_numbers(value.codes.astype(np.float64), quantised=True)}
+    if len(value.codes) <= MIN_SHARED or len(value.categories) > 30_000:
+        return value.values().tolist()
+    return {"levels": list(value.categories), "codes": pack_numbers(value.codes.astype(np.float64), fine=FINE)}
 
 
 def _key(value: dict[str, Any]) -> Key | None:

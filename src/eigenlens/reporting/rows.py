@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, to_numpy
+from eigenlens.data.categories import EncodedColumn, encode_numbers
 from eigenlens.data.coerce import fields_of
 from eigenlens.data.column_kinds import Field
 from eigenlens.data.memory import ArraySource
@@ -22,8 +23,8 @@ from eigenlens.data.table import MixedSource
 from eigenlens.errors import DataError
 from eigenlens.reporting.charts import Chart
 from eigenlens.reporting.inputs import format_dates
-from eigenlens.reporting.packing import EncodedNames, RowNumbers, RowPositions, RowTexts, encode_names, shorten
-from eigenlens.reporting.page import pack_numbers
+from eigenlens.reporting.packing import RowNumbers, RowPositions, RowTexts, encode_names, shorten
+from eigenlens.reporting.page import FINE, pack_numbers
 from eigenlens.tables.rows import PlaneCounts, RowSample, numeric_blocks, plane_counts
 
 MAX_POINTS = 200_000
@@ -97,10 +98,8 @@ class ShownRows:
         found = replace(self._fitted(model), mixed=hasattr(model, "features_"))
         if found.texts and not found.mixed:
             name = found.names[next(iter(found.texts))]
-            raise DataError(
-                f"column {name!r} of X holds text or dates, but {type(model).__name__} takes numbers; "
-                "give it as numbers."
-            )
+            what = f"column {name!r} of X holds text or dates, but {type(model).__name__} takes numbers"
+            raise DataError(what, fix="give it as numbers")
         return found
 
     def _fitted(self, model: Any) -> ShownRows:
@@ -159,11 +158,7 @@ class ShownRows:
         if not self.mixed or all(field.kind == "number" for field in self.fields):
             return ArraySource(self.X, names=self.names if self.named else None)
         columns = [self.texts.get(j, self.X[:, j]) for j in range(len(self.names))]
-
-        def cut_out(start: int, stop: int, places: Any) -> list[Any]:
-            return [columns[j][start:stop] for j in places]
-
-        return MixedSource(cut_out, self.fields, len(self.X), named=self.named)
+        return MixedSource.of_slices(columns, self.fields, named=self.named)
 
     def blocks(self) -> Iterator[Array]:
         """Yield all rows of the source in blocks (b, d)."""
@@ -187,14 +182,15 @@ class ShownRows:
             if values is None or spent + size > MAX_COLUMN_BYTES:
                 left += 1
                 continue
-            if start < 0 and (name in self.extra or isinstance(values, EncodedNames)) and is_informative(values):
+            if start < 0 and (name in self.extra or isinstance(values, EncodedColumn)) and is_informative(values):
                 start = len(columns)
             kind = "number" if isinstance(values, RowNumbers) else "text"
             columns.append({"name": shorten(name), "kind": kind, "values": values})
             spent += size
         ids, said = self._named
         steps = {} if "ids" in ids or self.total == kept else {"steps": RowPositions(self.chosen + 1)}
-        note = " ".join(filter(None, (self._note(kept), said, _left(left), _coarse(kept))))
+        coarse = "Numbers of so many rows are kept to 16 bits." if kept > FINE else ""
+        note = " ".join(filter(None, (self._note(kept), said, _left(left), coarse)))
         head = {"total": self.total, "shown": kept, "note": note, "colour": start}
         return head | {"columns": columns} | ids | steps
 
@@ -225,16 +221,12 @@ def _left(left: int) -> str:
     return f"{words} not offered for colouring, to keep the file small." if left else ""
 
 
-def _coarse(kept: int) -> str:
-    return "Numbers of so many rows are kept to 16 bits." if kept > 20_000 else ""
-
-
-def colour_column(values: Any, *, classes: bool = False) -> RowNumbers | EncodedNames:
+def colour_column(values: Any, *, classes: bool = False) -> RowNumbers | EncodedColumn:
     """Return a column to colour by: numbers, or names.
 
     classes: whether a few distinct integers are names; they are in a given label, not in a fitted column.
 
-    >>> colour_column(np.array([2.0, np.nan, 10.0, 2.0]), classes=True).levels
+    >>> colour_column(np.array([2.0, np.nan, 10.0, 2.0]), classes=True).categories
     ('2', '10')
     """
     array = values if isinstance(values, np.ndarray) else np.asarray(values)
@@ -242,8 +234,10 @@ def colour_column(values: Any, *, classes: bool = False) -> RowNumbers | Encoded
         array = _plain(array)
     if array.dtype.kind not in "fiu":
         return encode_names(array.tolist())
-    numbers = array.astype(np.float64)
-    return _named(numbers) if classes and _few(numbers) else RowNumbers(numbers)
+    distinct = encode_numbers(array) if classes else None
+    if distinct and 0 < len(distinct.categories) <= MAX_CLASSES and all(map(_is_whole, distinct.categories)):
+        return distinct._replace(categories=tuple(str(int(value)) for value in distinct.categories))
+    return RowNumbers(array.astype(np.float64))
 
 
 def _plain(array: Array) -> Array:
@@ -254,34 +248,25 @@ def _plain(array: Array) -> Array:
     return array
 
 
-def _few(numbers: Array) -> bool:
-    """Return whether these are integers with few distinct values."""
-    levels = np.unique(numbers[~np.isnan(numbers)])
-    return 0 < levels.size <= MAX_CLASSES and bool(np.all(np.isfinite(levels) & (levels == np.round(levels))))
+def _is_whole(value: float) -> bool:
+    return bool(np.isfinite(value)) and value == int(value)
 
 
-def _named(numbers: Array) -> EncodedNames:
-    """Return integers as names, in ascending order."""
-    levels = np.unique(numbers[~np.isnan(numbers)])
-    codes = np.where(np.isnan(numbers), -1, np.searchsorted(levels, numbers))
-    return EncodedNames(codes.astype(np.int64), tuple(f"{value:.0f}" for value in levels + 0.0))
-
-
-def is_informative(values: RowNumbers | EncodedNames) -> bool:
+def is_informative(values: RowNumbers | EncodedColumn) -> bool:
     """Return whether colours would show anything: values differ, and names are not all distinct."""
     if isinstance(values, RowNumbers):
         seen = values.values[np.isfinite(values.values)]
         return bool(seen.size and seen.min() < seen.max())
-    return 1 < len(values.levels) <= max(MAX_CLASSES, len(values.codes) // 2)
+    return 1 < len(values.categories) <= max(MAX_CLASSES, len(values.codes) // 2)
 
 
-def _size(values: RowNumbers | EncodedNames, m: int) -> int:
+def _size(values: RowNumbers | EncodedColumn, m: int) -> int:
     """Return the approximate size in bytes of a column in the page."""
     if isinstance(values, RowNumbers):
         return m * 6 if m <= 20_000 else m * 3
-    names = sum(len(level.encode("utf-8")) + 3 for level in values.levels)
-    many = len(values.levels) > 30_000
-    return m * (names // max(1, len(values.levels)) if many else 3) + (0 if many else names)
+    names = sum(len(level.encode("utf-8")) + 3 for level in values.categories)
+    many = len(values.categories) > 30_000
+    return m * (names // max(1, len(values.categories)) if many else 3) + (0 if many else names)
 
 
 # ---- which rows ---------------------------------------------------------------------------------------------

@@ -56,3 +56,12 @@ def count_noun(n: int, what: str) -> str:
     ('1 row', '2,000 rows', '3 classes')
     """
     return f"{n:,} {what}" + ("" if n == 1 else "es" if what.endswith("s") else "s")
+
+
+def join_words(names: Sequence[str], last: str = "or") -> str:
+    """Return names as a phrase.
+
+    >>> join_words(["a", "b", "c"]), join_words(["a"])
+    ('a, b or c', 'a')
+    """
+    return f" {last} ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)

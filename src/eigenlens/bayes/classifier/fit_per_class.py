@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -24,7 +24,7 @@ from eigenlens.bayes.discriminant.covariances import (
 from eigenlens.bayes.discriminant.fit_missing import complete_classes
 from eigenlens.bayes.discriminant.options import warn_about_convergence
 from eigenlens.data.coerce import as_source
-from eigenlens.data.rows import row_count, select_rows, take_rows
+from eigenlens.data.rows import ChosenRows, row_count, take_rows
 from eigenlens.data.source import Source, accumulate
 from eigenlens.densities.gaussian import GaussianFamily
 from eigenlens.errors import DataError, DataWarning, OptionError
@@ -117,25 +117,6 @@ def _rows_of_class(source: Source, mine: Array, named: bool) -> tuple[Any, Array
     chosen = as_source(rows)
     chosen.names = source.names
     return chosen, weight
-
-
-class ChosenRows(Source):
-    """A source with some of the rows of another, in the same order."""
-
-    def __init__(self, source: Source, which: Array) -> None:
-        self.source, self.which = source.weighted(None), which
-        self.n_rows, self.n_features, self.dtype = len(which), source.n_features, source.dtype
-        self.names, self.reads_ahead = source.names, source.reads_ahead
-
-    def rows(self) -> Iterator[Any]:
-        """Yield the chosen rows of each block."""
-        start = 0
-        for rows in self.source.rows():
-            stop = start + rows.shape[0]
-            low, high = np.searchsorted(self.which, [start, stop])
-            if high > low:
-                yield select_rows(rows, self.which[low:high] - start)
-            start = stop
 
 
 def _check_weight(estimator: Any, weight: Array) -> Array:

@@ -47,11 +47,10 @@ from eigenlens.bayes.labels import encode_labels, partial_fit_labels, require_tw
 from eigenlens.bayes.rule import BayesRule, ClassCounts, sample_by_class
 from eigenlens.data.coerce import require_finite, require_no_infinity
 from eigenlens.data.rows import row_count, select_rows
-from eigenlens.data.source import Source
+from eigenlens.data.source import Source, progress_callback
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.base import ModelEstimator, model_view
-from eigenlens.estimator.progress import progress_callback
 from eigenlens.estimator.rows import dense_blocks, validate_rows
 from eigenlens.linalg.operators import concatenate, project_rows
 from eigenlens.linalg.spectrum import Outcome

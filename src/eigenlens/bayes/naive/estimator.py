@@ -28,10 +28,10 @@ from eigenlens.bayes.naive.plan import FeatureTable, Plan, column_position, make
 from eigenlens.bayes.rule import BayesRule, check_prior
 from eigenlens.data.coerce import fields_of
 from eigenlens.data.rows import row_count
+from eigenlens.data.source import progress_callback
 from eigenlens.data.table import numbers_of
 from eigenlens.errors import DataError
 from eigenlens.estimator.base import ModelEstimator, forward
-from eigenlens.estimator.progress import progress_callback
 
 JOINT_ENTRIES = 1 << 18
 """Numbers ln p(x, c) computed at a time: 2 MB, which stays in the cache of a core."""

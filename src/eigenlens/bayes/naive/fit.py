@@ -10,12 +10,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from eigenlens.arrays import Array, is_sparse
+from eigenlens.arrays import Array, is_integer, is_sparse
 from eigenlens.bayes.naive.families.base import NaiveOptions
 from eigenlens.bayes.naive.model import Group, NaiveModel
 from eigenlens.bayes.naive.plan import Plan
 from eigenlens.data.source import Block, Progress, Source, accumulate
-from eigenlens.data.table import MixedRows, is_integer
+from eigenlens.data.table import MixedRows
 from eigenlens.errors import DataError
 
 COPIED_ENTRIES = 1 << 21

@@ -10,19 +10,11 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from eigenlens.arrays import Array, is_sparse, slices, to_numpy
+from eigenlens.arrays import Array, is_integer, is_sparse, slices, to_numpy
 from eigenlens.data.categories import encode_numbers
 from eigenlens.data.coerce import fields_of
 from eigenlens.data.source import Block, Source, accumulate
-from eigenlens.data.table import (
-    EXACT_FLOAT_LIMIT,
-    MixedRows,
-    MixedSource,
-    codes_of,
-    integers_of,
-    is_integer,
-    numbers_of,
-)
+from eigenlens.data.table import EXACT_FLOAT_LIMIT, MixedRows, MixedSource, codes_of, integers_of, numbers_of
 from eigenlens.native.class_sums import code_ranges
 
 MAX_CATEGORIES = 20

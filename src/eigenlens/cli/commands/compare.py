@@ -10,10 +10,11 @@ import typer
 
 from eigenlens.cli.errors import exit_status, fail
 from eigenlens.cli.files import OUTPUT_FORMATS, check_target, free_name, require_files, write_table
-from eigenlens.cli.model_options import commands, find_model, flag_of, joined, make_estimator, option_value
+from eigenlens.cli.model_options import commands, find_model, flag_of, make_estimator, option_value
 from eigenlens.cli.options import DataFiles, Output, ReadingOptions, RunningOptions, given_flags, takes
 from eigenlens.cli.session import session
 from eigenlens.errors import EigenlensError, OptionError
+from eigenlens.tables.text_table import join_words
 
 
 @takes(reading=ReadingOptions, running=RunningOptions)
@@ -96,7 +97,7 @@ def _make_model(word: str, running: RunningOptions) -> tuple[str, Any]:
         fail(f"--models {word} has an option without a value", "write NAME:OPTION=VALUE, for instance gmm:k=3")
     entry = find_model(name)
     if not entry.density:
-        fail(f"{name} has no density of rows, so it cannot be compared", f"use {joined(commands('density'))}")
+        fail(f"{name} has no density of rows, so it cannot be compared", f"use {join_words(commands('density'))}")
     options = {key: option_value(value) for key, _, value in pairs if key in entry.options}
     extra = {key: option_value(value) for key, _, value in pairs if key not in entry.options}
     return word, make_estimator(name, options, extra, running.seed)

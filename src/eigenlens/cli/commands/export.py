@@ -170,41 +170,24 @@ def _is_plain(value: Any) -> bool:
 
 # ---- names along the axes ----------------------------------------------------------------------
 
-PARAMETER_AXES: dict[str, tuple[str, ...]] = {
-    "components_": ("axis", "column"),
-    "loadings_": ("column", "axis"),
-    "scalings_": ("column", "axis"),
-    "mean_": ("column",),
-    "centre_": ("column",),
-    "scale_": ("column",),
-    "noise_variance_": ("column",),
-    "communalities_": ("column",),
-    "uniquenesses_": ("column",),
-    "explained_variance_": ("axis",),
-    "explained_variance_ratio_": ("axis",),
-    "singular_values_": ("axis",),
-    "eigenvalues_": ("axis",),
-    "eigenvectors_": ("row", "axis"),
-    "factor_correlations_": ("axis", "axis"),
-    "rotation_matrix_": ("axis", "axis"),
-    "means_": ("group", "column"),
-    "weights_": ("group",),
-    "covariance_": ("column", "column"),
-    "covariances_": ("group", "column", "column"),
-    "bandwidth_": ("column", "column"),
-    "class_prior_": ("group",),
-    "class_count_": ("group",),
-    "coef_": ("group", "column"),
-    "intercept_": ("group",),
-    "points": ("row", "column"),
-    "rows": ("row", "column"),
-    "coefficients": ("row", "axis"),
-    "offset": ("axis",),
-    "weights": ("row",),
-    "bounds": ("column", "bound"),
-    "scales": ("row",),
+AXES_OF_PARAMETERS: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("axis",): ("explained_variance_", "explained_variance_ratio_", "singular_values_", "eigenvalues_", "offset"),
+    ("axis", "axis"): ("factor_correlations_", "rotation_matrix_"),
+    ("axis", "column"): ("components_",),
+    ("column",): ("mean_", "centre_", "scale_", "noise_variance_", "communalities_", "uniquenesses_"),
+    ("column", "axis"): ("loadings_", "scalings_"),
+    ("column", "bound"): ("bounds",),
+    ("column", "column"): ("covariance_", "bandwidth_"),
+    ("group",): ("weights_", "class_prior_", "class_count_", "intercept_"),
+    ("group", "column"): ("means_", "coef_"),
+    ("group", "column", "column"): ("covariances_",),
+    ("row",): ("weights", "scales"),
+    ("row", "axis"): ("eigenvectors_", "coefficients"),
+    ("row", "column"): ("points", "rows"),
 }
-"""The kind of names along each axis of a parameter; axes that are not listed are numbered."""
+"""The parameters by the kinds of names along their axes; axes of those that are not listed are numbered."""
+
+PARAMETER_AXES = {name: axes for axes, names in AXES_OF_PARAMETERS.items() for name in names}
 
 
 def _axes(model: Any, name: str, value: Any) -> tuple[list[str], ...]:

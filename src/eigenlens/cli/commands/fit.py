@@ -19,7 +19,6 @@ from eigenlens.cli.model_options import (
     ModelOptions,
     commands,
     find_model,
-    joined,
     keeps_rows,
     make_estimator,
     model_parameters,
@@ -27,11 +26,12 @@ from eigenlens.cli.model_options import (
 from eigenlens.cli.options import TEXT_OPTIONS, DataFiles, ReadingOptions, RunningOptions, given_flags, takes
 from eigenlens.cli.output import TYPED_WORDS, drop_flags
 from eigenlens.cli.session import session
+from eigenlens.tables.text_table import join_words
 
 
 @takes(model_options=ModelOptions, reading=ReadingOptions, running=RunningOptions)
 def fit(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help=f"{joined(commands())}.")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help=f"{join_words(commands())}.")],
     files: DataFiles,
     model_options: ModelOptions,
     reading: ReadingOptions,
@@ -76,7 +76,11 @@ def fit(
         _ = table.rows if keeps_rows(model, asdict(model_options)) else None
         if running.dry_run:
             return _show_plan(now, estimator, choice, [target, page])
-        estimator, selection = _fit_model(estimator, choice, model_options, table, now, entry.classes)
+        selection = None
+        if choice is None:
+            _fit_with_progress(estimator, table, now, entry.classes)
+        else:
+            estimator, selection = select_best_mixture(estimator, choice, model_options.covariance, table, now)
         _show_result(now, estimator)
         _check_convergence(now, strict, estimator)
         shown = {type(estimator).__name__: estimator} | ({} if selection is None else {"Choice": selection})
@@ -104,16 +108,7 @@ def _unfitted_model(model: str, options: ModelOptions, running: RunningOptions) 
     return make_estimator(model, given | {"max_memory": running.max_memory}, extra, running.seed), choice
 
 
-def _fit_model(
-    estimator: Any, choice: Any, options: ModelOptions, table: Any, now: Any, with_label: bool
-) -> tuple[Any, Any]:
-    """Return the fitted estimator, and the table that it was chosen from (None where there was no choice)."""
-    if choice is not None:
-        return select_best_mixture(estimator, choice, options.covariance, table, now)
-    return _fit_with_progress(estimator, table, now, with_label), None
-
-
-def _fit_with_progress(estimator: Any, table: Any, now: Any, with_label: bool) -> Any:
+def _fit_with_progress(estimator: Any, table: Any, now: Any, with_label: bool) -> None:
     """Fit the estimator, with progress; an interrupt ends the command, whatever a fit makes of it."""
     parameters = estimator.get_params(deep=False)
     with now.progress(f"fitting {type(estimator).__name__}") as progress:
@@ -124,7 +119,6 @@ def _fit_with_progress(estimator: Any, table: Any, now: Any, with_label: bool) -
         if "verbose" in parameters:
             estimator.set_params(verbose=parameters["verbose"])
     now.check_interrupt()
-    return estimator
 
 
 def _show_plan(now: Any, estimator: Any, choice: Any, targets: list[Path | None]) -> None:

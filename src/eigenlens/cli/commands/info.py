@@ -90,7 +90,8 @@ def _describe_table(files: list[str], reading: ParsingOptions, now: Any) -> None
         columns, n = profile_columns(source)
     paths, found = source.paths, [column.facts for column in columns]
     size = f"{len(paths)} files, {file_size(*paths)}" if len(paths) > 1 else file_size(*paths)
-    now.say("file", f"{_place(files, paths)}: {count_noun(n, 'row')}, {count_noun(len(columns), 'column')} ({size})")
+    place = str(paths[0]) if len(paths) == 1 else files[0] if len(files) == 1 else f"{paths[0]} and more"
+    now.say("file", f"{place}: {count_noun(n, 'row')}, {count_noun(len(columns), 'column')} ({size})")
     written = _written(source)
     if written is not None:
         cut = SEPARATORS.get(written["separator"], repr(written["separator"]))
@@ -116,9 +117,7 @@ def _written(source: Any) -> dict[str, Any] | None:
     dialect = source.dialect
     if dialect is None:
         return None
-    written = {"separator": dialect.separator, "header": dialect.header, "decimal": dialect.numbers.decimal}
-    written |= {"na": dialect.na, "encoding": file_encoding(source.paths[0], dialect.encoding)}
-    return written | {"thousands": dialect.numbers.thousands, "comment": dialect.comment}
+    return {**dialect.settings, "encoding": file_encoding(source.paths[0], dialect.encoding)}
 
 
 SEPARATORS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar", " ": "spaces"}
@@ -127,13 +126,10 @@ NO_NUMBERS = "no column holds numbers: only nb takes text, and it needs a column
 TITLES = ["column", "type", "missing", "least", "mean", "greatest", "note"]
 
 
-def _place(files: list[str], paths: tuple[Path, ...]) -> str:
-    return str(paths[0]) if len(paths) == 1 else files[0] if len(files) == 1 else f"{paths[0]} and more"
-
-
 def _next(files: list[str], columns: list[Any], reading: ParsingOptions, marks: list[str]) -> str | None:
     """A fit of what the table holds: numbers, with marks of what is missing taken for that; None if it holds none."""
-    names = [columns[0]] if _names_rows(columns) else []
+    # The first column may name or number the rows.
+    names = columns[:1] if len(columns) > 1 and (columns[0].numbers_rows or columns[0].names_rows) else []
     rest = columns[len(names) :]
     usable, other = [c for c in rest if _usable(c)], [str(c.name) for c in rest if not _usable(c)]
     if not usable:
@@ -146,11 +142,6 @@ def _next(files: list[str], columns: list[Any], reading: ParsingOptions, marks: 
         words += ["--columns", "@number"]
         other = [str(c.name) for c in rest if c.type in NUMBERS and not _usable(c)]
     return shlex.join(words + [word for name in other for word in ("--drop", name)])
-
-
-def _names_rows(columns: list[Any]) -> bool:
-    """Whether the first column names or numbers the rows."""
-    return len(columns) > 1 and (columns[0].numbers_rows or columns[0].names_rows)
 
 
 def _usable(column: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Annotated, Any
 
 import typer
@@ -65,20 +66,13 @@ def _split_files(files: list[str]) -> tuple[list[str], list[str]]:
     return models, tables
 
 
-class ModelGroup:
-    """Several models, for reading a table that has the columns of all of them."""
-
-    called = "models"
-
-    def __init__(self, models: list[Any], columns: list[str]) -> None:
-        self.models, self.feature_names_in_ = models, columns
-
-
 def _group_models(models: list[Any]) -> Any:
+    """Return what stands for several models where a table is read that has the columns of all of them."""
     names = [list(getattr(model, "feature_names_in_", ())) for model in models]
     if len(models) == 1 or not all(names):
         return models[0]
-    return ModelGroup(models, list(dict.fromkeys(name for own in names for name in own)))
+    columns = list(dict.fromkeys(name for own in names for name in own))
+    return SimpleNamespace(called="models", models=models, feature_names_in_=columns)
 
 
 def _name_models(models: list[Any], paths: list[str]) -> dict[str, Any]:

@@ -32,7 +32,9 @@ def score(
     with session(running) as now:
         target = check_target(output, running.force, OUTPUT_FORMATS)
         found = load(model)
-        classifier = _is_classifier(found)
+        classifier = hasattr(found, "classes_")
+        if not classifier:
+            require_method(found, "score_samples", "score rows, since it has no density")
         table = read_aloud(now, files, reading, model=found, need_label=classifier)
         if running.dry_run:
             plan = f"score {count_noun(table.n, 'row')} with {type(found).__name__}"
@@ -47,13 +49,6 @@ def score(
         now.show_written(target)
         now.show_warnings()
     return None
-
-
-def _is_classifier(found: Any) -> bool:
-    """Return whether the model is a classifier; one that is neither a classifier nor a density is an error."""
-    if not hasattr(found, "classes_"):
-        require_method(found, "score_samples", "score rows, since it has no density")
-    return hasattr(found, "classes_")
 
 
 def _score_rows(found: Any, table: Any, classifier: bool, now: Any) -> tuple[str, Any, float]:

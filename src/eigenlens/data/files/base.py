@@ -69,7 +69,6 @@ class Reader(ABC):
 
     def frames(self) -> Iterator[DataFrame]:
         """Yield the same rows as Polars frames: numbers and text, null where an entry is missing."""
-        pl = import_polars()
         names = list(map(str, self.names))
         return (pl.DataFrame(np.asarray(rows), schema=names, nan_to_null=True) for rows in self.blocks())
 
@@ -103,12 +102,11 @@ class Selection:
         """
         wanted = listed_columns(self.columns, "columns", available)
         dropped = listed_columns(self.drop, "drop", available)
-        others = [name for name in (self.id, self.label) if name is not None]
-        for option, name in (("id", self.id), ("label", self.label)):
-            if name is not None:
-                _check_known(name, option, available)
+        others = {option: name for option, name in (("id", self.id), ("label", self.label)) if name is not None}
+        for option, name in others.items():
+            _check_known(name, option, available)
         left = list(available) if self.columns is None else wanted
-        excluded = {*dropped, *others}
+        excluded = {*dropped, *others.values()}
         chosen = tuple(name for name in left if name not in excluded)
         if not chosen:
             raise DataError(f"no column is left as a feature of the {len(available)} in the file", fix="drop fewer")
@@ -140,13 +138,18 @@ def _check_known(name: Hashable, option: str, available: Sequence[Name]) -> None
         raise OptionError("is not a column of the file", argument=option, value=name, fix=f"near it: {offer}")
 
 
-def import_polars() -> Any:
-    """Import polars, or raise the error that says how to install it."""
-    try:
-        import polars
-    except ImportError as error:
-        raise MissingExtra("polars", extra="tables", need="reading tables from files") from error
-    return polars
+class LazyPolars:
+    """The module polars, imported when something of it is first used; the error says how to install it."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            import polars
+        except ImportError as error:
+            raise MissingExtra("polars", extra="tables", need="reading tables from files") from error
+        return getattr(polars, name)
+
+
+pl: Any = LazyPolars()
 
 
 def fill(blocks: list[Array], frame: DataFrame, first: int = 0) -> None:
@@ -161,7 +164,6 @@ def fill(blocks: list[Array], frame: DataFrame, first: int = 0) -> None:
 
 def as_array(column: Series) -> Array:
     """Return a column for the user: numbers unchanged, text as NumPy strings, or objects with None where missing."""
-    pl = import_polars()
     if column.dtype not in (pl.String, pl.Categorical, pl.Enum):
         return column.to_numpy()
     encoded = encode(column)  # one string per category, not per row

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigenlens.data.column_kinds import ColumnKind
-from eigenlens.data.files.base import import_polars
+from eigenlens.data.files.base import pl
 from eigenlens.data.files.dialect import is_number
 from eigenlens.errors import DataError
 
@@ -31,7 +31,6 @@ MAX_MARKERS = 3
 
 def plain_cells(cells: Expr, dialect: Dialect) -> Expr:
     """Return columns of text without spaces around cells, null where one is missing, points in their numbers."""
-    pl = import_polars()
     numbers = dialect.numbers
     bare = cells.str.strip_chars()
     present = pl.when(~bare.is_in(["", *dialect.na])).then(bare)
@@ -49,7 +48,6 @@ def plain_cells(cells: Expr, dialect: Dialect) -> Expr:
 
 def as_number(cells: Expr, dialect: Dialect) -> Expr:
     """Return columns of text as floats: true and false are 1 and 0, text and missing cells are null."""
-    pl = import_polars()
     word = plain_cells(cells, dialect)
     lower = word.str.to_lowercase()
     boolean = pl.when(lower.is_in(["true", "false"])).then((lower == "true").cast(pl.Float64))
@@ -70,7 +68,6 @@ def missing_numbers(dialect: Dialect) -> list[float]:
 
 def mask_missing(cells: Expr, dialect: Dialect) -> Expr:
     """Return columns of text as they are written, null where a cell is a missing-value marker."""
-    pl = import_polars()
     found: Expr = pl.when(~cells.str.strip_chars().is_in(list(dialect.na))).then(cells) if dialect.na else cells
     return found
 
@@ -82,14 +79,12 @@ def as_exact_integers(cells: Series, numbers: Series) -> Series:
     >>> as_exact_integers(pl.Series(["9007199254740993", None]), pl.Series([2.0**53, None])).to_list()
     [9007199254740993, None]
     """
-    pl = import_polars()
     integers = cells.cast(pl.Int64, strict=False)
     return integers if integers.null_count() == numbers.null_count() else numbers
 
 
 def narrow_type(text: Series) -> Series:
     """Return text as integers, or else floats, where every entry is one; 007 is a name, not a number."""
-    pl = import_polars()
     integers = text.cast(pl.Int64, strict=False)
     if (integers.cast(pl.String) == text).all() and integers.null_count() == text.null_count():
         return integers
@@ -113,7 +108,6 @@ def cell_kinds(frame: DataFrame, dialect: Dialect) -> list[ColumnKind]:
     >>> cell_kinds(frame, Dialect(na=("?",)))
     ['integer', 'mixed', 'boolean']
     """
-    pl = import_polars()
     every = pl.all()
     cells = frame.select(plain_cells(every, dialect))
     tests = (every.count(), every.str.contains(BOOLEAN).sum(), every.cast(pl.Int64, strict=False).count(),

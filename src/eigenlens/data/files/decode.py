@@ -31,7 +31,7 @@ MIN_SAMPLE_LINES = 3
 MAX_SAMPLE_BYTES = 1 << 26
 """The start of a file that shows how it is written: 64 kB, or more where three lines are longer."""
 
-COMPRESSED: dict[str, Callable[[Path], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 """How files that are compressed are opened, by their last suffix."""
 
 BYTE_ORDER_MARKS = {codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32", codecs.BOM_UTF16_LE: "utf-16",
@@ -47,7 +47,7 @@ SEPARATOR_LINE = re.compile(rb'(\xef\xbb\xbf)?"?sep=.?"?\r?\n', re.IGNORECASE)
 def open_bytes(path: Path) -> Iterator[BinaryIO]:
     """Open a file as bytes, decompressed."""
     try:
-        with COMPRESSED.get(path.suffix.lower(), _open_plain)(path) as file:
+        with COMPRESSED.get(path.suffix.lower(), open)(path, "rb") as file:
             yield cast("BinaryIO", file)
     except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError) as error:
         raise _not_intact(path, error) from error
@@ -55,10 +55,6 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
         if error.errno is not None or path.suffix.lower() not in COMPRESSED:
             raise
         raise _not_intact(path, error) from error  # bz2 reports no more than this
-
-
-def _open_plain(path: Path) -> BinaryIO:
-    return path.open("rb")
 
 
 def _not_intact(path: Path, error: Exception) -> DataError:

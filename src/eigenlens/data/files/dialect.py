@@ -15,9 +15,9 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from eigenlens.data.files.base import import_polars, unreadable
+from eigenlens.data.files.base import pl, unreadable
 from eigenlens.data.files.decode import (
     SAMPLE_BYTES,
     detect_encoding,
@@ -124,6 +124,12 @@ class Dialect:
     comment_everywhere: bool = False
     encoding: str | None = None
     na: tuple[str, ...] = ()
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The arguments of `scan` that describe the same."""
+        written = {"na": self.na, "separator": self.separator, "header": self.header} | self.numbers._asdict()
+        return written | {"comment": self.comment, "encoding": self.encoding}
 
 
 def find_dialect(
@@ -323,7 +329,6 @@ def _is_consecutive(cells: list[str]) -> bool:
 
 def column_names(path: Path, dialect: Dialect) -> list[str]:
     """Return the column names, by the first record; an unnamed column is called by its place."""
-    pl = import_polars()
     record = first_record(path, dialect)
     try:
         cells = pl.read_csv(record, has_header=False, separator=dialect.separator, infer_schema=False).row(0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -20,7 +20,7 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.data.categories import encode
 from eigenlens.data.column_kinds import ColumnKind, Field, stored_field
-from eigenlens.data.files.base import Reader, as_array, fill, import_polars, same_columns, unreadable
+from eigenlens.data.files.base import Reader, as_array, fill, pl, same_columns, unreadable
 from eigenlens.data.files.cells import TextCells, text_error
 from eigenlens.data.source import FILE_BLOCK_BYTES
 from eigenlens.data.table import MixedRows, exceeds_float_precision, join_text_columns
@@ -52,13 +52,11 @@ class Slab(NamedTuple):
 
 
 class TableReader(Reader):
-    """Columns of Parquet or Arrow files; `open_table` makes a LazyFrame of a file."""
+    """Columns of Parquet files, or of Arrow IPC files, which Feather files are too; `scan`: the function of Polars."""
 
-    def __init__(
-        self, paths: tuple[Path, ...], open_table: Callable[[Path], LazyFrame], *, block_rows: int | None = None
-    ) -> None:
+    def __init__(self, paths: tuple[Path, ...], *, scan: str, block_rows: int | None = None) -> None:
         # Opened once: a wide file's metadata takes longer to parse than some of its columns.
-        self._tables = {path: open_table(path) for path in paths}
+        self._tables: dict[Path, LazyFrame] = {path: getattr(pl, scan)(path, glob=False) for path in paths}
         self._schemas = {path: _schema(path, table) for path, table in self._tables.items()}
         same_columns(paths, [list(schema) for schema in self._schemas.values()])
         first = self._schemas[paths[0]]
@@ -84,7 +82,6 @@ class TableReader(Reader):
 
     def count(self) -> int:
         """Return the number of rows, by the files' own metadata."""
-        pl = import_polars()
         return sum(int(table.select(pl.len()).collect().item()) for table in self._tables.values())
 
     def blocks(self) -> Iterator[Array]:
@@ -128,7 +125,6 @@ class TableReader(Reader):
 
     def column(self, name: Any) -> Array:
         """Return one whole column (n,): numbers unchanged, text as text."""
-        pl = import_polars()
         tables = [table.select(name) for table in self._tables.values()]
         return as_array(pl.concat(tables, how="vertical_relaxed").collect().to_series())
 
@@ -165,12 +161,10 @@ class TableReader(Reader):
         return blocks, text.result()
 
     def _decode(self, slab: Slab, blocks: list[Array], first: int) -> None:
-        pl = import_polars()
         kind = pl.Float32 if self.dtype == np.float32 else pl.Float64
         fill(blocks, self._collect(slab, self._numeric[first : first + slab.columns], kind), first)
 
     def _collect(self, slab: Slab, names: list[str], kind: Any = None) -> DataFrame:
-        pl = import_polars()
         table = self._tables[slab.path].select(names).slice(slab.start, slab.length)
         try:
             return (table if kind is None else table.cast(kind)).collect()
@@ -188,18 +182,6 @@ class TableReader(Reader):
                 return text_error(names, TextCells(where, str(text[present[0]]), count))
         what, fix = f"column {names[0]!r} is a text column without entries", "leave it out with {drop}"
         return DataError(what, columns=names, fix=fix, settings={"drop": names})
-
-
-def parquet_reader(paths: tuple[Path, ...], *, block_rows: int | None = None) -> TableReader:
-    """Return a reader of Parquet files."""
-    pl = import_polars()
-    return TableReader(paths, lambda path: pl.scan_parquet(path, glob=False), block_rows=block_rows)
-
-
-def arrow_reader(paths: tuple[Path, ...], *, block_rows: int | None = None) -> TableReader:
-    """Return a reader of Arrow IPC files, which Feather files are too."""
-    pl = import_polars()
-    return TableReader(paths, lambda path: pl.scan_ipc(path, glob=False), block_rows=block_rows)
 
 
 def cut_slabs(chunks: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
@@ -226,7 +208,6 @@ def cut_slabs(chunks: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
 
 
 def _schema(path: Path, table: LazyFrame) -> dict[str, Any]:
-    pl = import_polars()
     try:
         return dict(table.collect_schema())
     except (pl.exceptions.PolarsError, OSError) as error:

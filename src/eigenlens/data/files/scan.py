@@ -1,10 +1,19 @@
-"""`scan`: rows in files, read by blocks, as a Source."""
+"""`scan`: rows in files, read by blocks, as a Source.
+
+A path may be a pattern for several files, and they must not change between two passes.
+"""
 
 from __future__ import annotations
 
 import copy
+import glob
+import os
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,27 +22,20 @@ from eigenlens.data.column_kinds import ColumnKind
 from eigenlens.data.files.base import Reader, Selection
 from eigenlens.data.files.decode import COMPRESSED
 from eigenlens.data.files.npy import NpyReader
-from eigenlens.data.files.parquet import arrow_reader, parquet_reader
-from eigenlens.data.files.paths import PathLike, Stamp, check_unchanged, expand_paths
+from eigenlens.data.files.parquet import TableReader
 from eigenlens.data.files.text import DelimitedReader
 from eigenlens.data.source import Source
-from eigenlens.errors import DataError, DataWarning, OptionError
+from eigenlens.errors import DataError, DataWarning, OptionError, SourceChanged
 
 if TYPE_CHECKING:
     from polars import DataFrame
 
     from eigenlens.data.files.dialect import Dialect
 
-
 FORMATS: dict[str, Callable[..., Reader]] = {
-    ".csv": DelimitedReader,
-    ".tsv": DelimitedReader,
-    ".txt": DelimitedReader,
-    ".parquet": parquet_reader,
-    ".pq": parquet_reader,
-    ".arrow": arrow_reader,
-    ".feather": arrow_reader,
-    ".ipc": arrow_reader,
+    **dict.fromkeys((".csv", ".tsv", ".txt"), DelimitedReader),
+    **dict.fromkeys((".parquet", ".pq"), partial(TableReader, scan="scan_parquet")),
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), partial(TableReader, scan="scan_ipc")),
     ".npy": NpyReader,
 }
 """One reader per suffix, called as reader(paths, block_rows=…), of text also with its own options.
@@ -230,11 +232,9 @@ def _warn_found_signs(dialect: Dialect) -> None:
     """Warn that numbers are read that were text for version 0.1: to be removed with the release after the next."""
     if dialect.numbers.is_plain:
         return
-    signs = {"decimal": dialect.numbers.decimal, "thousands": dialect.numbers.thousands}
-    given = ", ".join(f"{name}={sign!r}" for name, sign in signs.items() if sign is not None)
-    warnings.warn(
-        f"numbers are read with {given}, as the file shows: pass these to confirm.", DataWarning, stacklevel=3
-    )
+    given = ", ".join(f"{name}={sign!r}" for name, sign in dialect.numbers._asdict().items() if sign is not None)
+    message = f"numbers are read with {given}, as the file shows: pass these to confirm."
+    warnings.warn(message, DataWarning, stacklevel=3)
 
 
 OTHER_SUFFIXES = {
@@ -278,3 +278,90 @@ def _suffix(path: Path) -> str:
     if suffixes and suffixes[-1] in COMPRESSED:
         suffixes.pop()
     return suffixes[-1] if suffixes else ""
+
+
+PathLike = str | os.PathLike[str]
+COMMON_SUFFIXES = (".parquet", ".csv", ".tsv", ".txt", ".arrow", ".feather", ".npy")
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """A file's size and time of change: enough to notice that it is not what it was."""
+
+    path: Path
+    size: int
+    changed: int
+
+    @classmethod
+    def of(cls, path: Path) -> Stamp:
+        """Return the stamp of a file as it is now."""
+        status = path.stat()
+        return cls(path, status.st_size, status.st_mtime_ns)
+
+    def check(self) -> None:
+        """Raise SourceChanged unless the file is there and as it was."""
+        try:
+            now = Stamp.of(self.path)
+        except OSError as error:
+            what = f"'{self.path}' has vanished since it was scanned"
+            raise SourceChanged(what, fix="restore it, and scan again") from error
+        if now != self:
+            what = f"'{self.path}' has changed since it was scanned ({self.size:,} bytes, now {now.size:,})"
+            fix = "let its writer finish, and scan again"
+            raise SourceChanged(f"{what}: two passes would see different rows", fix=fix)
+
+
+@contextmanager
+def check_unchanged(stamps: Iterable[Stamp]) -> Iterator[None]:
+    """Check the files before and after the block; a failure while they changed is a SourceChanged."""
+    stamps = tuple(stamps)
+
+    def check() -> None:
+        for stamp in stamps:
+            stamp.check()
+
+    check()
+    try:
+        yield
+    except Exception:
+        check()
+        raise
+    check()
+
+
+def expand_paths(path: PathLike | Iterable[PathLike]) -> tuple[Path, ...]:
+    """Return the files that a path, a pattern or a list of either means, in sorted order, each once.
+
+    >>> expand_paths("no/such/file.csv")
+    Traceback (most recent call last):
+      ...
+    eigenlens.errors.DataError: 'no/such/file.csv' does not exist; check the spelling and the folder.
+    """
+    given = [path] if isinstance(path, str | os.PathLike) else list(path)
+    if not given:
+        raise DataError("names no file; at least 1 is needed", argument="path", value=[])
+    files = {file for one in given for file in _matches(os.path.expanduser(os.fspath(one)))}
+    return tuple(_readable(file) for file in sorted(files))
+
+
+def _matches(path: str) -> list[Path]:
+    # A file whose own name has brackets is that file; only then is it a pattern.
+    if os.path.exists(path) or not glob.has_magic(path):
+        return [Path(path)]
+    found = [Path(name) for name in glob.glob(path, recursive=True)]
+    files = [file for file in found if not file.is_dir()]
+    if not files:
+        raise DataError(f"'{path}' matches no file", fix="check the pattern and the folder")
+    return files
+
+
+def _readable(path: Path) -> Path:
+    if path.is_dir():
+        met = Counter(file.suffix for file in path.iterdir() if file.suffix in COMMON_SUFFIXES)
+        suffix = met.most_common(1)[0][0] if met else COMMON_SUFFIXES[0]
+        raise DataError(f"'{path}' is a folder", fix=f"name its files, for instance '{path}/*{suffix}'")
+    if not path.exists():
+        raise DataError(f"'{path}' does not exist", fix="check the spelling and the folder")
+    if path.stat().st_size == 0:
+        raise DataError(f"'{path}' is empty (0 bytes)", fix="write it again, or leave it out")
+    return path

@@ -19,7 +19,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.data.column_kinds import ColumnKind, Field, join_kinds, polars_kind
-from eigenlens.data.files.base import Reader, as_array, fill, import_polars, listed_columns, same_columns, unreadable
+from eigenlens.data.files.base import Reader, as_array, listed_columns, pl, same_columns, unreadable
 from eigenlens.data.files.cells import (
     TextCells,
     as_exact_integers,
@@ -33,7 +33,7 @@ from eigenlens.data.files.cells import (
 )
 from eigenlens.data.files.decode import HEAD_BYTES, PIECE_BYTES, iterate_pieces, reject_undecodable
 from eigenlens.data.files.dialect import Dialect, column_names, find_dialect, ragged_row, read_cells
-from eigenlens.data.source import BLOCK_BYTES
+from eigenlens.data.source import BLOCK_BYTES, column_block
 from eigenlens.data.table import MixedRows, mixed_rows
 from eigenlens.errors import DataError
 
@@ -63,16 +63,13 @@ class DelimitedReader(Reader):
     ) -> None:
         self.paths = paths
         self.dialect = find_dialect(paths[0], na=(na,) if isinstance(na, str) else tuple(na), **written)
-        columns = [column_names(path, self.dialect) for path in paths]
-        same_columns(paths, columns)
-        # What Polars calls the columns of a file without names, by the names that they have here.
-        self._places = {
-            path: {name: f"column_{place}" for place, name in enumerate(names, 1)}
-            for path, names in zip(paths, columns, strict=True)
-        }
+        columns = {path: column_names(path, self.dialect) for path in paths}
+        same_columns(paths, list(columns.values()))
+        self._places = {path: {name: place for place, name in enumerate(names)} for path, names in columns.items()}
         self._block_rows = block_rows
         self._rows: dict[Path, int] = {}
-        kinds = self._find_kinds(columns[0], listed_columns(text, "text", columns[0]))
+        names = columns[paths[0]]
+        kinds = self._find_kinds(names, listed_columns(text, "text", names))
         self.fields = tuple(Field(name, kind) for name, kind in kinds.items())
 
     def count(self) -> int:
@@ -87,9 +84,7 @@ class DelimitedReader(Reader):
         if self._of_kind(ColumnKind.TEXT, ColumnKind.MIXED):
             raise self._text_error()
         for part in self._cut(self._typed(path, piece) for path, piece in self._pieces()):
-            block = np.empty(part.shape, order="F")
-            fill([block], part)
-            yield block
+            yield column_block((column.to_numpy() for column in part.iter_columns()), part.shape, np.float64)
 
     def tables(self) -> Iterator[MixedRows]:
         """Yield blocks with text as categories, and integers that floats would round; the rest as numbers."""
@@ -110,7 +105,6 @@ class DelimitedReader(Reader):
 
     def column(self, name: Any) -> Array:
         """Return one whole column (n,): integers or floats where every entry is one, else text as it is written."""
-        pl = import_polars()
         cells = pl.concat([self._parse(path, piece, [name], [name]) for path, piece in self._pieces()])
         numbers = narrow_type(cells.select(plain_cells(pl.all(), self.dialect)).to_series())
         text = numbers if numbers.dtype.is_numeric() else cells.select(mask_missing(pl.all(), self.dialect)).to_series()
@@ -146,28 +140,23 @@ class DelimitedReader(Reader):
         self, path: Path, piece: bytes, names: Sequence[str], text: Collection[str], integers: Collection[str] = ()
     ) -> DataFrame:
         """Return the named columns of a piece, some as text, some as integers, the others as floats; or raise."""
-        pl = import_polars()
-        kinds = dict.fromkeys(self._places[path].values(), pl.Float64)
-        kinds |= {self._places[path][name]: pl.String for name in text}
-        kinds |= {self._places[path][name]: pl.Int64 for name in integers}
-        places = {name: self._places[path][name] for name in names}
-        how = self._how() | {"decimal_comma": self.dialect.numbers.decimal == ","}
+        places = self._places[path]
+        kinds = dict.fromkeys(places, pl.Float64) | dict.fromkeys(text, pl.String) | dict.fromkeys(integers, pl.Int64)
         try:
-            frame = pl.read_csv(piece, schema=kinds, columns=list(places.values()), **how)
+            frame = pl.read_csv(piece, schema=kinds, columns=[places[name] for name in names], **self._how())
         except pl.exceptions.PolarsError as error:
             raise unreadable(path, error) from error
-        chosen: DataFrame = frame.select(pl.col(place).alias(name) for name, place in places.items())
+        chosen: DataFrame = frame[list(names)]
         return chosen
 
     def _how(self) -> dict[str, Any]:
-        na = list(self.dialect.na) or None
-        return {"has_header": False, "separator": self.dialect.separator, "null_values": na}
+        na, commas = list(self.dialect.na) or None, self.dialect.numbers.decimal == ","
+        return {"has_header": False, "separator": self.dialect.separator, "null_values": na, "decimal_comma": commas}
 
     # ---- from text to numbers ---------------------------------------------------------------------------------
 
     def _typed(self, path: Path, piece: bytes, *, levels: bool = False) -> DataFrame:
         """Return a piece as numbers and text; cell by cell where Polars found what is not a number."""
-        pl = import_polars()
         text, integers = self._of_kind(ColumnKind.TEXT), self._of_kind(ColumnKind.INTEGER) if levels else []
         words = self._of_kind(ColumnKind.BOOLEAN)
         frame = self._parse_numbers(path, piece, {*text, *words}, integers)
@@ -198,7 +187,6 @@ class DelimitedReader(Reader):
 
     def _mask_missing(self, frame: DataFrame, text: Sequence[str], numbers: Sequence[str]) -> DataFrame:
         """Return a frame with null for missing-value markers, in text and in numbers however these are written."""
-        pl = import_polars()
         if not self.dialect.na:
             return frame
         missing = missing_numbers(self.dialect)
@@ -220,14 +208,13 @@ class DelimitedReader(Reader):
 
     def _head_kinds(self, path: Path, piece: bytes) -> Mapping[str, ColumnKind]:
         """Return the kinds of all columns in a piece; the cells are looked at where Polars found no numbers."""
-        pl = import_polars()
         _check_rows(path, piece, self.dialect, len(self._places[path]), int(self.dialect.header))
         kinds: dict[str, ColumnKind] = {}
         if self.dialect.numbers.decimal == ".":
             try:
                 frame = pl.read_csv(piece, infer_schema_length=None, **self._how())
                 paired = zip(self._places[path], frame.iter_columns(), strict=True)
-                kinds = {name: _numeric_kind(c.dtype) for name, c in paired if _is_numeric(c)}
+                kinds = {name: kind for name, column in paired if (kind := _numeric_kind(column))}
             except pl.exceptions.PolarsError:
                 kinds = {}
         rest = [name for name in self._places[path] if name not in kinds]
@@ -243,7 +230,6 @@ class DelimitedReader(Reader):
 
         `levels`: columns of nothing but text are accepted, and text among numbers could be.
         """
-        pl = import_polars()
         names = [f.name for f in self.fields if not (levels and f.kind == ColumnKind.TEXT)]
         found: dict[str, TextCells] = {}
         rows: Counter[Path] = Counter()
@@ -263,13 +249,11 @@ class DelimitedReader(Reader):
         return text_error(names, first, first.markers(rows.total()), levels=levels, commas=commas)
 
 
-def _is_numeric(column: Any) -> bool:
-    return bool(column.dtype.is_numeric() and column.null_count() < len(column))
-
-
-def _numeric_kind(dtype: Any) -> ColumnKind:
-    """Return the kind of a numeric Polars type; integers of more than 64 bits are read as floats."""
-    return ColumnKind.NUMBER if str(dtype).endswith("128") else polars_kind(dtype)
+def _numeric_kind(column: Any) -> ColumnKind | None:
+    """Return the kind of a column of numbers; integers of more than 64 bits are read as floats. None for others."""
+    if not column.dtype.is_numeric() or column.null_count() == len(column):
+        return None
+    return ColumnKind.NUMBER if str(column.dtype).endswith("128") else polars_kind(column.dtype)
 
 
 def _check_rows(path: Path, piece: bytes, dialect: Dialect, d: int, before: int) -> int:

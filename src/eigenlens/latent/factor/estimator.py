@@ -12,9 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from eigenlens import checks
 from eigenlens.arrays import Array, Like
 from eigenlens.data.coerce import require_finite
-from eigenlens.data.source import Source
+from eigenlens.data.source import Source, progress_callback
 from eigenlens.errors import DataError, OptionError
-from eigenlens.estimator.progress import progress_callback
 from eigenlens.estimator.rows import dense_blocks, map_blocks, validate_rows
 from eigenlens.latent.estimator import LatentGaussian
 from eigenlens.latent.factor.adequacy import bartlett_sphericity, kmo

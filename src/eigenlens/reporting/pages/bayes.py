@@ -45,12 +45,8 @@ def bayes_page(model: Any, rows: ShownRows) -> PageContent:
     charts = [_about(model, rows, found), _priors(model, found)]
     if found.scored.size:
         charts += [*_confusion(model, found), *_reliability(found)]
-    charts += [
-        *_directions(model, rows),
-        *_regions(model, rows, found),
-        *explanation_charts(model, rows, found),
-        *_families(model, rows),
-    ]
+    charts += [*_directions(model, rows), *_regions(model, rows, found)]
+    charts += [*explanation_charts(model, rows, found), *_families(model, rows)]
     return PageContent(charts, _columns(model, found))
 
 

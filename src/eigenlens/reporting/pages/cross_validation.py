@@ -60,9 +60,8 @@ def evaluate_classifier(model: Any, rows: ShownRows) -> ClassifierEvaluation:
     known = np.flatnonzero(codes >= 0)
     warnings = []
     if known.size < len(codes):
-        warnings.append(
-            f"{len(codes) - known.size:,} rows have a class that the model does not know; they are left out."
-        )
+        unknown = f"{len(codes) - known.size:,} rows have a class that the model does not know"
+        warnings.append(f"{unknown}; they are left out.")
     if not known.size:
         return ClassifierEvaluation(proba, nobody, None, known, "", tuple(warnings), classes)
     return _held_out(model, rows, proba, codes, known, warnings)
@@ -77,19 +76,15 @@ def _held_out(
     most = int(min(MAX_ROWS_FITTED, max(200, MAX_ENTRIES_FITTED // max(1, rows.X.shape[1]))))
     chosen = known if known.size <= most else np.sort(rng.permutation(known)[:most])
     weight = None if rows.weight is None else rows.weight[chosen]
-    found = cross_validate_classifier(
-        model,
-        lambda index: rows.take(chosen[index]).given,
-        y[chosen],
-        codes[chosen],
-        min(FOLDS, len(chosen)),
-        rng,
-        weight,
-    )
+    folds = min(FOLDS, len(chosen))
+
+    def take(index: Array) -> Any:
+        return rows.take(chosen[index]).given
+
+    found = cross_validate_classifier(model, take, y[chosen], codes[chosen], folds, rng, weight)
     if found.folds is None:
-        warnings.append(
-            f"Cross-validation failed ({found.failure}); error rates are those on the rows of the fit, and too low."
-        )
+        failed = f"Cross-validation failed ({found.failure})"
+        warnings.append(f"{failed}; error rates are those on the rows of the fit, and too low.")
         how = "the rows themselves, which the fit may have seen"
         return ClassifierEvaluation(proba, codes, y, known, how, tuple(warnings), np.asarray(model.classes_))
     mixed = proba.copy()
@@ -103,8 +98,5 @@ def label_codes(classes: Array, y: Array) -> Array:
     """Return the code (m,) of each label among the classes, by value, else by text; −1 for an unknown label."""
     places = {label: c for c, label in enumerate(classes.tolist())}
     texts = {str(label): c for label, c in places.items()}
-    return np.array([places.get(_hashed(label), texts.get(str(label), -1)) for label in y.tolist()], dtype=np.intp)
-
-
-def _hashed(label: Any) -> Any:
-    return label if label.__hash__ is not None else str(label)
+    hashed = (label if label.__hash__ is not None else str(label) for label in y.tolist())
+    return np.array([places.get(label, texts.get(str(label), -1)) for label in hashed], dtype=np.intp)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -30,6 +29,7 @@ from eigenlens.reporting.charts import (
 from eigenlens.reporting.page import pack_numbers
 from eigenlens.reporting.rows import ShownRows
 from eigenlens.tables.rows import visible_range
+from eigenlens.tables.text_table import join_words
 
 STEPS, PLACES = 25, 400
 """Bandwidths of the slider besides those of the rules, and points along each of its curves."""
@@ -92,7 +92,8 @@ def _only_column(f: KernelEstimate, name: str) -> list[Chart]:
         return [_curve(f, name, "Density"), facts("Bandwidth", paragraphs=[str(error)])]
     first = next(iter(tables.values()))
     charts = [_curve(f, name, "Density"), _slider(f, name, first), *map(_criterion, tables.values())]
-    return [*charts, _rules(tables), *_remarks(tables)]
+    remarks = list(dict.fromkeys(remark for found in tables.values() for remark in found.remarks))
+    return [*charts, _rules(tables), *([facts("What the rules had to say", warnings=remarks)] if remarks else [])]
 
 
 def _own_slider(f: KernelEstimate, name: str) -> list[Chart]:
@@ -111,12 +112,11 @@ def _curve(f: KernelEstimate, name: str, title: str) -> Chart:
     x, step = found.x, max(1, found.x.size // 1_024)
     assert found.low is not None
     assert found.high is not None
+    shown, low, high, values = (each[::step] for each in (x, found.low, found.high, found.values))
     layers = [
         _histogram(f),
-        layer(
-            "band", "95% at each place", x=x[::step], low=found.low[::step], high=found.high[::step], colour="#56b4e9"
-        ),
-        layer("line", "density", x=x[::step], y=found.values[::step], colour="blue"),
+        layer("band", "95% at each place", x=shown, low=low, high=high, colour="#56b4e9"),
+        layer("line", "density", x=shown, y=values, colour="blue"),
     ]
     about = (
         "The band is for the density as this kernel smooths it: where peaks are narrower than the bandwidth, "
@@ -215,12 +215,6 @@ def _criterion(found: density_tables.BandwidthTable) -> Chart:
     return marks(title, *layers, about=about, x="bandwidth h", y=label)
 
 
-def _remarks(tables: dict[str, density_tables.BandwidthTable]) -> list[Chart]:
-    """Return the warnings of the rules, each once."""
-    said = dict.fromkeys(remark for found in tables.values() for remark in found.remarks)
-    return [facts("What the rules had to say", warnings=list(said))] if said else []
-
-
 def _rules(tables: dict[str, density_tables.BandwidthTable]) -> Chart:
     first = next(iter(tables.values()))
     columns: dict[str, Any] = {"rule": list(first.rules), "bandwidth": np.array(list(first.rules.values()))}
@@ -239,18 +233,14 @@ def _pair(f: KernelEstimate, rows: ShownRows, pair: tuple[int, int], names: tupl
     shades = np.nan_to_num(sum((behind <= share).astype(float) for share in found.mass.masses))
     # The page shades by log(1 + count): even steps from one region to the next.
     box = cell_box(found.x, found.y) | {"counts": pack_numbers(np.expm1(shades))}
-    about = f"Shaded, from the inside out: the smallest regions that hold {_listed(found.mass.masses)} of the mass."
+    shares = join_words([f"{100.0 * share:g}%" for share in found.mass.masses], "and")
+    about = f"Shaded, from the inside out: the smallest regions that hold {shares} of the mass."
     i, j = pair
     more: dict[str, Any] = {"density": box}
     if found.beyond:
         about += note_rows_outside(found.beyond, ": zoom out")
         more["span"] = box_span(box)
     return points(f"{names[0]} and {names[1]}", rows.X[:, i], rows.X[:, j], *names, about, **more)
-
-
-def _listed(shares: Iterable[float]) -> str:
-    words = [f"{100.0 * share:g}%" for share in shares]
-    return ", ".join(words[:-1]) + " and " + words[-1]
 
 
 def _least_likely(model: Any, rows: ShownRows) -> list[Chart]:

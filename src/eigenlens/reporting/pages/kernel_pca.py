@@ -25,7 +25,8 @@ def kernel_page(model: Any, rows: ShownRows) -> list[Chart]:
     # Of kernel values there are no columns to go back to, and too few rows have no components of their own.
     if model.kernel == "precomputed" or len(rows.X) < FEWEST:
         return charts
-    linear = _embedding("Linear PCA of the same rows", _linear(rows.X), equal=True)
+    plain = np.asarray(PCA(min(2, *rows.X.shape), random_state=0).fit_transform(rows.X))
+    linear = _embedding("Linear PCA of the same rows", plain, equal=True)
     widths = getattr(model, "gamma_", None) is not None and model.kernel in ("rbf", "laplacian")
     return [*charts, _widths(model, rows, linear) if widths else linear, *_denoising(model, rows)]
 
@@ -50,10 +51,6 @@ def _variance(model: Any) -> Chart:
 
 def _embedding(title: str, Z: Array, **more: Any) -> Chart:
     return plane_points(title, Z, ("component 1", "component 2"), **more)
-
-
-def _linear(X: Array) -> Array:
-    return np.asarray(PCA(min(2, *X.shape), random_state=0).fit_transform(X))
 
 
 def _widths(model: Any, rows: ShownRows, linear: Chart) -> Chart:

@@ -101,17 +101,9 @@ def _line(model: Any, rows: ShownRows) -> Chart:
         histogram_layer(found.edges, found.heights),
         layer("line", "density", x=found.x, y=found.density, colour="blue"),
     ]
-    layers += [
-        layer(
-            "line",
-            f"component {k + 1} ({share:.3g}%)",
-            x=found.x,
-            y=part,
-            dash=True,
-            colour=COMPONENT_COLOURS[k % len(COMPONENT_COLOURS)],
-        )
-        for k, (share, part) in enumerate(zip(100.0 * found.weights[:NAMED], found.parts, strict=False))
-    ]
+    for k, (share, part) in enumerate(zip(100.0 * found.weights[:NAMED], found.parts, strict=False)):
+        label, colour = f"component {k + 1} ({share:.3g}%)", COMPONENT_COLOURS[k % len(COMPONENT_COLOURS)]
+        layers.append(layer("line", label, x=found.x, y=part, dash=True, colour=colour))
     x = rows.X[np.isfinite(rows.X[:, 0])]
     off = count_outside(x, found.x[:1], found.x[-1:])
     about = "The density is the weighted sum of its components; bars are the rows." + note_rows_outside(off)
@@ -186,11 +178,9 @@ def _responsibilities(model: Any, rows: ShownRows) -> Chart:
     values = 100.0 * np.stack([found.values[group].mean(axis=0) for group in groups], axis=1)
     K = min(len(values), NAMED)
     names = [f"component {k + 1}" for k in range(K)]
-    about = (
-        "Rows by their most likely component, the most certain first, "
-        + (f"in {len(groups)} groups of equal size" if len(groups) < len(found.order) else "one by one")
-        + ": shades between the ends are rows that lie between components."
-    )
+    order = f"in {len(groups)} groups of equal size" if len(groups) < len(found.order) else "one by one"
+    about = f"Rows by their most likely component, the most certain first, {order}"
+    about += ": shades between the ends are rows that lie between components."
     groups_named = [str(i + 1) for i in range(len(groups))]
     return heat(
         "Responsibilities", values[:K], names, groups_named, what="% of the row", about=about, x="rows, in order"

@@ -59,13 +59,10 @@ CENTRED = ("PCA", "ProbabilisticPCA", "FactorAnalysis")
 def _preparation(model: Any) -> str:
     """Return a description of the preprocessing of the columns."""
     options = model.get_params(deep=False)
-    said = [words[options[name]] for name, words in PREPARED.items() if _plain(options.get(name)) in words]
+    plain = {name: value for name, value in options.items() if isinstance(value, bool | str)}
+    said = [words[plain[name]] for name, words in PREPARED.items() if plain.get(name) in words]
     said = ["columns centred", *said] if type(model).__name__ in CENTRED else said
     return "; ".join(said) if said else "none: the columns as given"
-
-
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, bool | str) else ""
 
 
 def _seeds(models: dict[str, Any], seed: Any) -> str:
@@ -103,14 +100,13 @@ def _columns(rows: ShownRows, missing: Array) -> list[Chart]:
 
 
 def _texts(rows: ShownRows, missing: Array) -> Chart:
-    found: dict[str, list[Any]] = {"column": [], "missing": [], "categories": [], "most frequent": [], "its rows": []}
+    lines = []
     for j, values in list(rows.texts.items())[:LISTED]:
         counts = Counter(map(str, values[~missing[:, j]].tolist()))
         name, count = counts.most_common(1)[0] if counts else ("", 0)
-        line = rows.labels[j], int(missing[:, j].sum()), len(counts), shorten(name), count
-        for head, value in zip(found, line, strict=True):
-            found[head].append(value)
-    return table_chart("Columns of text", found)
+        lines.append((rows.labels[j], int(missing[:, j].sum()), len(counts), shorten(name), count))
+    header = ("column", "missing", "categories", "most frequent", "its rows")
+    return table_chart("Columns of text", dict(zip(header, zip(*lines, strict=True), strict=True)))
 
 
 def _missing_map(rows: ShownRows, missing: Array) -> Chart:
