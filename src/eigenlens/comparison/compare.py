@@ -140,12 +140,16 @@ def compare(
 
 
 @dataclass(frozen=True, eq=False)
-class _Sliced:
-    """Rows in memory, of which a fold is taken by row numbers."""
+class _Rows:
+    """Rows with their weights (n,), and the fold (n,) in which each is held out."""
 
     X: Any
     weight: Array | None
     folds: Array
+
+
+class _Sliced(_Rows):
+    """Rows in memory, of which a fold is taken by row numbers."""
 
     def fit(self, estimator: Any, fold: int) -> Any:
         kept = np.flatnonzero(self.folds != fold)
@@ -158,13 +162,8 @@ class _Sliced:
         return select_rows(self.X, index) if is_tensor(self.X) else _safe_indexing(self.X, index)
 
 
-@dataclass(frozen=True, eq=False)
-class _Streamed:
+class _Streamed(_Rows):
     """Rows that come in blocks: a fold is left out by zero weights, and its scores are taken from those of all rows."""
-
-    X: Any
-    weight: Array | None
-    folds: Array
 
     def fit(self, estimator: Any, fold: int) -> Any:
         weight = np.ones(self.folds.size) if self.weight is None else self.weight

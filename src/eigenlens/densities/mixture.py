@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, Literal, overload
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 
 from eigenlens.arrays import Array, read_only
 from eigenlens.densities.base import Columns, Density, as_rows
@@ -57,9 +57,7 @@ class Mixture:
 
     def responsibilities(self, X: Any) -> Array:
         """Return P(component k | x_i) (n, K); the rows sum to 1."""
-        joint = self.log_joint(X)
-        shares = np.exp(joint - joint.max(axis=1, keepdims=True))
-        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+        return np.asarray(softmax(self.log_joint(X), axis=1))
 
     def cdf(self, x: Any) -> Array:
         """Return P(X ≤ x) (n,), in one dimension."""

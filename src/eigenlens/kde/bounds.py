@@ -162,11 +162,10 @@ def _draw_reflected(
     X = centres + scales * kernel.sample(centres.size, rng).reshape(centres.shape)
     for j, (low, high) in enumerate(bounds):
         if np.isfinite(low) and np.isfinite(high):
-            far = np.where(
-                scales[:, j] > UNIFORM_WIDTH * (high - low), 2.0 * (high - low) * rng.random(len(X)), X[:, j] - low
-            )
-            t = np.mod(far, 2.0 * (high - low))
-            X[:, j] = np.clip(low + np.minimum(t, 2.0 * (high - low) - t), low, high)
+            W = high - low
+            far = np.where(scales[:, j] > UNIFORM_WIDTH * W, 2.0 * W * rng.random(len(X)), X[:, j] - low)
+            t = np.mod(far, 2.0 * W)
+            X[:, j] = np.clip(low + np.minimum(t, 2.0 * W - t), low, high)
         elif np.isfinite(low):
             X[:, j] = low + np.abs(X[:, j] - low)
         elif np.isfinite(high):

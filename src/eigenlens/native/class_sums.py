@@ -19,15 +19,13 @@ PANEL = 1 << 18
 LONG = 320
 """Codes of neighbouring rows that are compared as one row, where rows are short: that fills the vector registers."""
 
+READ_AS = {"bool": "uint8", "uint16": "int32", "uint32": "int64", "uint64": "int64"}
+"""Integers that kernels do not read, and those that they are converted to."""
+
 CODES: dict[np.dtype[Any], np.dtype[Any]] = {
-    np.dtype(name): np.dtype(name) for name in ("int8", "uint8", "int16", "int32", "int64")
-} | {
-    np.dtype(bool): np.dtype(np.uint8),
-    np.dtype(np.uint16): np.dtype(np.int32),
-    np.dtype(np.uint32): np.dtype(np.int64),
-    np.dtype(np.uint64): np.dtype(np.int64),
+    np.dtype(name): np.dtype(READ_AS.get(name, name)) for name in ("int8", "uint8", "int16", "int32", "int64", *READ_AS)
 }
-"""The integers that kernels read, and as which of them others are read."""
+"""The integers that codes may be, and as which of them kernels read them."""
 
 
 class Lines(NamedTuple):

@@ -89,11 +89,7 @@ def _take_rows(rows: Any, index: Array, b: int) -> Any:
 
 def _entries(rows: Any, text: list[int], d: int) -> tuple[Array, list[Array]]:
     numbers = np.asarray(numbers_of(rows, np.arange(d)), dtype=np.float64)
-    found = []
-    for j in text:
-        (encoded,) = codes_of(rows, np.array([j]))
-        found.append(encoded.values())
-    return numbers, found
+    return numbers, [encoded.values() for encoded in codes_of(rows, np.array(text))] if text else []
 
 
 def _smallest(kept: list[Any], limit: int) -> tuple[Array, Array, Array, list[Array]]:
