@@ -30,17 +30,29 @@ kernels = Pybind11Extension(
 kernels.optional = True
 
 
+INLINE = ["--param", "inline-unit-growth=200"]
+FLAGS = {"bindings.cpp": ["-O1"], "incomplete_rows/driver.cpp": INLINE, "mixture/driver.cpp": INLINE}
+"""Flags of single files, for GCC and clang (which ignores --param).
+
+The bindings only pass pointers on: optimising them takes seconds and saves some 0.05 µs per call. The two drivers are
+so small that GCC stops inlining too early, which costs up to 40% of the speed on rows of few columns.
+"""
+
+
 class BuildKernels(build_ext):
-    """The bindings only pass pointers on: optimising them takes seconds and saves some 0.05 µs per call."""
+    """Adds the flags of single files."""
 
     def build_extensions(self) -> None:
         compile_file = self.compiler._compile
 
-        def compile_quickly(obj: str, src: str, ext: str, cc_args: list[str], extra: list[str], pp: list[str]) -> None:
-            quick = ["-O1"] if src.endswith("bindings.cpp") and os.name != "nt" else []
-            compile_file(obj, src, ext, cc_args, [*extra, *quick], pp)
+        def compile_with_flags(
+            obj: str, src: str, ext: str, cc_args: list[str], extra: list[str], pp: list[str]
+        ) -> None:
+            own = [flag for name, flags in FLAGS.items() if src.endswith(f"/{name}") for flag in flags]
+            compile_file(obj, src, ext, cc_args, [*extra, *own], pp)
 
-        self.compiler._compile = compile_quickly
+        if os.name != "nt":
+            self.compiler._compile = compile_with_flags
         super().build_extensions()
 
 
