@@ -11,14 +11,19 @@ from sklearn.datasets import load_iris
 from threadpoolctl import threadpool_limits
 
 from eigenlens.data.memory import ArraySource
-from eigenlens.mixture.em import run_from_start, run_from_starts
-from eigenlens.mixture.em_step import ComponentLost, MixtureState, em_steps, estimate_mixture
-from eigenlens.mixture.fit import MixtureOptions, fit_mixture
+from eigenlens.mixture.em import (
+    ComponentLost,
+    MixtureState,
+    em_steps,
+    estimate_mixture,
+    run_from_start,
+    run_from_starts,
+)
+from eigenlens.mixture.fit import MixtureOptions, fit_mixture, summarise_rows
 from eigenlens.mixture.problem import make_problem
 from eigenlens.mixture.starts import k_means_plus_plus
 from eigenlens.mixture.structures import COVARIANCE_STRUCTURES, make_structure
 from eigenlens.mixture.structures.parameters import raise_to_floor
-from eigenlens.mixture.summarise_rows import summarise_rows
 
 IRIS = load_iris().data
 

@@ -18,9 +18,8 @@ from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import DataError, OptionError
 from eigenlens.latent.factor.fit import fit_factor
 from eigenlens.latent.ppca.fit import fit_ppca
-from eigenlens.mixture.em import run_from_start
-from eigenlens.mixture.em_step import clamped_components
-from eigenlens.mixture.fit import MixtureOptions, fit_mixture
+from eigenlens.mixture.em import clamped_components, run_from_start
+from eigenlens.mixture.fit import MixtureOptions, fit_mixture, summarise_rows
 from eigenlens.mixture.problem import covariance_floor, make_problem
 from eigenlens.mixture.starts import (
     CENTRE_RULES,
@@ -32,7 +31,6 @@ from eigenlens.mixture.starts import (
 )
 from eigenlens.mixture.structures import COVARIANCE_STRUCTURES, make_structure
 from eigenlens.mixture.structures.parameters import PARAMETERS, raise_to_floor
-from eigenlens.mixture.summarise_rows import summarise_rows
 from references import crabs, mclust
 
 IRIS = load_iris().data
