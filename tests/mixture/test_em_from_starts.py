@@ -121,7 +121,7 @@ def test_only_what_is_below_the_bound_is_raised(d):
     assert not np.allclose(found[4, 1], C[4, 1])
 
 
-def test_how_many_climbs_go_side_by_side_does_not_matter(monkeypatch):
+def test_how_many_iterations_go_side_by_side_does_not_matter(monkeypatch):
     from eigenlens.mixture import starts as mixture_starts
 
     found = []
@@ -143,7 +143,7 @@ def test_the_number_of_threads_does_not_matter(name):
     assert paths[0] == paths[1]
 
 
-def test_progress_tells_of_the_climb_that_is_ahead():
+def test_progress_reports_the_iteration_that_is_ahead():
     told = []
     fit = fit_mixture(ArraySource(IRIS), 3, MixtureOptions(), np.random.default_rng(0), lambda *args: told.append(args))
     steps = [step for step, most, label in told if label.startswith("EM")]
