@@ -87,7 +87,7 @@ def test_rows_that_changed_since_fit_are_noticed():
         pca.supplementary({"a": np.arange(20)})
 
 
-def test_merging_other_columns_is_refused():
+def test_merging_other_columns_is_rejected():
     frame = pd.DataFrame(np.random.default_rng(0).standard_normal((30, 3)), columns=list("abc"))
     with pytest.raises(OptionError, match="'c', 'b', 'a'"):
         PCA(2).fit(frame).merge(PCA(2).fit(frame[list("cba")]))

@@ -145,7 +145,7 @@ def test_what_was_read_can_be_written_again(written: Path, tmp_path: Path) -> No
     assert (tmp_path / "again").read_bytes() == written.read_bytes()
 
 
-# ---- what write refuses -----------------------------------------------------------------------------------
+# ---- what write rejects -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -159,26 +159,26 @@ def test_what_was_read_can_be_written_again(written: Path, tmp_path: Path) -> No
         ({"a": {3: "x"}}, r"header\['a'\] has the key 3 of type int"),
     ],
 )
-def test_a_header_that_is_not_json_is_refused_by_key(path: Path, header: dict[str, Any], words: str) -> None:
+def test_a_header_that_is_not_json_is_rejected_by_key(path: Path, header: dict[str, Any], words: str) -> None:
     with pytest.raises(OptionError, match=words):
         model_file.write(path, "x", {}, header)
     assert files(path.parent) == []
 
 
 @pytest.mark.parametrize("dtype", ["U3", "O", "c16", "f2", "M8[s]", "S2"])
-def test_other_dtypes_are_refused_by_name(path: Path, dtype: str) -> None:
+def test_other_dtypes_are_rejected_by_name(path: Path, dtype: str) -> None:
     with pytest.raises(OptionError, match=r"arrays\['odd'\] has dtype"):
         model_file.write(path, "x", {"fine": np.ones(1), "odd": np.zeros(2, dtype=dtype)}, {})
     assert files(path.parent) == []
 
 
 @pytest.mark.parametrize("name", ["__metadata__", "\ud800", 3])
-def test_names_the_container_cannot_hold_are_refused(path: Path, name: Any) -> None:
+def test_names_the_container_cannot_hold_are_rejected(path: Path, name: Any) -> None:
     with pytest.raises(OptionError, match="the name"):
         model_file.write(path, "x", {name: np.ones(1)}, {})
 
 
-def test_a_header_too_long_to_read_back_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_header_too_long_to_read_back_is_rejected(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model_file, "_LONGEST_HEADER", 1000)
     with pytest.raises(OptionError, match="more than 1000 bytes of JSON"):
         model_file.write(path, "x", {}, {"long": "x" * 1000})
@@ -267,7 +267,7 @@ def test_a_new_file_obeys_the_umask(path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
-# ---- what read refuses ------------------------------------------------------------------------------------
+# ---- what read rejects ------------------------------------------------------------------------------------
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
@@ -302,7 +302,7 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize("name", FOREIGN)
-def test_foreign_files_are_refused_with_a_reason(path: Path, name: str) -> None:
+def test_foreign_files_are_rejected_with_a_reason(path: Path, name: str) -> None:
     data, words = FOREIGN[name]
     path.write_bytes(data)
     with pytest.raises(ModelFileError, match=words) as caught:
@@ -322,7 +322,7 @@ def test_nothing_in_a_pickle_is_executed(path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("twentieth", range(20))
-def test_a_truncated_file_is_refused(written: Path, twentieth: int) -> None:
+def test_a_truncated_file_is_rejected(written: Path, twentieth: int) -> None:
     whole = written.read_bytes()
     keep = len(whole) * twentieth // 20
     written.write_bytes(whole[:keep])
@@ -337,7 +337,7 @@ def test_the_last_bytes_count(written: Path, missing: int) -> None:
         model_file.read(written)
 
 
-def test_bytes_too_many_are_refused(written: Path) -> None:
+def test_bytes_too_many_are_rejected(written: Path) -> None:
     written.write_bytes(written.read_bytes() + b"\0")
     with pytest.raises(ModelFileError, match="was altered"):
         model_file.read(written)
@@ -400,7 +400,7 @@ def test_a_rewritten_envelope_is_read_when_all_is_right(written: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [{"format": "1"}, {"kind": 3}, {"header": []}, {"header": {"$float": "pi"}}])
-def test_an_envelope_of_the_wrong_shape_is_refused(written: Path, change: dict[str, Any]) -> None:
+def test_an_envelope_of_the_wrong_shape_is_rejected(written: Path, change: dict[str, Any]) -> None:
     rewrite(written, **change)
     with pytest.raises(ModelFileError, match="was altered"):
         model_file.read(written)

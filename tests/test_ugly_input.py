@@ -40,13 +40,13 @@ class TestEntries:
     @pytest.mark.parametrize("solver", NAMES)
     @pytest.mark.parametrize("kind", ["numpy", "csr"])
     @pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity")])
-    def test_every_solver_refuses(self, solver, kind, value, word):
+    def test_every_solver_rejects(self, solver, kind, value, word):
         with pytest.raises(DataError, match=rf"X contains {word}: 1 entry in 1 of 4 columns \('2'\)"):
             PCA(2, solver=solver, random_state=0).fit(KINDS[kind](spoilt(value)))
 
     @pytest.mark.parametrize("kind", KINDS)
     @pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
-    def test_every_kind_of_rows_is_refused(self, kind, value, word):
+    def test_every_kind_of_rows_is_rejected(self, kind, value, word):
         column = "'c'" if kind in ("pandas", "polars") else "'2'"
         with pytest.raises(DataError, match=rf"X contains {word}: 1 entry in 1 of 4 columns \({column}\)"):
             PCA(2).fit(KINDS[kind](spoilt(value)))
@@ -75,7 +75,7 @@ class TestEntries:
             with pytest.raises(DataError, match=f"X contains {word}"):
                 getattr(pca, method)(KINDS[kind](spoilt(value)))
 
-    def test_partial_fit_refuses_and_keeps_what_it_had(self):
+    def test_partial_fit_rejects_and_keeps_what_it_had(self):
         pca = PCA(2).partial_fit(X)
         before = pca.components_.copy()
         with pytest.raises(DataError, match="X contains NaN"):

@@ -78,7 +78,7 @@ def test_weights_are_repetitions(family):
 
 
 @pytest.mark.parametrize("family", FACTORS)
-def test_terms_add_up_and_gaps_add_nothing(family):
+def test_terms_add_up_and_missing_values_add_nothing(family):
     X, y = table(np.random.default_rng(2), family=family)
     model = model_of(X, y, family)
     terms = model.terms(X)
@@ -107,7 +107,7 @@ def test_draws_have_the_fitted_probabilities(family):
         seen = [X[(y == c) & ~np.isnan(X[:, j]), j] for j in range(4)]
         expected = [x.mean() for x in seen]
         spread = np.array([x.std() + 0.5 for x in seen])
-        if family == "multinomial":  # a block with gaps has shares, and the mean total
+        if family == "multinomial":  # a block with missing values has shares, and the mean total
             expected = model.groups[0].conditional.shares[c] * round(model.groups[0].conditional.trials[c])
         assert np.all(np.abs(drawn[labels == c].mean(axis=0) - expected) < 0.1 * spread)
 
@@ -196,7 +196,7 @@ def test_unknown_categories(unknown, expected):
         assert np.exp(found.terms(odd, np.array([0])))[0, 0] == pytest.approx(expected)
 
 
-def test_unknown_categories_can_be_refused():
+def test_unknown_categories_can_be_rejected():
     values, y = np.array([[5], [8]]), np.array([0, 1], dtype=np.int32)
     found = CategoricalFactor().estimate(
         CategoryCounts.of(values, y, None, 2), (Field("v", "integer"),), NaiveOptions(unknown="error")
@@ -260,7 +260,7 @@ def test_sparse_rows_equal_dense_ones(family, smoothing):
     assert np.isneginf(expected).any() == (smoothing == 0.0)
 
 
-def test_counts_with_gaps_are_judged_by_what_is_shown():
+def test_counts_with_missing_values_are_judged_by_what_is_shown():
     model = MultinomialColumns(np.array([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]]), np.array([4.0, 4.0]))
     joint = np.zeros((1, 2))
     model.add_log(np.array([[2.0, 1.0, np.nan]]), np.arange(3), joint)
@@ -268,7 +268,7 @@ def test_counts_with_gaps_are_judged_by_what_is_shown():
     np.testing.assert_allclose(joint[0], expected, rtol=1e-12)
 
 
-def test_wrong_values_are_refused():
+def test_wrong_values_are_rejected():
     y = np.array([0, 1], dtype=np.int32)
     for family, X in (("bernoulli", [[0.0], [0.5]]), ("multinomial", [[-1.0], [2.0]]), ("gaussian", [[np.inf], [1.0]])):
         source = as_table(np.array(X))
@@ -423,7 +423,7 @@ def test_only_columns_left_open_are_read_again():
     assert Counting.passes == 3
 
 
-def test_values_of_rows_without_weight_are_not_refused():
+def test_values_of_rows_without_weight_are_not_rejected():
     X, y = np.array([[1.0], [0.0], [1.0], [0.0], [-7.0]]), np.array([0, 0, 1, 1, 1], dtype=np.int32)
     weight = np.array([1.0, 1.0, 1.0, 1.0, 0.0])
     for family in ("bernoulli", "multinomial"):

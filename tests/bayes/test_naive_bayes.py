@@ -94,7 +94,7 @@ def test_bernoulli_and_multinomial_as_scikit_learn_has_them(form):
     ("smoothing", "expected"), [(0, house_votes.DEMOCRAT_LAPLACE_0), (3, house_votes.DEMOCRAT_LAPLACE_3)]
 )
 @pytest.mark.parametrize("form", [np.asarray, pd.DataFrame, pl.DataFrame])
-def test_votes_with_gaps_as_e1071_has_them(form, smoothing, expected, accuracy):
+def test_votes_with_missing_values_as_e1071_has_them(form, smoothing, expected, accuracy):
     X = form(house_votes.VOTES) if form is not pl.DataFrame else pl.DataFrame(house_votes.VOTES.tolist(), orient="row")
     rule = NaiveBayes(smoothing=smoothing).fit(X, house_votes.PARTIES)
     assert int((rule.predict(X) == house_votes.PARTIES).sum()) == house_votes.CORRECT
@@ -438,7 +438,7 @@ def test_labels_of_every_kind_are_saved(tmp_path):
         assert back.predict(IRIS).dtype == rule.predict(IRIS).dtype
 
 
-# ---- what is refused ----------------------------------------------------------------------------------------------
+# ---- what is rejected ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -453,7 +453,7 @@ def test_labels_of_every_kind_are_saved(tmp_path):
         ([1, "a", "b"] * 50, "no order"),
     ],
 )
-def test_labels_that_are_refused(y, words):
+def test_labels_that_are_rejected(y, words):
     with pytest.raises(ValueError, match=words):
         NaiveBayes().fit(
             IRIS, y if y is None or isinstance(y, np.ndarray) else np.array(y, dtype=object if "a" in y else None)
@@ -477,12 +477,12 @@ def test_labels_that_are_refused(y, words):
         ({"features": "gauss"}, "did you mean 'gaussian'"),
     ],
 )
-def test_options_that_are_refused(options, words):
+def test_options_that_are_rejected(options, words):
     with pytest.raises(OptionError, match=words):
         NaiveBayes(**options).fit(IRIS, SPECIES)
 
 
-def test_rows_that_are_refused():
+def test_rows_that_are_rejected():
     odd = IRIS.copy()
     odd[3, 2] = np.inf
     for family in ("gaussian", "shared-gaussian", "kde", "mixture"):

@@ -99,7 +99,7 @@ def test_several_files_in_other_orders_and_one_after_another(tmp_path, suffix):
 
 
 @TABLES
-def test_numbers_only_models_still_refuse_text(tmp_path, suffix):
+def test_numbers_only_models_still_reject_text(tmp_path, suffix):
     WRITERS[suffix](table(), tmp_path / f"t{suffix}")
     for fit in (lambda X: PCA(2).fit(X), lambda X: eigenlens.GaussianMixture(2).fit(X)):
         with pytest.raises(DataError, match=r"column 'drink' has text in 27\d rows .* drop=\['drink', 'kind'\]"):
@@ -219,7 +219,7 @@ def test_odd_categories_are_saved_and_read_again(tmp_path, kind, declared):
     ],
     ids=["times", "intervals", "decimals", "sets"],
 )
-def test_categories_that_no_file_holds_are_refused_by_name(tmp_path, categories):
+def test_categories_that_no_file_holds_are_rejected_by_name(tmp_path, categories):
     X = pd.DataFrame({"when": pd.Categorical(categories * 10, categories=categories)})
     rule = NaiveBayes().fit(X, [0, 0, 1, 1] * 5)
     with pytest.raises(OptionError, match=r"column 'when' has the category .* model file cannot hold; .*astype\(str\)"):

@@ -47,13 +47,13 @@ def test_a_column_without_entries_leaves_its_factor_out(row):
     np.testing.assert_allclose(NaiveBayes().fit(PEOPLE, CLASSES).predict_proba(row), alone, rtol=1e-12)
 
 
-def test_text_where_numbers_were_is_still_refused():
+def test_text_where_numbers_were_is_still_rejected():
     with pytest.raises(DataError, match="'b' holds text"):
         NaiveBayes().fit(PEOPLE, CLASSES).predict(pd.DataFrame({"h": [1.0, 2.0], "b": [None, "yes"]}))
 
 
 @pytest.mark.parametrize("form", [lambda f: f, pl.from_pandas, lambda f: f.to_numpy(dtype=float)])
-def test_numbers_where_text_was_are_refused_unless_they_are_missing(form):
+def test_numbers_where_text_was_are_rejected_unless_they_are_missing(form):
     table = pd.DataFrame({"zip": ["1", "2"] * 20, "x": np.arange(40.0)})
     rule = NaiveBayes().fit(table.to_numpy(dtype=object), [0, 0, 1, 1] * 10)
     with pytest.raises(DataError, match=r"holds numbers, and was fitted on text; .*astype\(str\)"):
@@ -335,7 +335,7 @@ def test_a_column_that_tells_the_classes_apart_decides():
         assert QuadraticDiscriminant().fit(X, CLASSES).score(X, CLASSES) == 1.0
 
 
-def test_reasons_of_rows_with_gaps_sum_to_the_log_odds():
+def test_reasons_of_incomplete_rows_sum_to_the_log_odds():
     X = RNG.normal(size=(N, 3)) @ RNG.normal(size=(3, 3)) + CLASSES[:, None]
     rule = LinearDiscriminant().fit(X, CLASSES)
     X[::2, 2], X[::3, 0] = np.nan, np.nan

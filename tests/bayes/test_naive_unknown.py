@@ -41,7 +41,7 @@ def test_the_probability_of_another_value_by_hand():
     np.testing.assert_allclose(model.predict_proba([[2.0]])[0], p / p.sum(), rtol=1e-12)
 
 
-def test_other_values_among_gaps_and_impossible_ones():
+def test_other_values_among_missing_values_and_impossible_ones():
     X = np.column_stack([ONES, Y])  # the second is 0 in one class and 1 in the other: with smoothing 0, for certain
     model = NaiveBayes("bernoulli", smoothing=0.0, unknown="ignore").fit(X, Y)
     np.testing.assert_allclose(model.predict_proba([[7.0, np.nan]])[0], [0.6, 0.4], rtol=1e-12)
@@ -51,7 +51,7 @@ def test_other_values_among_gaps_and_impossible_ones():
     np.testing.assert_allclose(lost[0], [0.6, 0.4], rtol=1e-12)
 
 
-def test_other_values_are_refused_where_asked(tmp_path):
+def test_other_values_are_rejected_where_asked(tmp_path):
     model = NaiveBayes("bernoulli", unknown="error").fit(pd.DataFrame(ONES, columns=["wet"]), Y)
     model.save(tmp_path / "model")
     for rule in (model, load(tmp_path / "model")):
@@ -61,7 +61,7 @@ def test_other_values_are_refused_where_asked(tmp_path):
 
 
 @pytest.mark.parametrize("family", ["bernoulli", "categorical", "gaussian", "kde", "multinomial"])
-def test_infinity_is_refused_by_every_family(family):
+def test_infinity_is_rejected_by_every_family(family):
     model = NaiveBayes(family).fit(ONES, Y)
     for value in (np.inf, -np.inf):
         with pytest.raises(DataError, match="inf"):
@@ -81,7 +81,7 @@ def test_numbers_so_far_out_that_only_the_prior_is_left():
     np.testing.assert_allclose(model.explain([[1e300]]).log_odds, np.log(1.5), rtol=1e-12)
 
 
-def test_squares_that_overflow_are_refused_by_mixtures():
+def test_squares_that_overflow_are_rejected_by_mixtures():
     X = np.random.default_rng(0).normal(size=(20, 1))
     with pytest.raises(DataError, match="overflows"):
         NaiveBayes("mixture").fit(X * 1e300, Y)
@@ -89,7 +89,7 @@ def test_squares_that_overflow_are_refused_by_mixtures():
     np.testing.assert_allclose(near, NaiveBayes("mixture").fit(X, Y).predict_proba(X), rtol=1e-6)
 
 
-def test_gaps_say_nothing_whatever_a_density_makes_of_them():
+def test_missing_values_add_nothing_whatever_a_density_makes_of_them():
     x = np.r_[np.random.default_rng(1).normal(-4.0, 1.0, 40), np.random.default_rng(2).normal(4.0, 1.0, 40)]
     model = NaiveBayes("mixture").fit(x[:, None], np.arange(80) % 2)
     assert model.explain(np.array([[np.nan]])).contributions.tolist() == [[0.0]]
@@ -185,14 +185,14 @@ def test_text_that_few_rows_have_in_cross_validation():
     assert scores.shape == (5,)
 
 
-def test_categories_where_numbers_were_are_refused():
+def test_categories_where_numbers_were_are_rejected():
     model = NaiveBayes("gaussian").fit(pd.DataFrame({"rooms": np.arange(30) % 7}), np.arange(30) % 2)
     for odd in (pd.DataFrame({"rooms": pd.Categorical([1, 2])}), pd.DataFrame({"rooms": [1.5, "a"]}, dtype=object)):
         with pytest.raises(DataError, match="convert it to numbers"):
             model.predict(odd)
 
 
-def test_lazy_frames_of_objects_are_refused():
+def test_lazy_frames_of_objects_are_rejected():
     polars = pytest.importorskip("polars")
     table = polars.DataFrame({"a": polars.Series(["x", "y"] * 4, dtype=polars.Object)})
     assert NaiveBayes().fit(table, [0, 1] * 4).features_[0].family == "categorical"
@@ -210,7 +210,7 @@ def test_long_integers_of_polars():
         np.testing.assert_array_equal(NaiveBayes().fit(form, y).predict_proba(form), model.predict_proba(table))
 
 
-def test_gaps_in_sparse_rows_do_not_change_families():
+def test_missing_values_in_sparse_rows_do_not_change_families():
     rows = np.where(np.arange(40).reshape(20, 2) % 7 == 0, np.nan, np.c_[ONES, 1.0 - ONES])
     found = NaiveBayes().fit(sparse.csr_matrix(rows), Y)
     assert [choice.family for choice in found.features_] == ["bernoulli"] * 2

@@ -148,7 +148,7 @@ def test_regions_have_the_colours_of_their_classes(leaves, visit):
 # ---- files --------------------------------------------------------------------------------------------------
 
 
-def test_pictures_of_rows_are_files_too(digits, visit):
+def test_images_of_rows_are_files_too(digits, visit):
     path, X = digits
     seen = opened(visit, path, "PCA")
     card = seen.card("Reconstruction")
@@ -165,7 +165,7 @@ def test_pictures_of_rows_are_files_too(digits, visit):
     assert labels[:1] + labels[-1:] == ["row 1", "row 8, reconstructed"]
 
 
-def test_the_picture_of_a_slider_has_all_its_charts(leaves, visit):
+def test_the_plot_of_a_slider_has_all_its_charts(leaves, visit):
     seen = opened(visit, leaves, "pca")
     tree = ElementTree.parse(
         seen.download(seen.card("Reconstruction").get_by_role("button", name="Save the picture as SVG"))

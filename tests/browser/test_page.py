@@ -343,7 +343,7 @@ def test_the_selected_rows_as_a_file(at):
 
 
 @pytest.mark.parametrize("title", ["Grid", "Bars", "Steps"])
-def test_pictures_as_files(at, title):
+def test_figures_as_files(at, title):
     drawing = at.download(at.card(title).get_by_role("button", name="as SVG"))
     root = ElementTree.fromstring(drawing.read_text(encoding="utf-8"))
     assert root.tag == "{http://www.w3.org/2000/svg}svg"

@@ -100,7 +100,7 @@ def test_of_points_at_one_place_the_one_on_top_is_named(visit, tmp_path):
 
 
 @pytest.mark.parametrize(("low", "high"), [(2e5, 2.3e6), (1.7e9, 1.7e9 + 8.0), (-3e-8, 9e-8), (1e8, 1e8 + 0.3)])
-def test_ticks_are_told_apart(visit, tmp_path, low, high):
+def test_ticks_are_distinguished(visit, tmp_path, low, high):
     found = report()
     found["pages"][1]["charts"][0] = points("Grid", np.linspace(low, high, 60), np.linspace(low, high, 60))
     seen = visit(written(tmp_path, found), page="page-points")
@@ -162,7 +162,7 @@ def test_bars_that_lie_share_the_band_of_their_name(visit, tmp_path):
     assert all(a[1] <= b[0] + 3 for a, b in pairwise(names))
 
 
-def test_pictures_have_one_scale(visit, tmp_path):
+def test_images_have_one_scale(visit, tmp_path):
     found = report()
     (chart,) = [each for each in found["pages"][1]["charts"] if each["title"] == "Pictures"]
     chart["range"] = [0.0, 4.0]
@@ -184,7 +184,7 @@ def test_a_wide_table_does_not_make_the_paper_wider(visit, tmp_path):
     assert seen.card("Wide").get_by_text("On paper the first 8 of 30 columns").is_visible()
 
 
-def test_the_page_opens_with_the_colours_that_it_is_told(visit, tmp_path):
+def test_the_page_opens_with_the_colours_that_are_asked_for(visit, tmp_path):
     found = report()
     for place, name in ((1, "height"), (-1, "one colour"), (None, "group")):
         found["rows"] |= {} if place is None else {"colour": place}

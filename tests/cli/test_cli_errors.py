@@ -69,7 +69,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_files_are_refused(fails, tmp_path, name):
+def test_bad_files_are_rejected(fails, tmp_path, name):
     contents, what, fix = BAD[name]
     (tmp_path / name).write_bytes(contents)
     code, said, out = fails("fit", "pca", name, "-o", "m.safetensors", "--report", "m.html")

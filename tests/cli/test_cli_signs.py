@@ -102,7 +102,7 @@ def test_every_dialect_gives_the_numbers_of_python(tmp_path, separator, decimal,
 
 
 @pytest.mark.parametrize(("separator", "decimal", "thousands", "quoting"), DIALECTS)
-def test_what_is_not_told_is_found_or_refused(tmp_path, separator, decimal, thousands, quoting):
+def test_what_is_not_given_is_found_or_rejected(tmp_path, separator, decimal, thousands, quoting):
     """Without options numbers are the same, or there is an error; they are never others."""
     rng = random.Random(f"sniffed{separator}{decimal}{thousands}")
     plain = [[WRITTEN[kind](rng) for _ in range(50)] for kind in ("whole", "money", "three")]
@@ -148,7 +148,7 @@ def test_signs_are_believed_where_numbers_can_be_nothing_else(tmp_path, separato
     assert find_dialect(path).numbers == signs
 
 
-def test_a_number_that_may_be_two_is_refused_or_told(run, tmp_path):
+def test_a_number_that_may_be_two_is_rejected_or_warned_of(run, tmp_path):
     (tmp_path / "t.tsv").write_text("a\tb\n1,234\t1\n2,345\t5\n9,345\t3\n")
     (tmp_path / "t.csv").write_text("a;b\n1,234;1\n2,345;5\n9,345;3\n")
     code, _, err = run("fit", "pca", "t.tsv")
@@ -205,7 +205,7 @@ def test_a_mark_with_a_point_is_no_number_with_a_comma(tmp_path):
     np.testing.assert_array_equal(table.rows, [[9.9, 2.0], [1.5, 3.0]])
 
 
-def test_numbers_that_became_categories_are_told(run, tmp_path):
+def test_numbers_that_became_categories_are_reported(run, tmp_path):
     (tmp_path / "t.csv").write_text("a,b,y\n" + "".join(f"{i + 1}'234,{i},{'uv'[i % 2]}\n" for i in range(20)))
     code, out, _ = run("fit", "nb", "t.csv", "--label", "y")
     assert code == 0
@@ -221,7 +221,7 @@ FIRST_LINES = {
 
 
 @pytest.mark.parametrize(("line", "names"), FIRST_LINES.items())
-def test_a_first_row_is_not_lost_for_a_gap_or_an_infinity(tmp_path, line, names):
+def test_a_first_row_is_not_lost_for_a_missing_value_or_an_infinity(tmp_path, line, names):
     path = tmp_path / "t.csv"
     path.write_text(f"{line}\n2,3.5\n4,5.5\n")
     assert find_dialect(path, na=["?"]).header is names

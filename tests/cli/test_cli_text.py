@@ -266,7 +266,7 @@ def test_warnings_of_convergence_are_those_of_scikit_learn_too():
     assert type(pickle.loads(pickle.dumps(found("slow")))) is found
 
 
-def test_arrow_streams_are_told_from_files(run, tmp_path):
+def test_arrow_streams_are_distinguished_from_files(run, tmp_path):
     pl.DataFrame(ROWS, schema=["a", "b"]).write_ipc_stream(tmp_path / "t.arrow")
     code, _, err = run("info", "t.arrow")
     assert code == 3

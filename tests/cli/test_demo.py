@@ -18,7 +18,7 @@ from eigenlens.data.examples import Example
 mpl.use("Agg")
 
 
-def test_demo_prints_the_table_and_writes_two_pictures_and_a_report(tmp_path, capsys):
+def test_demo_prints_the_table_and_writes_two_figures_and_a_report(tmp_path, capsys):
     open_before = plt.get_fignums()
     written = demo.show_first_example(tmp_path / "new" / "report")
     printed = capsys.readouterr().out
@@ -40,13 +40,13 @@ def test_demo_prints_the_table_and_writes_two_pictures_and_a_report(tmp_path, ca
     assert plt.get_fignums() == open_before
 
 
-def test_demo_replaces_older_pictures(tmp_path):
+def test_demo_replaces_older_figures(tmp_path):
     (tmp_path / "scree.png").write_bytes(b"old")
     demo.show_first_example(tmp_path)
     assert (tmp_path / "scree.png").read_bytes()[:4] == b"\x89PNG"
 
 
-def test_a_picture_that_cannot_be_put_in_place_leaves_nothing_behind(tmp_path):
+def test_a_figure_that_cannot_be_put_in_place_leaves_nothing_behind(tmp_path):
     (tmp_path / "scree.png").mkdir()
     with pytest.raises(OSError):
         demo.show_first_example(tmp_path)

@@ -172,7 +172,7 @@ def test_a_value_not_known_says_nothing(case):
     np.testing.assert_allclose(density.condition([0], nothing).log_density(some), twin, rtol=1e-12, atol=1e-12)
 
 
-def test_gaps_are_marginalised(case):
+def test_missing_values_are_marginalised(case):
     density, _, X, _ = case
     rng = np.random.default_rng(4)
     rows = X[rng.integers(0, len(X), 300)].copy()
@@ -192,7 +192,7 @@ def test_a_single_column_may_be_flat(case):
         np.testing.assert_array_equal(density.log_density(X[:, 0]), density.log_density(X))
 
 
-def test_another_number_of_columns_is_refused(case):
+def test_another_number_of_columns_is_rejected(case):
     density, _, X, _ = case
     with pytest.raises(ValueError, match=r"shape|columns"):
         density.log_density(np.hstack([X, X]))

@@ -156,7 +156,7 @@ def test_a_callable_is_not_saved():
         kernel_to_dict(Custom(lambda X, Y: X @ Y.T))
 
 
-def test_a_file_with_another_kernel_is_refused():
+def test_a_file_with_another_kernel_is_rejected():
     with pytest.raises(ModelFileError, match="'spline' is not known"):
         kernel_from_dict("spline", {})
     with pytest.raises(ModelFileError, match="'rbf' needs gamma"):

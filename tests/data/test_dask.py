@@ -212,7 +212,7 @@ def test_pca_on_a_cluster_is_pca_in_one_process(client, solver, weighted):
     np.testing.assert_allclose(scores, twin.transform(X), atol=1e-8)
 
 
-def test_a_frame_of_dask_is_refused_with_the_way_out():
+def test_a_frame_of_dask_is_rejected_with_the_way_out():
     frames, frame = pytest.importorskip("dask.dataframe"), pd.DataFrame(X, columns=list("abcdef"))
     rows = frames.from_pandas(frame, npartitions=3)
     with pytest.raises(DataError, match=r"Dask frame; give .* X\.to_dask_array\(lengths=True\)"):

@@ -42,7 +42,7 @@ WITH_GAPS = {
 
 
 @pytest.mark.parametrize("make", WITH_GAPS.values(), ids=WITH_GAPS)
-def test_large_integers_with_gaps_are_exact_categories_and_rounded_numbers(make):
+def test_large_integers_with_missing_values_are_exact_categories_and_rounded_numbers(make):
     X = make()
     assert values_in(X) == VALUES
     (rows,) = as_table(X).rows()
@@ -53,7 +53,7 @@ def test_large_integers_with_gaps_are_exact_categories_and_rounded_numbers(make)
 
 @pytest.mark.parametrize("beside", [{}, {"b": BESIDE[:4]}, {"b": list("wxyz")}], ids=["alone", "numbers", "text"])
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_large_integers_without_gaps_are_exact_categories(library, beside):
+def test_large_integers_without_missing_values_are_exact_categories(library, beside):
     assert values_in(library({"a": WHOLE} | beside)) == WHOLE
 
 
@@ -182,11 +182,11 @@ def test_pieces_of_many_categories_have_those_that_occur():
     assert part.codes.tolist() == [0, 1]
 
 
-def test_polars_gaps_at_the_first_code_stay_gaps():
+def test_polars_nulls_at_the_first_code_stay_missing():
     for texts in ([None, "b", None, "a"], [None, None], ["a", None, "a"]):
         assert met(encode(pl.Series(texts, dtype=pl.String))) == texts
 
 
-def test_a_dict_of_columns_is_refused_with_the_way_out():
+def test_a_dict_of_columns_is_rejected_with_the_way_out():
     with pytest.raises(ValueError, match=r"dict of columns; give pandas.DataFrame\(X\)"):
         as_table({"a": [1, 2]})

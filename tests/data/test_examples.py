@@ -48,7 +48,7 @@ def test_simulations_follow_their_seed(name):
     assert not np.array_equal(first, other)
 
 
-def test_unknown_names_and_options_are_refused():
+def test_unknown_names_and_options_are_rejected():
     with pytest.raises(OptionError, match=r"known: 'uk-food', 'crabs'"):
         datasets.load("uk_food")
     with pytest.raises(OptionError, match=r"n=3 is not an option of the example 'digits', which takes no options"):

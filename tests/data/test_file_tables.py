@@ -72,7 +72,7 @@ def test_blocks_equal_the_whole(tmp_path, suffix, block_rows, small_pieces):
 
 
 @TABLES
-def test_models_that_need_numbers_refuse_text(tmp_path, suffix, small_pieces):
+def test_models_that_need_numbers_reject_text(tmp_path, suffix, small_pieces):
     WRITERS[suffix](people(), tmp_path / f"a{suffix}")
     source = scan(tmp_path / f"a{suffix}")
     with pytest.raises(DataError, match=r"'town' has text in 181 rows \(first: row 2, .*; so does 1 more; .*'tea'\]"):

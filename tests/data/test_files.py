@@ -151,7 +151,7 @@ class TestTables:
             (pl.Series([None] * 9, dtype=pl.Duration), "dates or times"),
         ],
     )
-    def test_other_kinds_of_column_are_refused(self, tmp_path, values, kind):
+    def test_other_kinds_of_column_are_rejected(self, tmp_path, values, kind):
         pl.DataFrame({"x": np.arange(9.0), "odd": values}).write_parquet(tmp_path / "a.parquet")
         with pytest.raises(DataError, match=rf"column 'odd'.*{kind}.*drop=\['odd'\]"):
             scan(tmp_path / "a.parquet")

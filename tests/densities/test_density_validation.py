@@ -80,7 +80,7 @@ def test_declared_levels_that_do_not_occur():
     assert Bernoulli.fit(x, levels=("a", "b")).probability == pytest.approx(1.0 / 3.0)
 
 
-# ---- refused, and said so -------------------------------------------------------------------------------------
+# ---- rejected, and said so -------------------------------------------------------------------------------------
 
 GAUSSIAN = Gaussian.fit(np.random.default_rng(3).standard_normal((20, 2)))
 CELLS = Multinomial.fit([[2, 3, 5], [1, 4, 5]], trials=10)
@@ -107,7 +107,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("call", "words"), REFUSED)
-def test_refused_with_the_argument_named(call, words):
+def test_rejected_with_the_argument_named(call, words):
     with pytest.raises(OptionError, match=words):
         call()
 

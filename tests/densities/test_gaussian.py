@@ -57,7 +57,7 @@ def test_a_structure_is_its_matrix(kind, d):
 
 
 @pytest.mark.parametrize("kind", STRUCTURED)
-def test_density_with_gaps_row_by_row(kind):
+def test_density_with_missing_values_row_by_row(kind):
     m = model(kind)
     rng = np.random.default_rng(3)
     X = m.sample(200, rng)
@@ -155,12 +155,12 @@ def test_many_dimensions():
         ([[1.0, 0.5, 1.5], [0.5, 1.0, 1.5], [1.5, 1.5, 3.0 * (1 + 1e-16)]], "column 2"),
     ],
 )
-def test_a_singular_covariance_is_refused(C, column):
+def test_a_singular_covariance_is_rejected(C, column):
     with pytest.raises(OptionError, match=f"singular: {column}"):
         Gaussian(np.zeros(len(C)), Full(np.array(C))).log_density(np.zeros((1, len(C))))
 
 
-def test_variances_of_nothing_are_refused():
+def test_variances_of_nothing_are_rejected():
     with pytest.raises(OptionError, match="variance 0 of column 1 must be above 0"):
         Gaussian(np.zeros(2), Diagonal(np.array([1.0, 0.0]))).log_density(np.zeros((1, 2)))
     with pytest.raises(OptionError, match="variance -1 must be above 0"):
@@ -286,7 +286,7 @@ def _covers(x):
     return [low <= truth <= high for (low, high), truth in ((found.mean[0], 3.0), (found.variances[0], 4.0))]
 
 
-def test_gaps_in_columns_count_column_by_column():
+def test_missing_values_in_columns_count_column_by_column():
     Y = X.copy()
     Y[:10, 0] = np.nan
     Y[5:7] = np.nan

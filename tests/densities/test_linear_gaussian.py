@@ -99,7 +99,7 @@ def conditioned(m, row):
 @pytest.mark.parametrize("noise", ["diagonal", "scalar"])
 @pytest.mark.parametrize("repeated", [False, True])
 @pytest.mark.parametrize(("d", "k"), [(6, 2), (4, 5), (30, 4)])
-def test_rows_with_gaps(d, k, noise, repeated):
+def test_incomplete_rows(d, k, noise, repeated):
     m = model(d, k, noise)
     X = with_gaps(m, repeated=repeated)
     twins = [conditioned(m, row) for row in X]
@@ -131,7 +131,7 @@ def test_pieces_change_nothing(monkeypatch):
         np.testing.assert_allclose(a, b, atol=1e-12)
 
 
-def test_a_first_gap_late_in_the_rows(monkeypatch):
+def test_a_first_missing_value_late_in_the_rows(monkeypatch):
     """One covariance while rows are complete, and one a row from the first gap on, also for the rows before it."""
     from eigenlens.densities import linear_gaussian as latent_rows
 

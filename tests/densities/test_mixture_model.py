@@ -54,7 +54,7 @@ def test_densities_and_responsibilities(mixture):
     np.testing.assert_allclose(mixture.responsibilities(X), np.exp(joint) / p[:, None], rtol=1e-9, atol=1e-300)
 
 
-def test_rows_with_gaps_have_their_marginal_density(mixture):
+def test_incomplete_rows_have_their_marginal_density(mixture):
     X = rows(4)
     X[0, 1] = X[1, [0, 2]] = X[2] = np.nan
     expected = [

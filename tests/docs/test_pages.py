@@ -200,7 +200,7 @@ def test_links_of_built_pages_are_checked(tmp_path):
     ]
 
 
-def test_dark_pictures_turn_neutral_colours_and_keep_the_others():
+def test_dark_figures_turn_neutral_colours_and_keep_the_others():
     figures = pytest.importorskip("figures")
     black, white, blue = ((0.0, 0.0, 0.0, 1.0), (1.0, 1.0, 1.0, 1.0), (0.0, 0.447, 0.698, 0.5))
     assert min(figures.for_dark(black)[:3]) > 0.85
@@ -271,7 +271,7 @@ def test_text_over_colours_that_let_the_page_through_turns_with_the_page():
     plt.close(figure)
 
 
-def test_pictures_of_the_gallery_stand_above_the_code():
+def test_figures_of_the_gallery_stand_above_the_code():
     pytest.importorskip("matplotlib")
     import gallery_pictures
 

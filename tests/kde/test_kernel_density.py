@@ -188,7 +188,7 @@ def test_marginal_and_condition_by_name():
     assert given.density(np.array([0.2]))[0] == pytest.approx(joint[0] / both[0], rel=1e-7)
 
 
-def test_gaps_in_scored_rows():
+def test_missing_values_in_scored_rows():
     X = rows()
     kde = KernelDensity().fit(X)
     Y = X[:3].copy()
@@ -296,12 +296,12 @@ def test_a_callable_kernel_is_not_saved(tmp_path):
         ({"tol": 0.0}, "tol=0.0"),
     ],
 )
-def test_options_that_are_refused(options, words):
+def test_options_that_are_rejected(options, words):
     with pytest.raises(OptionError, match=words):
         KernelDensity(**options).fit(rows())
 
 
-def test_rows_that_are_refused():
+def test_rows_that_are_rejected():
     X = rows()
     spoilt = X.copy()
     spoilt[3, 1] = np.nan
@@ -322,7 +322,7 @@ def test_rows_that_are_refused():
     assert KernelDensity(bandwidth=2.0).fit([[1.0]]).ppf(0.5) == pytest.approx(1.0)
 
 
-def test_calls_that_are_refused():
+def test_calls_that_are_rejected():
     kde = KernelDensity().fit(rows())
     for call in (kde.ppf, lambda q: kde.derivative(rows())):
         with pytest.raises(OptionError, match="for one column"):

@@ -79,7 +79,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("call", "words"), REFUSED)
-def test_refused_with_the_argument_named(call, words):
+def test_rejected_with_the_argument_named(call, words):
     with pytest.raises(OptionError, match=words) as caught:
         call()
     assert "did you mean" not in str(caught.value)

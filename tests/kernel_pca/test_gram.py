@@ -236,7 +236,7 @@ def test_a_mean_of_the_features_far_from_zero_costs_few_digits():
     np.testing.assert_allclose(CentredGram(K).matmat(V), exact @ V, atol=1e-11 * np.linalg.norm(exact, 2))
 
 
-def test_progress_is_told_in_rows():
+def test_progress_is_reported_in_rows():
     seen = []
     gram_matrix(RBF(0.2), rows(200), progress=lambda done, n, label: seen.append((done, n, label)))
     assert seen[-1] == (200, 200, "Gram matrix")

@@ -136,7 +136,7 @@ def pairwise(x, y):
         (lambda X, Y: None, "dtype object"),
     ],
 )
-def test_a_function_that_is_no_kernel_is_refused(function, message):
+def test_a_function_that_is_no_kernel_is_rejected(function, message):
     with pytest.raises(DataError, match=message):
         Custom(function)(rows(4), rows(3))
 

@@ -420,7 +420,7 @@ class TestFiles:
         for other in (eigenlens.load(tmp_path / "m.safetensors"), pickle.loads(pickle.dumps(model))):
             assert np.array_equal(other.transform(X), model.transform(X))
 
-    def test_a_callable_is_refused_and_nothing_is_written(self, tmp_path):
+    def test_a_callable_is_rejected_and_nothing_is_written(self, tmp_path):
         model = KernelPCA(2, kernel=lambda X, Y: X @ Y.T).fit(rows())
         with pytest.raises((OptionError, ModelFileError), match="callable"):
             model.save(tmp_path / "m.safetensors")
@@ -520,7 +520,7 @@ def test_pipelines_and_grids():
     assert grid.fit(X, y).best_params_ == {"kernelpca__gamma": 3.0}
 
 
-def test_progress_is_told():
+def test_progress_is_reported():
     seen = []
     KernelPCA(2, kernel="poly", verbose=lambda done, total, what: seen.append((done, total, what))).fit(rows())
     assert seen[-1] == (120, 120, "Gram matrix")

@@ -226,7 +226,7 @@ def test_an_error_asked_for_is_met_by_no_more_landmarks_than_needed(method, erro
     assert f"at most {error:g}" in found.reason
 
 
-def test_an_error_out_of_reach_is_refused_with_what_was_reached():
+def test_an_error_out_of_reach_is_rejected_with_what_was_reached():
     with pytest.raises(ResourceError, match=r"n_landmarks=0\.001 .* 30 landmarks do not reach: they leave out 0\.\d"):
         draw_pivoted_landmarks(ArraySource(rows_of()), RBF(1.0), 0.001, np.random.default_rng(0), most=30)
 
@@ -438,7 +438,7 @@ def test_what_cannot_be_approximated(method):
         fit_feature_components(ArraySource(broken), choose(ArraySource(broken), RBF(1.0), 3, rng))
 
 
-def test_progress_is_told_of_every_pass():
+def test_progress_is_reported_in_every_pass():
     told = []
     source = as_source(da.from_array(rows_of(), chunks=(50, 5)))
     draw_pivoted_landmarks(source, RBF(0.3), 10, np.random.default_rng(0), lambda *step: told.append(step))

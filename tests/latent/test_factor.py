@@ -104,7 +104,7 @@ def test_factanal_loadings(name, rotation, accuracy):
 
 
 @pytest.mark.parametrize("scaled", [False, True])
-def test_gaps_against_lavaan(scaled, accuracy):
+def test_missing_values_against_lavaan(scaled, accuracy):
     X = air.DATA
     scale = np.nanstd(X, axis=0, ddof=1) if scaled else np.ones(4)
     fit = fit_factor(ArraySource(X / scale), 1)
@@ -293,7 +293,7 @@ def test_more_factors_than_correlations_determine():
     assert good.chi2 == pytest.approx(0.0, abs=1e-3)
 
 
-def test_what_is_refused():
+def test_what_is_rejected():
     X = table()
     constant = X.copy()
     constant[:, 3] = 7.0
@@ -316,7 +316,7 @@ def test_what_is_refused():
         fit_factor(ArraySource(X), 2)
 
 
-def test_matrices_that_are_refused():
+def test_matrices_that_are_rejected():
     with pytest.raises(DataError, match=r"eigenvalue -0\.8, but a covariance matrix has none below 0"):
         fit_factor_covariance([[1.0, 0.9, -0.9], [0.9, 1.0, 0.9], [-0.9, 0.9, 1.0]], 50, 1)
     with pytest.raises(DataError, match="not symmetric"):
@@ -329,10 +329,10 @@ def test_matrices_that_are_refused():
     assert np.isfinite(fit_factor_covariance(singular, 50, 1).loglik)
 
 
-# ---- gaps -------------------------------------------------------------------------------------------------
+# ---- missing values -------------------------------------------------------------------------------------------------
 
 
-def test_without_gaps_both_likelihoods_have_the_same_maximum():
+def test_without_missing_values_both_likelihoods_have_the_same_maximum():
     from eigenlens.missing.fit import fit_incomplete_rows
 
     X = table()
@@ -419,7 +419,7 @@ def test_adequacy_of_matrices():
     assert kmo(X, sample_weight=w).overall == pytest.approx(kmo(X[3:]).overall, rel=1e-10)
 
 
-def test_adequacy_refuses_what_has_no_partial_correlations():
+def test_adequacy_rejects_what_has_no_partial_correlations():
     X = table(n=50, d=4)
     gaps = X.copy()
     gaps[3, 2] = np.nan

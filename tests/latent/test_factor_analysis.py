@@ -119,7 +119,7 @@ def test_regression_and_bartlett_scores():
         fa.scores(X, method="thomson")
 
 
-def test_bartlett_scores_of_rows_with_gaps():
+def test_bartlett_scores_of_incomplete_rows():
     X = table()
     fa = FactorAnalysis(3).fit(X)
     M = X[:20].copy()
@@ -131,10 +131,10 @@ def test_bartlett_scores_of_rows_with_gaps():
         assert_allclose(z, np.linalg.solve(fa.loadings_[o].T @ P, P.T @ (row[o] - fa.mean_[o])), atol=1e-8)
 
 
-# ---- gaps -------------------------------------------------------------------------------------------------
+# ---- missing values -------------------------------------------------------------------------------------------------
 
 
-def test_gaps_fit_transform_score_and_goodness():
+def test_missing_values_fit_transform_score_and_goodness():
     X = air.DATA
     fa = FactorAnalysis(1).fit(X)
     assert fa.loglik_ == pytest.approx(air.FACTOR_ANALYSIS[1], abs=1e-4)
@@ -172,7 +172,7 @@ def test_rules_find_three_factors(rule):
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("rule", ["parallel", "bic"])
-def test_rules_with_gaps(rule):
+def test_rules_with_missing_values(rule):
     X = table(n=800)
     X[np.random.default_rng(1).random(X.shape) < 0.05] = np.nan
     assert FactorAnalysis(rule, random_state=0).fit(X).n_components_ == 3

@@ -156,7 +156,7 @@ def test_matrices_that_are_rejected(S, message):
         FactorAnalysis(1).fit_covariance(S, 50)
 
 
-def test_arguments_that_are_refused():
+def test_arguments_that_are_rejected():
     with pytest.raises(OptionError, match="n_samples=1 must be a number above 1"):
         FactorAnalysis(1).fit_covariance(ABILITY, 1)
     with pytest.raises(OptionError, match="n_components=2 must be at most 1, two less than the number of rows"):
@@ -199,7 +199,7 @@ def test_what_is_said_of_a_fit_that_did_not_converge():
         FactorAnalysis(2, tol=1e-18).fit_covariance(HARMAN, 145)
 
 
-def test_goodness_of_fit_keeps_bartletts_correction_if_only_rows_of_weight_zero_have_gaps():
+def test_goodness_of_fit_keeps_bartletts_correction_if_only_rows_of_weight_zero_have_missing_values():
     X = table()
     w = np.ones(300)
     w[:4] = 0.0

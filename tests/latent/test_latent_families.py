@@ -137,7 +137,7 @@ def two_planes(n=300, d=5, seed=3):
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", FAMILIES)
-def test_a_mixture_climbs_and_finds_two_planes(name):
+def test_a_mixture_improves_and_finds_two_planes(name):
     X, planes = two_planes()
     ends = [mixture(X, FAMILIES[name][0](2), 2, 60, seed) for seed in range(3)]
     for _, _, path in ends:

@@ -319,7 +319,7 @@ def test_weights_are_copies_and_blocks_do_not_show(solver):
     np.testing.assert_allclose(weighted.model.covariance(), copies.model.covariance(), rtol=1e-5)
 
 
-def test_weights_are_copies_with_gaps():
+def test_weights_are_copies_with_missing_values():
     M, w = gaps(rows(80)), np.random.default_rng(4).integers(0, 4, 80)
     weighted = fit_ppca(ArraySource(M, block_rows=13).weighted(w.astype(float)), 2)
     copies = fit_ppca(ArraySource(np.repeat(M, w, axis=0)), 2)
@@ -444,7 +444,7 @@ def test_little_noise_is_still_noise(solver, small):
 
 
 @pytest.mark.parametrize("small", [1e-3, 1e-5])
-def test_little_noise_beside_gaps(small):
+def test_little_noise_beside_missing_values(small):
     """With entries missing the noise is estimated all the same, down to 1e-12 of the variance."""
     rng = np.random.default_rng(13)
     X = rng.standard_normal((300, 2)) @ rng.standard_normal((2, 5)) + small * rng.standard_normal((300, 5))
@@ -452,7 +452,7 @@ def test_little_noise_beside_gaps(small):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_collinear_rows_with_gaps_are_refused(seed):
+def test_collinear_incomplete_rows_are_rejected(seed):
     rng = np.random.default_rng(seed)
     X = gaps(rng.standard_normal((100, 2)) @ rng.standard_normal((2, 6)), 0.1)
     with pytest.raises(OptionError, match=r"fill only 2 of 6 dimensions.*cannot be distinguished from 0"):
@@ -493,7 +493,7 @@ def test_one_component_of_collinear_rows_cannot_be_fewer():
 
 
 @pytest.mark.parametrize("solver", ["auto", "em"])
-def test_constant_rows_with_a_gap_have_no_variance_either(solver):
+def test_constant_rows_with_a_missing_value_have_no_variance_either(solver):
     X = np.full((9, 4), 1e6 / 3.0)
     X[2, 1] = np.nan
     with pytest.raises(DataError, match="X has no variance: every column is constant"):
@@ -588,7 +588,7 @@ def test_rows_of_weight_zero_are_in_no_fold(rule, share):
 
 
 @pytest.mark.long
-def test_gaps_only_in_the_rows_left_out_of_a_fold():
+def test_missing_values_only_in_the_rows_left_out_of_a_fold():
     X = rows(50, 5)
     X[7, 2] = np.nan
     choice = DIMENSION_RULES["cv"](fit_each_ppca, ArraySource(X), range(1, 4), np.random.default_rng(0))
@@ -645,7 +645,7 @@ def test_how_em_ended():
 
 
 @pytest.mark.long
-def test_sparse_rows_with_gaps_become_dense_by_blocks():
+def test_incomplete_sparse_rows_become_dense_by_blocks():
     """What EM reads is blocks of 16 MB when dense, and the pass before it holds no more."""
     X = sp.random(30_000, 1000, density=0.002, random_state=0, format="csr")
     X.data[::50] = np.nan
@@ -677,7 +677,7 @@ def test_no_square_matrix_of_many_columns(solver, share):
     assert peak < 8 * d * d / 4
 
 
-def test_bad_rows_with_gaps():
+def test_bad_incomplete_rows():
     M = gaps(rows())
     with pytest.raises(DataError, match="closed-form' needs complete rows"):
         fit_ppca(ArraySource(M), 2, solver="closed-form")
@@ -698,7 +698,7 @@ def test_bad_rows_with_gaps():
         fit_ppca(ArraySource(M), 2)
 
 
-def test_an_error_that_is_not_about_gaps_is_kept():
+def test_an_error_that_is_not_about_missing_values_is_kept():
     with pytest.raises(DataError, match="n_samples=1"):
         fit_ppca(ArraySource(rows(1)), 1)
 

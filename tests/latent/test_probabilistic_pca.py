@@ -110,7 +110,7 @@ def test_posterior_and_both_ways_back():
     assert np.sum((drawn_in - ppca.mean_) ** 2) < np.sum((projected - ppca.mean_) ** 2)
 
 
-# ---- gaps ---------------------------------------------------------------------------------------------------
+# ---- missing values ------------------------------------------------------------------------------------------------
 
 
 def test_intervals_of_imputed_entries_cover():
@@ -142,7 +142,7 @@ def test_imputing_beats_the_mean_and_mu_is_not_the_mean_of_what_is_seen():
     assert np.sqrt(np.mean(error**2)) < 0.4
 
 
-def test_gaps_in_new_rows_of_a_complete_fit():
+def test_missing_values_in_new_rows_of_a_complete_fit():
     X = rows()
     ppca = ProbabilisticPCA(2).fit(X)
     M = gaps(X[:20])
@@ -516,7 +516,7 @@ def test_rows_of_a_file(tmp_path, ending):
     assert there.sample(3).shape == (3, 6)
 
 
-def test_sparse_rows_with_gaps_are_dense_a_few_at_a_time():
+def test_incomplete_sparse_rows_are_dense_a_few_at_a_time():
     """Every row has a gap, so each must be made dense; never all of them."""
     X = sp.random(20_000, 500, density=0.01, random_state=0, format="csr").tolil()
     X[:, 3] = np.nan
@@ -613,7 +613,7 @@ def test_folds_do_not_make_every_start():
     assert steps["all"] > 1
 
 
-def test_rows_without_gaps_are_imputed_as_copies():
+def test_complete_rows_are_imputed_as_copies():
     X = rows()
     ppca = ProbabilisticPCA(2).fit(X)
     for filled in (ppca.impute(X), _impute_chunk(X, ppca.model_, 0)):

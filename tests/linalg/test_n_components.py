@@ -403,7 +403,7 @@ def test_fractional_weights_are_right_on_average() -> None:
     np.testing.assert_allclose(np.mean(counts, axis=0), exact, atol=0.06)
 
 
-def test_weights_that_leave_no_rows_are_refused() -> None:
+def test_weights_that_leave_no_rows_are_rejected() -> None:
     with pytest.raises(OptionError, match="sums to 1"):
         resampling.permuted_spectra(np.ones((4, 2)), 3, np.random.default_rng(0), weight=np.full(4, 0.25))
 

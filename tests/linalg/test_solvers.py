@@ -191,7 +191,7 @@ class TestIterations:
         assert np.array_equal(rows[0].vectors, rows[1].vectors)
 
     @pytest.mark.parametrize("solver", ["lanczos", "randomized", "power"])
-    def test_a_rule_that_needs_the_whole_spectrum_is_refused(self, solver):
+    def test_a_rule_that_needs_the_whole_spectrum_is_rejected(self, solver):
         rows = CentredRows(ArraySource(np.random.default_rng(0).standard_normal((20, 4))))
         wanted = Requested(4, 4, lambda values, total: 2, needs_all=True)
         with pytest.raises(OptionError, match=rf"solver='{solver}'.*needs all of them.*'covariance'"):

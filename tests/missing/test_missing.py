@@ -153,7 +153,7 @@ def test_one_column_and_two_rows():
     assert np.all(np.isfinite(PCA(1, missing="em").fit([[1.0, np.nan, 2.0], [2.0, 3.0, 5.0]]).explained_variance_))
 
 
-def test_gaps_in_new_rows_after_a_complete_fit():
+def test_missing_values_in_new_rows_after_a_complete_fit():
     X, _ = table()
     pca = PCA(missing="em").fit(X)
     row = X[:1].copy()

@@ -276,7 +276,7 @@ def lacking(design, n, d):
 @pytest.mark.long
 @pytest.mark.parametrize("design", ["blocks", "three blocks", "forms", "files"])
 @pytest.mark.parametrize("seed", range(3))
-def test_structured_gaps_end_at_the_highest_of_many_starts(design, seed):
+def test_structured_missing_values_end_at_the_highest_of_many_starts(design, seed):
     X, k = structured_table(design, seed)
     factors, components = fit_factor(ArraySource(X), k), fit_ppca(ArraySource(X), k)
     assert factors.converged
@@ -327,7 +327,7 @@ def test_a_start_at_a_saddle_is_stirred(noise, monkeypatch):
     assert found.path[-1] == pytest.approx(FIT[noise](ArraySource(X), 1).loglik, abs=1e-6)
 
 
-def test_principal_components_of_gaps_leave_a_saddle_too():
+def test_principal_components_of_missing_values_leave_a_saddle_too():
     X, _ = saddle()
     found = fit_pca_missing(ArraySource(X), 1, PCAOptions()).model
     W = found.components[0] * np.sqrt(found.variances[0] - (found.total - found.variances[0]) / 5.0)
@@ -361,7 +361,7 @@ def test_the_look_at_the_curvature_finds_one_upward_direction_among_many():
 
 
 @pytest.mark.long
-def test_few_rows_do_not_crawl_from_floor_to_floor():
+def test_few_rows_do_not_take_many_steps_from_floor_to_floor():
     """10 rows of 40 columns: 300 steps of one climb ended at −73.5, and were still climbing."""
     rng = np.random.default_rng(2)
     X = rng.standard_normal((10, 2)) @ (1.3 * rng.standard_normal((40, 2))).T

@@ -11,14 +11,19 @@ from sklearn.datasets import load_iris
 from threadpoolctl import threadpool_limits
 
 from eigenlens.data.memory import ArraySource
-from eigenlens.mixture.em import run_from_start, run_from_starts
-from eigenlens.mixture.em_step import ComponentLost, MixtureState, em_steps, estimate_mixture
-from eigenlens.mixture.fit import MixtureOptions, fit_mixture
+from eigenlens.mixture.em import (
+    ComponentLost,
+    MixtureState,
+    em_steps,
+    estimate_mixture,
+    run_from_start,
+    run_from_starts,
+)
+from eigenlens.mixture.fit import MixtureOptions, fit_mixture, summarise_rows
 from eigenlens.mixture.problem import make_problem
 from eigenlens.mixture.starts import k_means_plus_plus
 from eigenlens.mixture.structures import COVARIANCE_STRUCTURES, make_structure
 from eigenlens.mixture.structures.parameters import raise_to_floor
-from eigenlens.mixture.summarise_rows import summarise_rows
 
 IRIS = load_iris().data
 
@@ -116,7 +121,7 @@ def test_only_what_is_below_the_bound_is_raised(d):
     assert not np.allclose(found[4, 1], C[4, 1])
 
 
-def test_how_many_climbs_go_side_by_side_does_not_matter(monkeypatch):
+def test_how_many_iterations_go_side_by_side_does_not_matter(monkeypatch):
     from eigenlens.mixture import starts as mixture_starts
 
     found = []
@@ -138,7 +143,7 @@ def test_the_number_of_threads_does_not_matter(name):
     assert paths[0] == paths[1]
 
 
-def test_progress_tells_of_the_climb_that_is_ahead():
+def test_progress_reports_the_iteration_that_is_ahead():
     told = []
     fit = fit_mixture(ArraySource(IRIS), 3, MixtureOptions(), np.random.default_rng(0), lambda *args: told.append(args))
     steps = [step for step, most, label in told if label.startswith("EM")]

@@ -235,7 +235,7 @@ def with_gaps(X, share=0.2, seed=7):
 
 
 @pytest.mark.parametrize("name", STRUCTURES)
-def test_every_method_takes_gaps(name):
+def test_every_method_takes_missing_values(name):
     X = with_gaps(rows())
     fit = mixture(covariance_type=name).fit(X)
     assert fit.converged_
@@ -280,7 +280,7 @@ def test_rows_without_entries():
     assert fit.icl(X) == pytest.approx(fit.icl(X[there]))
 
 
-def test_frames_with_gaps_stay_frames():
+def test_frames_with_missing_values_stay_frames():
     frame = pd.DataFrame(with_gaps(rows()), columns=list("abcd"), index=range(500, 800))
     fit = mixture().fit(frame)
     filled, std = fit.impute(frame, return_std=True)
@@ -379,7 +379,7 @@ def test_weights_that_count_as_no_more_than_one_row(sum_of_weights):
     assert parts.n_iter_ == 2
 
 
-def test_chunks_with_gaps_and_after_a_fit(tmp_path):
+def test_chunks_with_missing_values_and_after_a_fit(tmp_path):
     X = with_gaps(rows(3000))
     fit = mixture().fit(X[:1500])
     before = fit.score(X)
@@ -433,7 +433,7 @@ def test_interrupted_fit_keeps_the_best():
     assert np.all(np.isfinite(fit.score_samples(X)))
 
 
-def test_progress_is_told():
+def test_progress_is_reported():
     told = []
     mixture(verbose=lambda done, total, what: told.append(what)).fit(rows())
     assert any(what.startswith("EM: step 2, log-likelihood") for what in told)
@@ -530,7 +530,7 @@ def test_save_and_load(name, tmp_path):
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(fit)).predict(X), fit.predict(X))
 
 
-def test_a_damaged_file_is_refused(tmp_path):
+def test_a_damaged_file_is_rejected(tmp_path):
     mixture().fit(rows()).save(tmp_path / "mixture.safetensors")
     data = bytearray((tmp_path / "mixture.safetensors").read_bytes())
     data[-3] ^= 1

@@ -18,9 +18,8 @@ from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import DataError, OptionError
 from eigenlens.latent.factor.fit import fit_factor
 from eigenlens.latent.ppca.fit import fit_ppca
-from eigenlens.mixture.em import run_from_start
-from eigenlens.mixture.em_step import clamped_components
-from eigenlens.mixture.fit import MixtureOptions, fit_mixture
+from eigenlens.mixture.em import clamped_components, run_from_start
+from eigenlens.mixture.fit import MixtureOptions, fit_mixture, summarise_rows
 from eigenlens.mixture.problem import covariance_floor, make_problem
 from eigenlens.mixture.starts import (
     CENTRE_RULES,
@@ -32,7 +31,6 @@ from eigenlens.mixture.starts import (
 )
 from eigenlens.mixture.structures import COVARIANCE_STRUCTURES, make_structure
 from eigenlens.mixture.structures.parameters import PARAMETERS, raise_to_floor
-from eigenlens.mixture.summarise_rows import summarise_rows
 from references import crabs, mclust
 
 IRIS = load_iris().data
@@ -314,7 +312,7 @@ def test_a_sample_of_many_rows_is_enough_to_start(monkeypatch):
 
 
 @pytest.mark.parametrize("name", COVARIANCE_STRUCTURES)
-def test_with_the_prior_the_posterior_climbs(name):
+def test_with_the_prior_the_posterior_never_falls(name):
     fit = fitted(IRIS, 3, structure=name, prior="conjugate")
     assert np.all(np.diff(fit.path) >= 0.0)
     assert fit.converged
@@ -457,7 +455,7 @@ def test_an_interrupt_among_the_guesses_ends_the_fit(monkeypatch):
     assert fit.loglik == pytest.approx(fit.model.log_density(X).sum(), rel=1e-11)
 
 
-def test_an_interrupt_keeps_the_guesses_that_were_climbed_from(monkeypatch):
+def test_an_interrupt_keeps_the_starts_that_were_used(monkeypatch):
     from eigenlens.mixture import starts as mixture_starts
 
     monkeypatch.setattr(mixture_starts, "_starts_at_once", lambda problem, K: 5)
@@ -469,7 +467,7 @@ def test_an_interrupt_keeps_the_guesses_that_were_climbed_from(monkeypatch):
     assert fit.loglik > fitted(X, 1).loglik
 
 
-def test_an_interrupt_in_climbs_side_by_side_keeps_the_best():
+def test_an_interrupt_in_iterations_side_by_side_keeps_the_best():
     X = clusters()
     some = [Start(gaussians([0.2, 0.3, 0.5], X[[i, 120, 250]], [np.cov(X.T)] * 3)) for i in (0, 40)]
     each = [fitted(X, 3, starting=lambda problem, K, rng, one=one: [one], max_iter=5).loglik for one in some]
@@ -551,7 +549,7 @@ def test_the_prior_of_fewer_rows_than_columns_is_no_plane(K):
 # ---- parts --------------------------------------------------------------------------------------------------
 
 
-def test_raising_is_the_likeliest_covariance_within_the_bound():
+def test_raising_is_the_most_likely_covariance_within_the_bound():
     rng = np.random.default_rng(0)
     root = rng.standard_normal((3, 3))
     S, least = root @ np.diag([3.0, 1.0, 1e-4]) @ root.T, 0.1 * np.eye(3)

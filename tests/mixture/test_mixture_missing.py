@@ -174,7 +174,7 @@ def test_likelihood_never_falls_and_no_neighbour_is_likelier(name):
 
 
 @pytest.mark.parametrize("name", COVARIANCE_STRUCTURES)
-def test_without_gaps_it_is_the_fit_of_complete_rows(name):
+def test_without_missing_values_it_is_the_fit_of_complete_rows(name):
     """A far row with a gap and next to no weight makes it take the other way."""
     X = rows(share=0.0)
     gap = np.where(np.arange(3) == 1, np.nan, X[:1])
@@ -242,7 +242,7 @@ def test_rows_and_columns_without_entries():
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", COVARIANCE_STRUCTURES)
-def test_a_constant_column_with_gaps(name):
+def test_a_constant_column_with_missing_values(name):
     X = rows()
     X[:, 1] = np.where(np.isnan(X[:, 1]), np.nan, 7.0)
     with warnings.catch_warnings():

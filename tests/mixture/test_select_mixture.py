@@ -145,7 +145,7 @@ def test_an_interrupt_keeps_what_was_compared():
     assert table.best is not None
 
 
-def test_progress_is_told():
+def test_progress_is_reported():
     told = []
     select_mixture(mclust.FAITHFUL, [1, 2], ["full"], random_state=0, n_init=2, verbose=lambda *what: told.append(what))
     assert told == [(0, 2, "mixtures: full, 1 components"), (1, 2, "mixtures: full, 2 components")]

@@ -123,7 +123,7 @@ def test_threads_and_layouts_change_nothing(instructions):
 
 
 @pytest.mark.parametrize("d", [65, 130])
-def test_patterns_of_many_columns_are_told_apart(d):
+def test_patterns_of_many_columns_are_distinguished(d):
     """Rows that differ in their last column alone have patterns of their own."""
     rng = np.random.default_rng(3)
     X, mixture = rng.standard_normal((6, d)), components(2, d, rng)

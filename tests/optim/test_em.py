@@ -94,7 +94,7 @@ def test_side_by_side_is_as_alone():
         assert one.ended == other.ended
 
 
-def test_an_interrupt_reaches_every_climb():
+def test_an_interrupt_reaches_every_iteration():
     """The first has ended, the second keeps its best, the third has nothing yet."""
     climbs = [em_iterations(i, StepBudget(most), tol=0.0, note=silent) for i, most in enumerate((1, 9, 9))]
     asked = []

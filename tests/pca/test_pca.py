@@ -332,7 +332,7 @@ class TestSaving:
         pca.save(tmp_path / "a")
         assert np.array_equal(eigenlens.load(tmp_path / "a").components_, pca.components_)
 
-    def test_a_truncated_file_is_refused(self, tmp_path):
+    def test_a_truncated_file_is_rejected(self, tmp_path):
         PCA(2).fit(rows()).save(tmp_path / "a")
         data = (tmp_path / "a").read_bytes()
         (tmp_path / "a").write_bytes(data[:-9])
@@ -450,7 +450,7 @@ def test_infinity_in_a_row_that_counts():
         PCA(2, missing="em").fit(X)
 
 
-def test_constant_columns_with_gaps_have_nothing_to_model():
+def test_constant_columns_with_missing_values_have_nothing_to_model():
     X = np.ones((5, 3))
     X[0, 0] = np.nan
     with pytest.raises(DataError, match="no variance"):
@@ -458,7 +458,7 @@ def test_constant_columns_with_gaps_have_nothing_to_model():
 
 
 @pytest.mark.parametrize("k", [2, 6])
-def test_rows_with_gaps_have_the_density_of_what_is_there(k):
+def test_incomplete_rows_have_the_density_of_what_is_there(k):
     X = gaps(rows())
     pca = PCA(k, missing="em", standardize=True).fit(X)
     C, found = pca.get_covariance(), pca.score_samples(X)

@@ -74,7 +74,7 @@ def test_regions_hold_other_columns_at_medians_where_it_cannot(data):
     assert table.codes is None
 
 
-def test_the_picture_of_regions(data, model):
+def test_the_plot_of_regions(data, model):
     X, y = data
     ax = draw.decision(model, X, y, features=["height", "girth"], grid=40)
     table = class_tables.decision(model, X, y, features=["height", "girth"], grid=40)
@@ -129,7 +129,7 @@ def test_regions_of_many_classes_have_short_names_that_do_not_overlap():
     assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
 
 
-def test_text_follows_the_size_that_matplotlib_is_told(data, model):
+def test_text_follows_the_size_set_in_matplotlib(data, model):
     X, y = data
     sizes = {}
     for points in (10.0, 15.0):
@@ -258,7 +258,7 @@ def test_a_true_model_is_calibrated_and_a_boastful_one_is_not(data, model):
     assert np.all(boastful.observed[middle] < boastful.predicted[middle])
 
 
-def test_the_picture_of_calibration(data, model):
+def test_the_plot_of_calibration(data, model):
     X, y = data
     ax = draw.calibration(model, X, y, label="ash", bins=4)
     table = class_tables.calibration(model, X, y, label="ash", bins=4)
@@ -284,7 +284,7 @@ def test_confusion_is_scikit_learns(data, model):
     assert table.accuracy == pytest.approx(model.score(X, y, sample_weight=w))
 
 
-def test_the_picture_of_confusion(data, model):
+def test_the_plot_of_confusion(data, model):
     X, y = data
     ax = draw.confusion(model, X, y)
     table = class_tables.confusion(model, X, y)
@@ -302,7 +302,7 @@ def test_the_picture_of_confusion(data, model):
 # ---- reasons ------------------------------------------------------------------------------------------------
 
 
-def test_the_picture_of_an_explanation(data):
+def test_the_plot_of_an_explanation(data):
     X, y = data
     linear = LinearDiscriminant().fit(X, y)
     ax = draw.explanation(linear, X, 7, top=2)

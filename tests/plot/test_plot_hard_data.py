@@ -92,7 +92,7 @@ def test_areas_let_the_page_through(rows):
         lambda X: plot.correlation_circle(PCA(2).fit(X), names=LONG).texts,
     ],
 )
-def test_long_names_leave_room_and_are_told_apart(rows, draw):
+def test_long_names_leave_room_and_are_distinguished(rows, draw):
     names = [text.get_text() for text in draw(rows) if text.get_text()]
     assert max(map(len, names)) <= 32
     assert len(set(names)) == len(names) > 3

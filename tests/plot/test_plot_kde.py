@@ -210,7 +210,7 @@ def test_what_rules_say_is_kept_and_not_said_again():
         bandwidth_curve(KernelDensity(bandwidth=1.0).fit(np.full((5, 1), 2.0)))
 
 
-def test_a_rule_that_lost_its_way_does_not_spoil_the_picture():
+def test_a_rule_that_failed_does_not_spoil_the_plot():
     """One lonely row makes mlcv ask for kernels that reach it."""
     model = KernelDensity().fit(np.append(x, 1e4)[:, None])
     assert bandwidth(np.append(x, 1e4), "mlcv") > 100.0

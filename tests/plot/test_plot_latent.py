@@ -365,7 +365,7 @@ def estimator(request, frame):
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_estimators_fitted_on_a_frame_with_gaps(estimator, frame, name):
+def test_estimators_fitted_on_a_frame_with_missing_values(estimator, frame, name):
     ax = PICTURES[name](estimator, frame)
     shown = {*words(ax), *ticks(ax, "y"), ax.get_ylabel()}
     assert {"likelihood_path": "log-likelihood"}.get(name, "b") in shown

@@ -66,7 +66,7 @@ def test_ellipses_without_rows_of_a_frozen_mixture_on_given_axes(model):
     assert not ax.collections
 
 
-def test_rows_with_gaps_in_the_plane_are_counted(model, rows):
+def test_incomplete_rows_in_the_plane_are_counted(model, rows):
     X = rows.copy()
     X[:7, 0] = np.nan
     X[7:10, 2] = np.nan
@@ -96,7 +96,7 @@ def test_bad_options(model, rows, options, message):
         mixture(model, rows, **options)
 
 
-def test_other_models_are_refused(rows):
+def test_other_models_are_rejected(rows):
     with pytest.raises(OptionError, match="not a mixture"):
         mixture(object(), rows)
 
@@ -137,7 +137,7 @@ def test_one_column_is_drawn_as_a_line(rows):
     assert len(mixture_density(GaussianMixture().fit(rows), rows, 2, bins=7).lines) == 1
 
 
-def test_another_number_of_columns_is_refused(model, rows):
+def test_another_number_of_columns_is_rejected(model, rows):
     with pytest.raises(DataError, match="X has 2 columns, but the mixture has 3"):
         mixture_density(model, rows[:, :2])
     with pytest.raises(DataError, match="X has 2 columns, but the mixture has 3"):

@@ -275,7 +275,7 @@ def test_reconstruction_of_several_rows_shifts_them_apart(model, food):
     assert [text.get_text() for text in ax.get_yticklabels()] == ["England", "N Ireland", "Scotland"]
 
 
-def test_reconstruction_refuses_a_shape_that_is_not_the_columns(model, food):
+def test_reconstruction_rejects_a_shape_that_is_not_the_columns(model, food):
     with pytest.raises(OptionError, match=r"image_shape=\(4, 4\) must be .* product of 17"):
         plot.reconstruction(model, food.data, image_shape=(4, 4))
 
@@ -364,7 +364,7 @@ PICTURES = {
 }
 
 
-def test_every_public_picture_is_tested_below():
+def test_every_public_plot_is_tested_below():
     assert sorted(PICTURES) == sorted(plot.__all__)
 
 

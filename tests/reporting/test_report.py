@@ -58,7 +58,7 @@ def test_nothing_is_loaded_from_anywhere(tmp_path):
     assert not re.search(r'(src|href)\s*=\s*["\']?(https?:)?//', text)
 
 
-def test_a_model_without_a_page_is_refused_and_nothing_is_written(tmp_path):
+def test_a_model_without_a_page_is_rejected_and_nothing_is_written(tmp_path):
     with pytest.raises(OptionError, match="models\\['dict'\\] is a dict, which has no page"):
         report([{}], X, tmp_path / "x.html")
     assert not list(tmp_path.iterdir())
@@ -73,6 +73,6 @@ def test_numbers_come_back_from_their_packing():
     assert pack_numbers([1.0, np.nan, np.inf]) == [1.0, None, None]
 
 
-def test_a_page_refuses_numbers_that_json_has_not():
+def test_a_page_rejects_numbers_that_json_has_not():
     with pytest.raises(ValueError, match="JSON"):
         render_page({"title": float("nan")})

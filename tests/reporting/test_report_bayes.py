@@ -259,7 +259,7 @@ def test_where_folds_fail_the_rows_of_the_fit_are_shown_and_a_warning(tmp_path):
     assert "which the fit may have seen" in named(charts, "Confusion")["about"]
 
 
-def test_labels_of_the_wrong_length_are_refused(tmp_path):
+def test_labels_of_the_wrong_length_are_rejected(tmp_path):
     with pytest.raises(DataError, match="y has 3 entries, but X has 150 rows"):
         report(NaiveBayes().fit(X, Y), X, tmp_path / "x.html", y=["a", "b", "c"])
 

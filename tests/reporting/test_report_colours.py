@@ -100,7 +100,7 @@ def test_the_label_of_a_file_colours_the_page_of_a_pca(tmp_path):
 # ---- pictures and bars ----------------------------------------------------------------------------------------
 
 
-def test_rebuilt_pictures_have_the_scale_of_the_rows(tmp_path):
+def test_rebuilt_images_have_the_scale_of_the_rows(tmp_path):
     pictures = np.random.default_rng(1).integers(0, 17, (20, 64)).astype(float)
     found = contents(report(PCA(3).fit(pictures), pictures, tmp_path / "x.html"))
     (frames,) = [chart for chart in found["pages"][1]["charts"] if chart["title"] == "Reconstruction"]

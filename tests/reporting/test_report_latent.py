@@ -87,7 +87,7 @@ def test_a_model_of_pure_noise_is_seen_to_be_too_sure():
     assert curve["y"][10] > curve["x"][10] + 10.0
 
 
-def test_the_goodness_of_fit_is_told_where_no_entry_is_missing():
+def test_the_goodness_of_fit_is_reported_where_no_entry_is_missing():
     model = FactorAnalysis(2).fit(X)
     facts = dict(latent_page(model, rows(X))[0]["facts"])
     found = model.goodness_of_fit()

@@ -32,11 +32,11 @@ def refused(tmp_path, words, *given, **more):
 @pytest.mark.parametrize(
     "model", [PCA(2), KernelPCA(2), ProbabilisticPCA(1), GaussianMixture(2), KernelDensity(), NaiveBayes()]
 )
-def test_models_that_are_not_fitted_are_refused(tmp_path, model):
+def test_models_that_are_not_fitted_are_rejected(tmp_path, model):
     refused(tmp_path, rf"models\['{type(model).__name__}'\] is a \w+ that is not fitted", model, X)
 
 
-def test_what_is_no_model_of_this_package_is_refused(tmp_path):
+def test_what_is_no_model_of_this_package_is_rejected(tmp_path):
     refused(tmp_path, "is the class PCA; give a model that was fitted", PCA, X)
     refused(tmp_path, r"is a sklearn\.PCA, which has no page", sklearn.decomposition.PCA(2).fit(X), X)
     pipeline = sklearn.pipeline.make_pipeline(PCA(2)).fit(X)
@@ -66,7 +66,7 @@ def test_a_model_derived_from_one_of_this_package_has_its_page(tmp_path):
         ("is not a file name", {"path": "a\0b"}),
     ],
 )
-def test_what_does_not_fit_is_refused(tmp_path, words, more):
+def test_what_does_not_fit_is_rejected(tmp_path, words, more):
     refused(tmp_path, words, MODEL, X, **more)
 
 
@@ -87,7 +87,7 @@ def test_what_does_not_fit_is_refused(tmp_path, words, more):
         ("column 'b' of X holds text or dates, but PCA takes numbers", X.assign(b="text")),
     ],
 )
-def test_what_is_no_table_of_the_model_is_refused(tmp_path, words, rows):
+def test_what_is_no_table_of_the_model_is_rejected(tmp_path, words, rows):
     refused(tmp_path, words, MODEL, rows)
 
 
@@ -107,7 +107,7 @@ def test_a_file_is_no_table_but_its_scan_is(tmp_path):
         ("command=5 is a int; give text", {"command": 5}),
     ],
 )
-def test_what_is_of_another_kind_is_refused(tmp_path, words, more):
+def test_what_is_of_another_kind_is_rejected(tmp_path, words, more):
     refused(tmp_path, words, MODEL, X, **more)
 
 

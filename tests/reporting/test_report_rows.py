@@ -142,7 +142,7 @@ def test_a_mixture_has_all_rows_behind_it_too(few, tmp_path):
     assert "are not fitted here" in named(found["pages"][1]["charts"], "How many components")["paragraphs"][0]
 
 
-def test_dask_frames_are_refused_with_a_way_out(tmp_path):
+def test_dask_frames_are_rejected_with_a_way_out(tmp_path):
     frame = pytest.importorskip("dask.dataframe").from_pandas(X, npartitions=2)
     with pytest.raises(DataError, match="to_dask_array"):
         report(PCA(2).fit(X), frame, tmp_path / "x.html")
@@ -177,7 +177,7 @@ def test_rows_are_fewer_where_the_file_would_be_too_large(tmp_path, monkeypatch)
     np.testing.assert_allclose(numbers(column["values"], found), rows[places, 3], atol=1e-3)
 
 
-def test_a_report_that_can_never_be_small_is_refused(tmp_path, monkeypatch):
+def test_a_report_that_can_never_be_small_is_rejected(tmp_path, monkeypatch):
     monkeypatch.setattr(packing, "MAX_FILE_BYTES", 1_000)
     with pytest.raises(OptionError, match="give fewer models"):
         report(PCA(2).fit(X), X, tmp_path / "x.html")
@@ -210,7 +210,7 @@ def test_five_thousand_columns(tmp_path):
     assert "The 25 longest arrows of 5,000." in named(found["pages"][1]["charts"], "Biplot")["about"]
 
 
-def test_large_pictures_are_shown_smaller(tmp_path):
+def test_large_images_are_shown_smaller(tmp_path):
     rows = np.random.default_rng(0).standard_normal((8, 130 * 130)).cumsum(axis=1)
     found = contents(report(PCA(3).fit(rows), rows, tmp_path / "x.html"))
     grid = named(found["pages"][1]["charts"], "Reconstruction")["frames"][0]["charts"][0]

@@ -193,7 +193,7 @@ def test_biplot_of_a_component_without_variance_has_no_nan(food, alpha):
     np.testing.assert_allclose(table.rows @ table.columns.T, food.data - food.data.mean(axis=0), atol=1e-8)
 
 
-def test_biplot_refuses_other_scalings(rows):
+def test_biplot_rejects_other_scalings(rows):
     with pytest.raises(OptionError, match=r"alpha=0\.3 must be 0 .*0\.5 .*or 1"):
         tables.biplot(PCA().fit(rows), rows, alpha=0.3)
 
@@ -226,7 +226,7 @@ def test_reconstruction_chooses_a_spread_of_numbers(rows, k, counts):
     assert str(table).splitlines()[0].split()[0] == "components"
 
 
-# ---- what is refused --------------------------------------------------------------------------------------
+# ---- what is rejected --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

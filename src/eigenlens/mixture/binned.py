@@ -19,10 +19,9 @@ from eigenlens.arrays import Array
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.source import Block, Progress
 from eigenlens.densities.mixture_terms import EStep, Terms
-from eigenlens.mixture.fit import MixtureFit, MixtureOptions, best_fit
+from eigenlens.mixture.fit import MixtureFit, MixtureOptions, best_fit, summarise_rows
 from eigenlens.mixture.missing import responsibilities_and_loglik
 from eigenlens.mixture.problem import make_problem
-from eigenlens.mixture.summarise_rows import summarise_rows
 from eigenlens.native.mixture_incomplete import LOG_2PI
 
 QUADRATURE_NODES, QUADRATURE_WEIGHTS = np.polynomial.legendre.leggauss(12)

@@ -1,21 +1,25 @@
-"""EM for every mixture of Gaussians, from a start until no more is to be gained.
+"""EM for every mixture of Gaussians: its steps, and iterations from several starts until no more is to be gained.
 
-The state of an iteration are the arrays of its mixture. `optim.em` iterates and `em_step` takes the steps; here it is
+The state of an iteration are the arrays of its mixture, until one is worth a `Mixture`. Steps are taken for several
+mixtures at once: with few rows, the arithmetic for one takes less time than the calls. `optim.em` iterates; here it is
 decided when an iteration has really converged, and what happens when a component is lost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from eigenlens.arrays import Array
+from eigenlens.data.source import accumulate
 from eigenlens.densities.mixture import Mixture
-from eigenlens.mixture.em_step import ComponentLost, MixtureState, answer_requests, clamped_components
 from eigenlens.mixture.problem import Problem
-from eigenlens.optim.em import EMResult, StepBudget, StepRequest, StepResult, em_iterations, run_together
+from eigenlens.mixture.structures.base import CovarianceArrays, CovarianceStructure
+from eigenlens.mixture.structures.parameters import PARAMETERS
+from eigenlens.optim.em import EMResult, StepBudget, StepRequest, StepResult, em_iterations, extrapolate, run_together
 
 CONFIRMATION_TOL = 0.1
 """The iteration that confirms the end of another goes on to this part of the tolerance."""
@@ -131,3 +135,251 @@ def drop_component(mixture: Mixture, k: int) -> Mixture:
     """Return the mixture of the other components, their weights scaled to sum to 1."""
     weights = np.delete(mixture.weights, k)
     return Mixture(weights / weights.sum(), mixture.components[:k] + mixture.components[k + 1 :])
+
+
+MIN_ROWS_PER_COMPONENT = 1e-6
+"""A component with less than this share of one row is lost: its moments are nothing but rounding."""
+
+MAX_LOG_WEIGHT_CHANGE = 3.0
+"""An extrapolation changes the logarithm of a weight by at most this; see `parameters.MAX_LOG_CHANGE`."""
+
+
+# ---- mixtures as arrays -------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False, slots=True)
+class MixtureState:
+    """One mixture as arrays.
+
+    Attributes:
+        weights: (K,). means: (K, d). arrays: those of its covariances. vector: its coordinates once they are known.
+
+    >>> from eigenlens.mixture.structures import make_structure
+    >>> structure = make_structure("spherical")
+    >>> state = MixtureState(np.ones(1), np.zeros((1, 2)), {"variances": np.ones(1)})
+    >>> MixtureState.of(state.mixture(structure), structure).arrays
+    {'variances': array([1.])}
+    """
+
+    weights: Array
+    means: Array
+    arrays: CovarianceArrays
+    vector: Array | None = None
+
+    @classmethod
+    def of(cls, mixture: Mixture, structure: CovarianceStructure) -> MixtureState:
+        """Return the arrays of a mixture whose components have that structure."""
+        return cls(mixture.weights, mixture.means, structure.arrays(mixture.components))
+
+    def mixture(self, structure: CovarianceStructure) -> Mixture:
+        """Return the frozen mixture."""
+        return Mixture(self.weights, structure.components(self.means, self.arrays))
+
+
+class StackedStates(NamedTuple):
+    """S mixtures of equally many components: weights (S, K), means (S, K, d), and arrays (S, …) of the covariances."""
+
+    weights: Array
+    means: Array
+    arrays: CovarianceArrays
+
+    @classmethod
+    def of(cls, states: Sequence[MixtureState]) -> StackedStates:
+        """Stack one mixture after the other."""
+        return cls(
+            _stack(state.weights for state in states),
+            _stack(state.means for state in states),
+            {name: _stack(state.arrays[name] for state in states) for name in states[0].arrays},
+        )
+
+    def states(self) -> list[MixtureState]:
+        """Return one mixture after the other."""
+        arrays = ({name: array[s] for name, array in self.arrays.items()} for s in range(len(self.weights)))
+        return [MixtureState(*parts) for parts in zip(self.weights, self.means, arrays, strict=True)]
+
+    def select(self, which: Array) -> StackedStates:
+        """Return the mixtures that are chosen by booleans (S,)."""
+        if which.all():
+            return self
+        arrays = {name: array[which] for name, array in self.arrays.items()}
+        return StackedStates(self.weights[which], self.means[which], arrays)
+
+
+def _stack(arrays: Iterable[Array]) -> Array:
+    """Return np.stack of arrays; NumPy's own checks take longer than the copy, and this runs in every step."""
+    rows = list(arrays)
+    return rows[0][None] if len(rows) == 1 else np.concatenate(rows).reshape(len(rows), *rows[0].shape)
+
+
+class ComponentLost(Exception):
+    """The signal that component k of a mixture has no rows left."""
+
+    def __init__(self, k: int, state: MixtureState) -> None:
+        super().__init__(k)
+        self.k, self.state = k, state
+
+
+# ---- steps --------------------------------------------------------------------------------------------------
+
+
+def em_steps(problem: Problem, states: Sequence[MixtureState]) -> list[tuple[float, MixtureState] | ComponentLost]:
+    """Take one EM step from each of several mixtures of equally many components, in one pass over the rows.
+
+    Returns ln p(rows | mixture) + ln p(mixture) of each mixture and one for which that is at least as large; for a
+    mixture that would lose a component, the signal of that.
+    """
+    stack = StackedStates.of(states)
+    values, moments = _e_step(problem, stack)
+    lost = moments.weight.reshape(stack.weights.shape) * problem.rows < MIN_ROWS_PER_COMPONENT * problem.weight
+    kept = ~lost.any(axis=1)
+    better = iter(_m_step(problem, _select_mixtures(moments, kept), stack.select(kept)).states() if kept.any() else ())
+    return [
+        (float(value), next(better)) if fine else ComponentLost(int(np.argmax(gone)), state)
+        for value, fine, gone, state in zip(values, kept, lost, states, strict=True)
+    ]
+
+
+def _e_step(problem: Problem, stack: StackedStates) -> tuple[Array, Any]:
+    """Return ln p(rows | mixture) + ln p(mixture) (S,), and the moments of the S K components."""
+    S, terms = len(stack.weights), problem.structure.terms(*stack)
+    log_prior = problem.prior.log_densities(terms).reshape(stack.weights.shape).sum(axis=1)
+    found = accumulate(problem.source, problem.make_e_step(terms, S))
+    return found.logliks + log_prior, found.moments
+
+
+def _m_step(problem: Problem, moments: Any, previous: StackedStates | None) -> StackedStates:
+    """Return the mixtures with these moments of S K components; S is 1 if there are none `previous`."""
+    S = 1 if previous is None else len(previous.weights)
+    posterior = problem.prior.add_rows(moments).regroup(lambda a: a.reshape(S, -1, *a.shape[1:]))
+    arrays = problem.structure.estimate(posterior, problem.floor, None if previous is None else previous.arrays)
+    weight = moments.weight.reshape(S, -1)
+    return StackedStates(weight / weight.sum(axis=1, keepdims=True), posterior.mean, arrays)
+
+
+def _select_mixtures(moments: Any, kept: Array) -> Any:
+    """Return the moments of the components of those mixtures that are kept (S,)."""
+    if kept.all():
+        return moments
+    groups = np.repeat(kept, len(moments.weight) // len(kept))
+    return moments.regroup(lambda a: a[groups])
+
+
+def estimate_mixture(problem: Problem, moments: Any, start: Mixture | None = None) -> Mixture:
+    """Return the mixture with these moments of its components: one M-step."""
+    previous = None if start is None else MixtureState.of(start, problem.structure)
+    lost = np.flatnonzero(moments.weight * problem.rows < MIN_ROWS_PER_COMPONENT * problem.weight)
+    if previous is not None and lost.size:
+        raise ComponentLost(int(lost[0]), previous)
+    (state,) = _m_step(problem, moments, None if previous is None else StackedStates.of([previous])).states()
+    return state.mixture(problem.structure)
+
+
+def clamped_components(problem: Problem, mixture: Mixture) -> Array:
+    """Return which components (K,) are clamped at the floor in some direction: without it they would collapse.
+
+    Constant columns, in which all components are, are left out.
+    """
+    arrays = problem.structure.arrays(mixture.components)
+    vary = np.delete(np.arange(problem.mean.size), problem.constant)
+    floor = problem.floor[vary] if problem.floor.ndim == 1 else problem.floor[np.ix_(vary, vary)]
+    parts = ((PARAMETERS[name], array[None]) for name, array in arrays.items())
+    clamped = [part.at_floor(part.select_columns(array, vary), floor)[0] for part, array in parts]
+    return np.broadcast_to(np.logical_or.reduce(clamped), len(mixture.weights))
+
+
+# ---- coordinates --------------------------------------------------------------------------------------------
+
+
+def _to_vectors(problem: Problem, stack: StackedStates) -> Array:
+    """Return (S, p): logarithms of weights, standardised means, and the coordinates of `PARAMETERS`."""
+    s, S = problem.deviations, len(stack.weights)
+    arrays = [PARAMETERS[name].to_vector(array, s) for name, array in stack.arrays.items()]
+    means = ((stack.means - problem.mean) / s).reshape(S, -1)
+    return np.concatenate([np.log(stack.weights), means, *arrays], axis=1)
+
+
+def _from_vectors(problem: Problem, v: Array, like: StackedStates) -> StackedStates:
+    """Return the mixtures with coordinates (S, p), not too far from those that they are `like`."""
+    s, (S, K, d) = problem.deviations, like.means.shape
+    near = np.log(like.weights)
+    log_weights = near + np.clip(v[:, :K] - near, -MAX_LOG_WEIGHT_CHANGE, MAX_LOG_WEIGHT_CHANGE)
+    weights = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
+    arrays, start = {}, K + K * d
+    for name, array in like.arrays.items():
+        part = PARAMETERS[name]
+        stop = start + part.size(array)
+        arrays[name] = part.raise_to_floor(part.from_vector(v[:, start:stop], s, array), problem.floor)
+        start = stop
+    means = problem.mean + v[:, K : K + K * d].reshape(S, K, d) * s
+    return StackedStates(weights / weights.sum(axis=1, keepdims=True), means, arrays)
+
+
+# ---- answers to iterations ----------------------------------------------------------------------------------
+
+Answers = Sequence[StepResult[MixtureState] | ComponentLost]
+
+
+def answer_requests(problem: Problem, accelerate: bool = True) -> Callable[[list[StepRequest[MixtureState]]], Answers]:
+    """Return the function that takes the next step of several iterations at once.
+
+    With `accelerate`, an iteration that knows enough of its last steps is answered at their extrapolation.
+    """
+
+    def answer(requests: list[StepRequest[MixtureState]]) -> Answers:
+        answers: dict[int, StepResult[MixtureState] | ComponentLost] = {}
+        for alike in _group_by_size(requests):
+            some = [requests[i] for i in alike]
+            guesses = _extrapolate_states(problem, some) if accelerate else {}
+            answers |= zip(alike, _answer_group(problem, some, guesses), strict=True)
+        return [answers[i] for i in range(len(requests))]
+
+    return answer
+
+
+def _group_by_size(requests: list[StepRequest[MixtureState]]) -> Iterator[list[int]]:
+    """Yield the iterations with equally many components, which can be stacked."""
+    sizes = [len(request.model.weights) for request in requests]
+    for K in sorted(set(sizes)):
+        yield [i for i, size in enumerate(sizes) if size == K]
+
+
+def _answer_group(
+    problem: Problem, requests: list[StepRequest[MixtureState]], guesses: dict[int, MixtureState]
+) -> Answers:
+    models = [guesses.get(i, request.model) for i, request in enumerate(requests)]
+    steps = zip(models, em_steps(problem, models), strict=True)
+    return [_answer(model, i in guesses, step) for i, (model, step) in enumerate(steps)]
+
+
+def _answer(
+    model: MixtureState, extrapolated: bool, step: tuple[float, MixtureState] | ComponentLost
+) -> StepResult[MixtureState] | ComponentLost:
+    """Return the answer to one request; an extrapolation that loses a component has value −∞, and is rejected."""
+    if not isinstance(step, ComponentLost):
+        return StepResult(model, *step, extrapolated)
+    return StepResult(model, -np.inf, model, True) if extrapolated else step
+
+
+def _extrapolate_states(problem: Problem, requests: list[StepRequest[MixtureState]]) -> dict[int, MixtureState]:
+    """Return the extrapolation of the steps of those iterations that know enough of them, by their place."""
+    slow = [(i, one.previous, one.model, one.history) for i, one in enumerate(requests) if one.previous is not None]
+    _set_coordinates(problem, [state for _, *ends, _ in slow for state in ends])
+    for _, previous, model, history in slow:
+        assert previous.vector is not None
+        assert model.vector is not None
+        history.add(previous.vector, model.vector)
+    limits = extrapolate([history for *_, history in slow])
+    known = [(i, v, model) for (i, _, model, _), v in zip(slow, limits, strict=True) if v is not None]
+    if not known:
+        return {}
+    like = StackedStates.of([model for *_, model in known])
+    guesses = _from_vectors(problem, np.stack([v for _, v, _ in known]), like)
+    return dict(zip((i for i, *_ in known), guesses.states(), strict=True))
+
+
+def _set_coordinates(problem: Problem, states: list[MixtureState]) -> None:
+    """Keep the coordinates of those mixtures that have none yet."""
+    some = [state for state in states if state.vector is None]
+    if some:
+        for state, v in zip(some, _to_vectors(problem, StackedStates.of(some)), strict=True):
+            state.vector = v

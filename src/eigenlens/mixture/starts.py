@@ -19,8 +19,7 @@ from eigenlens.data.memory import ArraySource
 from eigenlens.data.rows import dense_rows, draw_rows, positive_weight_rows, take_rows
 from eigenlens.data.source import Block, Source
 from eigenlens.densities.mixture import Mixture
-from eigenlens.mixture.em import LostComponent, MixtureEMResult, rank_result, run_from_starts
-from eigenlens.mixture.em_step import estimate_mixture
+from eigenlens.mixture.em import LostComponent, MixtureEMResult, estimate_mixture, rank_result, run_from_starts
 from eigenlens.mixture.prior import PRIORS
 from eigenlens.mixture.problem import Problem, rows_unchanged
 from eigenlens.resources import thread_count

@@ -330,7 +330,7 @@ def test_loaded_models_do_not_go_on(data, tmp_path):
 # ---- bad input ----------------------------------------------------------------------------------------------
 
 
-def test_what_a_density_says_is_told_with_its_class(data):
+def test_the_warning_of_a_density_names_its_class(data):
     X, y = data
     two = np.where(np.arange(180) < 2, 9, y)
     with pytest.warns(DataWarning, match="class 9 of 2 rows: too little spread for a PCA"):

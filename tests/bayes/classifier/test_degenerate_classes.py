@@ -155,7 +155,7 @@ def test_rows_that_fill_too_few_dimensions():
     assert_allclose(found.predict_joint_log_proba(X)[:, 2], twin + np.log(1 / 3), rtol=1e-9)
 
 
-def test_latent_families_are_lent_what_others_are():
+def test_latent_families_get_the_pooled_variance_as_others_do():
     X, y = flat()
     y = np.where(np.arange(len(y)) == 5, 9, y)
     found, message = fit_and_warn(BayesClassifier(FactorFamily(1)), X, y)
@@ -489,7 +489,7 @@ def test_no_spread_at_all(name):
         BayesClassifier(DENSITIES[name]).fit(X, np.repeat([0, 1, 2], 3))
 
 
-def test_parameters_at_fault_are_told_however_thin_the_classes():
+def test_parameters_at_fault_are_named_however_few_rows_a_class_has():
     X, y = data(n=9, d=6)
     for density, message in (
         (KernelDensity(bandwidth=-1.0), "bandwidth=-1.0"),
