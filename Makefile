@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
+# Without compiled modules every start of Python would compile scikit-learn and its libraries again, which takes seconds.
+unexport PYTHONDONTWRITEBYTECODE
 KERNELS := $(shell find src/eigenlens/native/src -name "*.[ch]pp")
 
 # Installed files are compiled when they are first imported, which is few of them.
