@@ -11,20 +11,6 @@ inline MixtureParameters mixture_of(const Floats& levels, const Floats& means, c
           means.data(), shapes.data(), shapes.ndim() == 3};
 }
 
-// One mixture; its log-likelihood is the answer.
-template <class T>
-double mixture_pass(const py::array& X, const py::object& weight, const Floats& levels, const Floats& means,
-                    const Floats& shapes, Floats weights, Floats total, Floats spread, std::size_t threads) {
-  const Rows<T> rows = rows_of<T>(X);
-  const OptionalInput w(weight);
-  const MixtureParameters given = mixture_of(levels, means, shapes);
-  double loglik = 0.0;
-  const MixtureSums sums{&loglik, weights.mutable_data(), total.mutable_data(), spread.mutable_data()};
-  py::gil_scoped_release free;
-  Mixture<T>::passes(rows, w.data, given, 1, sums, threads);
-  return loglik;
-}
-
 // Several mixtures at once; Driver is Mixture<T> or IncompleteMixture<T>.
 template <class T, class Driver>
 void mixture_passes(const py::array& X, const py::object& weight, const Floats& levels, const Floats& means,
@@ -62,8 +48,6 @@ void mixture_incomplete_rows(const py::array& X, const Floats& log_weights, cons
 }
 
 inline void bind_mixture(py::module_& m) {
-  m.def("mixture_pass_float64", &mixture_pass<double>);
-  m.def("mixture_pass_float32", &mixture_pass<float>);
   m.def("mixture_passes_float64", &mixture_passes<double, Mixture<double>>);
   m.def("mixture_passes_float32", &mixture_passes<float, Mixture<float>>);
   m.def("mixture_incomplete_float64", &mixture_passes<double, IncompleteMixture<double>>);
