@@ -23,7 +23,7 @@ def is_integer(rows: Any) -> bool:
 
 
 TENSORS = {"torch.Tensor", "cupy.ndarray", "array_api_strict.Array"}
-"""Arrays of libraries other than NumPy that are computed with as they are.
+"""Array types of other libraries on which computations run directly.
 
 array-api-strict has the functions of the array API standard and nothing else: code that runs with it needs no other.
 """
@@ -35,7 +35,7 @@ def is_tensor(x: Any) -> bool:
 
 
 def is_sparse(x: Any) -> bool:
-    """Return whether x is a SciPy sparse matrix or array. Does not import SciPy: the owner of one has done so."""
+    """Return whether x is a SciPy sparse matrix or array. SciPy is not imported to find out."""
     sparse = sys.modules.get("scipy.sparse")
     return sparse is not None and bool(sparse.issparse(x))
 

@@ -139,7 +139,7 @@ def total_weight(total: float) -> None:
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """Return a Generator made from a seed, a Generator, a RandomState or None: the only place that makes one.
+    """Return the Generator that `random_state` means: a seed, a Generator, a RandomState or None.
 
     >>> bool(generator(0).integers(10) == generator(0).integers(10))
     True

@@ -112,7 +112,7 @@ class OptionError(EigenlensError, ValueError):
 
 
 class DataError(EigenlensError, ValueError):
-    """The rows cannot be used as they are: text, infinities, missing values, no rows, …"""
+    """X cannot be used: it holds text, infinities or missing values, has no rows, …"""
 
 
 class CategoryError(DataError, TypeError):
@@ -160,7 +160,7 @@ class DataWarning(_Fields, UserWarning):
 
 
 def __getattr__(name: str) -> Any:
-    """`ConvergenceWarning` is made when it is first asked for: importing scikit-learn for its parent takes a second."""
+    """Create `ConvergenceWarning` on first access, since importing its scikit-learn base class takes a second."""
     if name != "ConvergenceWarning":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = _convergence_warning()

@@ -51,7 +51,9 @@ def _thread_pools() -> Any:
 
 
 def thread_count() -> int:
-    """Return the number of threads that BLAS may use now; OMP_NUM_THREADS and threadpoolctl's limits apply to us too.
+    """Return the number of threads that BLAS may use now.
+
+    The compiled kernels respect the same limits: OMP_NUM_THREADS and threadpoolctl's.
 
     >>> from threadpoolctl import threadpool_limits
     >>> with threadpool_limits(1):

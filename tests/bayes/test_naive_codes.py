@@ -83,7 +83,7 @@ def test_many_categories_over_pieces_are_those_of_the_whole():
     names = np.array([f"k{i}" for i in RNG.permutation(3000)], dtype=object)
     y = RNG.integers(0, 2, len(names))
     frame = pd.DataFrame({"a": names, "b": RNG.normal(size=len(names))})
-    with pytest.warns(UserWarning, match="like names of rows"):
+    with pytest.warns(UserWarning, match="seems to identify rows"):
         whole = NaiveBayes().fit(frame, y)
     parts = NaiveBayes()
     for rows in np.array_split(RNG.permutation(len(names)), 5):

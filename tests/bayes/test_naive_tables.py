@@ -365,7 +365,7 @@ def test_calibration_of_labels_that_are_no_classes():
 
 def test_columns_like_names_of_rows_are_said():
     table = PEOPLE.assign(who=[f"person {i}" for i in range(N)])
-    with pytest.warns(DataWarning, match="'who' has 200 categories in 200 rows, like names of rows"):
+    with pytest.warns(DataWarning, match="'who' has 200 categories in 200 rows, and seems to identify rows"):
         NaiveBayes().fit(table, CLASSES)
     NaiveBayes({"who": "categorical"}).fit(table, CLASSES)  # whoever says so means it
     NaiveBayes().fit(PEOPLE.assign(town=[f"town {i % 90}" for i in range(N)]), CLASSES)

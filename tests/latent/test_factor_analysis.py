@@ -12,7 +12,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError
-from eigenlens.latent.factor.estimator import FactorAnalysis, bartlett_sphericity, kmo
+from eigenlens.latent.factor.adequacy import bartlett_sphericity, kmo
+from eigenlens.latent.factor.estimator import FactorAnalysis
 from eigenlens.latent.rotation import ROTATIONS
 from references import airquality as air
 from references import factanal as numbers

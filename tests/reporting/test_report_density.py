@@ -206,6 +206,6 @@ def test_what_the_rules_had_to_say_stands_once(tmp_path):
         warnings.simplefilter("ignore")  # such rows are warned of at the fit
         model = KernelDensity().fit(X)
     charts = contents(report(model, X, tmp_path / "r.html"))["pages"][1]["charts"]
-    said = named(charts, "What the rules had to say")["warnings"]
+    said = named(charts, "Warnings of the bandwidth rules")["warnings"]
     assert len(said) == len(set(said)) >= 2
     assert not any(remark in chart.get("about", "") for chart in charts for remark in said)

@@ -1,4 +1,4 @@
-"""Cross-validated predictions of a classifier, which columns separate the classes, and the part of each column.
+"""Cross-validated predictions of a classifier, how well each column separates the classes, and its contribution.
 
 A model here is any fitted classifier with `classes_` and `predict_proba`. Rows are given as a function of row numbers,
 so that frames, mixed columns and arrays are one case.

@@ -116,7 +116,7 @@ SETTINGS = {"help_option_names": ["-h", "--help"]}
 FIRST_STEPS = ("demo", "info wine.csv", "fit pca wine.csv -k 0.9 --report wine.html")
 INTERRUPTED = "interrupted: nothing was written"
 EXIT_CODES_HELP = (
-    "[bold]Exit codes[/]  0 done · 1 our fault · 2 usage · 3 data · 4 not converged under --strict · "
+    "[bold]Exit codes[/]  0 done · 1 internal error · 2 usage · 3 data · 4 not converged under --strict · "
     "5 missing extra · 6 resources · 130 interrupted"
 )
 

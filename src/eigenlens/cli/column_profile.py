@@ -88,7 +88,7 @@ class Profile:
 
     @property
     def type(self) -> str:
-        """float, integer, boolean, text or other."""
+        """The type of the column: "float", "integer", "boolean", "text" or "other"."""
         if self.kind is not None:
             return TYPE_NAMES.get(self.kind, str(self.kind))
         seen = self.rows - self.missing
@@ -116,7 +116,7 @@ class Profile:
 
     @property
     def names_rows(self) -> bool:
-        """Whether every entry is another, as names are; of a text."""
+        """Whether no entry of a text column repeats, as in a column of row names."""
         words = self.type in ("text", "other") and 2 * self.numbers <= self.rows
         return words and self.rows >= MIN_ROWS and len(self.values) == self.rows
 

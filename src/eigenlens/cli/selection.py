@@ -72,7 +72,7 @@ def _choose_part(part: str, known: dict[str, Any], kinds: Kinds, option: str) ->
     if part in COLUMN_TYPES:
         return [name for name, kind in kinds.items() if kind in COLUMN_TYPES[part]]
     if part.startswith("@"):
-        fail(f"--{option} {part} is no type of column", f"use one of {', '.join(COLUMN_TYPES)}")
+        fail(f"--{option} {part} is not a column type", f"use one of {', '.join(COLUMN_TYPES)}")
     return _choose_range(part, known, option) if ":" in part else _reject_unknown(part, known, option)
 
 
@@ -191,7 +191,9 @@ def parse_test(text: str, kinds: Mapping[Any, ColumnKind]) -> RowTest:
         if roots and all(root in kinds for root in roots):
             return RowTest(text, roots, expression=expression)
     if simple is None:
-        fail(f"--where {text!r} is no test", "write column, comparison and value: 'age >= 18', 'site == north'")
+        fail(
+            f"--where {text!r} is not a valid test", "write column, comparison and value: 'age >= 18', 'site == north'"
+        )
     return RowTest(text, (choose_one_column(simple[1], kinds, "where"),), simple[2], simple[3].strip(QUOTES))
 
 
@@ -203,7 +205,7 @@ def _is_simple(test: re.Match[str], kinds: Mapping[Any, ColumnKind]) -> bool:
 
 
 def _parse_sql(text: str) -> Expr | None:
-    # A bare name or number is no test, though it is an expression.
+    # A bare name or number is not a valid test, though it is an expression.
     if not re.search(r"(?i)[<>=(]|\b(between|in|is|like|not|and|or)\b", text):
         return None
     try:
@@ -253,7 +255,9 @@ def _evaluate(test: RowTest, frame: DataFrame) -> Array:
     except pl.exceptions.PolarsError as error:
         fail(f"--where {test.text!r} cannot be evaluated ({str(error).splitlines()[0]})", "compare like with like")
     if found.dtype != pl.Boolean or len(found) != len(frame):
-        fail(f"--where {test.text!r} is no test", "write a comparison such as 'age >= 18 and site = ''north'''")
+        fail(
+            f"--where {test.text!r} is not a valid test", "write a comparison such as 'age >= 18 and site = ''north'''"
+        )
     return np.asarray(found.fill_null(False))
 
 

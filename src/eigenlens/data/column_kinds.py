@@ -29,7 +29,7 @@ class ColumnKind(StrEnum):
     TEXT = "text"
     """Text, categories or bytes: categories for the models that take them."""
     MIXED = "mixed"
-    """Text among numbers, in delimited text: an error unless the column is said to be text."""
+    """Numbers and text mixed in a column of delimited text: an error unless the column is declared as text."""
     EMPTY = "empty"
     """No entry is present, and no type says what one would be."""
     OTHER = "other"
@@ -66,7 +66,7 @@ def frame_field(name: Any, column: Any) -> Field:
     import narwhals.stable.v2 as nw
 
     dtype = column.dtype
-    # Objects, pandas' among them, are judged by what they are.
+    # The kind of a column of objects, pandas' included, is decided by its values.
     if dtype == nw.Object or getattr(column.to_native(), "dtype", None) == np.dtype(object):
         return Field(name, array_kind(name, column.to_numpy()))
     if dtype == nw.Boolean:

@@ -114,12 +114,12 @@ def _cluster() -> Any:
     return client if hasattr(client, "scatter") else None
 
 
-# A graph that carries megabytes chokes the scheduler, so what may be large goes to the workers beforehand. Keys by
-# content would be shared with the pass before, whose release may come after this placing.
+# A graph of many megabytes slows the scheduler, so large values are sent to the workers beforehand. Keys by content
+# would be shared with the previous pass, whose release may come after this placement.
 
 
 def _everywhere(client: Any, delayed: Callable[..., Any], summarise: Callable[[Block], S]) -> Any:
-    """Send one `summarise` for all tasks to every worker: tasks would crowd where the only copy is."""
+    """Send `summarise` to every worker once: tasks would otherwise pile up on the worker with the only copy."""
     if client is None:
         return delayed(summarise, name=f"summarise-{uuid.uuid4().hex}", traverse=False)
     return client.scatter([summarise], broadcast=True, hash=False)[0]

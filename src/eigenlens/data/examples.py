@@ -212,7 +212,7 @@ def _questionnaire(n: int = 500, seed: int = 0, points: int = 7) -> Example:
         answers,
         _numbered("person", n),
         tuple(names),
-        f"Simulated answers, 1 to {points}, to twelve questions behind which stand three traits, four questions each.",
+        f"Simulated answers, 1 to {points}, to twelve questions that measure three traits, four questions each.",
         others={trait: z[:, j] for j, trait in enumerate(_TRAITS)},
     )
 

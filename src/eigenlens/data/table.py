@@ -30,7 +30,7 @@ class MixedRows:
         numbers: (b, p) the columns of numbers, integers and booleans, NaN where missing; integers if all of them are.
         codes: (b, q) int32, the columns of text as numbers of categories, −1 where missing; and those of integers that
             floats would round. categories: (q,) their categories.
-        places: (d,) where each column stands: p ≥ 0 in `numbers`, −1 − q in `codes`.
+        places: (d,) the position of each column: p ≥ 0 in `numbers`, −1 − q in `codes`.
     """
 
     numbers: Array
@@ -141,7 +141,7 @@ def _numbers(values: Array) -> Array:
 
 
 HEAD = 256
-"""The number of rows that mostly show that numbers are not whole."""
+"""Rows checked first: they usually suffice to show that numbers are not whole."""
 
 
 def numbers_of(rows: Any, columns: Array) -> Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -344,10 +343,6 @@ def _singular_error(C: Array) -> OptionError:
         f"covariance ({len(C)}, {len(C)}) is singular: {what}",
         fix="leave that column out, add to the diagonal, or use Diagonal or the low-dimensional LinearGaussian",
     )
-
-
-COVARIANCES: dict[str, Callable[..., Covariance]] = {"full": Full, "diagonal": Diagonal, "spherical": Spherical}
-"""Covariance structures by name."""
 
 
 def log_density_by_pattern(C: Covariance, deviations: Array) -> Array:

@@ -1,6 +1,6 @@
 """The Gaussian density: a mean and a covariance of some structure, fitted by maximum likelihood.
 
-From moments to the covariance of largest likelihood, one pair of functions a structure.
+Each structure has a pair of functions: rows to moments, and moments to the covariance of largest likelihood.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """EM for every mixture of Gaussians: its steps, and iterations from several starts until no more is to be gained.
 
-The state of an iteration are the arrays of its mixture, until one is worth a `Mixture`. Steps are taken for several
+An iteration works on the arrays of its mixture; a `Mixture` is made only of its result. Steps are taken for several
 mixtures at once: with few rows, the arithmetic for one takes less time than the calls. `optim.em` iterates; here it is
 decided when an iteration has really converged, and what happens when a component is lost.
 """
@@ -114,10 +114,11 @@ def _iterate(
 def _iterate_and_confirm(
     start: MixtureState, budget: StepBudget, tol: float, note: ReportStep
 ) -> Generator[StepRequest[MixtureState], StepResult[MixtureState], EMResult[MixtureState]]:
-    """Iterate until the end is confirmed: the remaining gain is estimated from gains, and extrapolated ones mislead.
+    """Iterate until a second run confirms convergence.
 
-    From the end of one iteration another, which knows nothing of the first, goes on to a part of the tolerance. If it
-    gained more than tol on the way, the first had stopped early, and the second must be confirmed in its turn.
+    The remaining gain is estimated from past gains, which extrapolation distorts, so a run without history continues to
+    a fraction of the tolerance. If it gains more than tol, the first had stopped early, and the second must be
+    confirmed in turn.
     """
     end = yield from em_iterations(start, budget, tol=tol, note=note)
     while end.ended == "converged" and budget.steps < budget.limit:
@@ -277,7 +278,7 @@ def estimate_mixture(problem: Problem, moments: Any, start: Mixture | None = Non
 def clamped_components(problem: Problem, mixture: Mixture) -> Array:
     """Return which components (K,) are clamped at the floor in some direction: without it they would collapse.
 
-    Constant columns, in which all components are, are left out.
+    Constant columns, in which every component is clamped, are ignored.
     """
     arrays = problem.structure.arrays(mixture.components)
     vary = np.delete(np.arange(problem.mean.size), problem.constant)

@@ -161,7 +161,9 @@ def best_fit(
 
 
 def _report_steps(progress: Progress | None, most: int) -> Callable[[int, float], None]:
-    """Return what reports runs that go on side by side: the one that is ahead, once per step, and the best value."""
+    """Return a callback that reports runs made side by side.
+
+    Each step is reported once, when the first run reaches it, with the best value so far."""
     ahead, best = 0, -np.inf
 
     def note(step: int, value: float) -> None:

@@ -38,7 +38,7 @@ def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
     if chunks is not None:
         arrays |= pack(chunks.moments, MOMENTS_LAYOUTS[structure.joint])[0]
     header |= {
-        # A start of one's own is not part of the model.
+        # A start given by the user is not part of the model.
         "parameters": {} if isinstance(estimator.init, str) else {"init": "k-means++"},
         "structure": structure_name(structure),  # parameters may have been set since the fit
         "lost": [[list(lost.mean), lost.step] for lost in fit.lost],

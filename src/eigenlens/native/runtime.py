@@ -36,12 +36,12 @@ def active() -> str:
 
 
 def readable(rows: Array) -> bool:
-    """Whether the kernels can walk over an array as it lies; a column of packed records may lie between the entries."""
+    """Return whether the kernels can read an array in place: aligned, native, with strides of whole items."""
     return rows.flags.aligned and rows.dtype.isnative and all(s % rows.itemsize == 0 for s in rows.strides)
 
 
 def walkable(rows: Array) -> Array:
-    """Return rows that the kernels can walk over: a copy only where they cannot as the rows lie."""
+    """Return rows that the kernels can read, copied only if necessary."""
     return rows if readable(rows) else np.ascontiguousarray(rows)
 
 

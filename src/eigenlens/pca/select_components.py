@@ -67,7 +67,7 @@ def _apply_rule(name: str, values: Array, rows: CentredRows, total: float, rng: 
     try:
         return _suggestion(name, N_COMPONENTS_RULES[name](values, rows, rng), total, values, NOTES.get(name, ""))
     except OptionError as error:  # the line of a rule that does not apply to this shape has the reason
-        return Suggestion(name, 0, 0.0, f"does not apply: {error}")
+        return Suggestion(name, 0, math.nan, f"does not apply: {error}")
 
 
 def _suggestion(rule: str, k: int, total: float, values: Array, note: str) -> Suggestion:
@@ -91,7 +91,7 @@ class Suggestion:
 
 @dataclass(frozen=True, repr=False)
 class ComponentTable:
-    """The suggestions of several rules, one row each; `table["minka"]` is that row.
+    """The suggestions of several rules, one row per rule; `table["mle"]` is the row of the rule "mle".
 
     >>> rows = Suggestion("kaiser", 3, 0.71), Suggestion("parallel", 12, 0.934, "20 permutations")
     >>> ComponentTable(rows)

@@ -191,7 +191,7 @@ def decision(
     if len(table.classes) > len(PALETTE):
         _draw_names(ax, table)
     _style.name_axes(ax, *table.names)
-    _style.write_note(ax, table.others, "rows spread about their levels" if any(table.steps) else "")
+    _style.write_note(ax, table.others, "rows jittered about their categories" if any(table.steps) else "")
     return ax
 
 

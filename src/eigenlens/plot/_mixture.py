@@ -184,7 +184,7 @@ def responsibilities(model: Any, X: Any, *, ax: Axes | None = None) -> Axes:
     ax.set_xlabel(f"{n} rows, by component and then by certainty")
     shown = min(K, MAX_NAMED_COMPONENTS)
     _name_components(ax, list(ax.collections)[:shown], [str(k + 1) for k in range(shown)])
-    _style.write_note(ax, f"{table.uncertain} rows have no component with 90% of them" if K > 1 else "")
+    _style.write_note(ax, f"{table.uncertain} rows have no component of probability 0.9 or more" if K > 1 else "")
     return ax
 
 

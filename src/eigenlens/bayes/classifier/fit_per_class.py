@@ -69,7 +69,7 @@ def try_fit(
 
 
 def _has_constant_columns(estimator: Any, source: Source, codes: Array, n_classes: int) -> Array:
-    """Return which classes (C,) have a constant column that the estimator would accept, but not make sense of.
+    """Return which classes (C,) have a constant column that the estimator would accept but could not fit meaningfully.
 
     A mixture would clamp its variance at a floor from the other columns, whose units would then decide how far the
     class reaches. A rule for the bandwidth would use what rounding leaves of its variance.

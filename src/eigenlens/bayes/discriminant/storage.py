@@ -17,7 +17,7 @@ from eigenlens.model_file import Layout, arrays_under, pack, unpack
 
 
 def pack_classes(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Return arrays and header entries with the classes of a fitted classifier; a prior of one's own as a list."""
+    """Return arrays and header entries with the classes of a fitted classifier; a prior of the user as a list."""
     prior = estimator.class_prior_
     header = {
         "parameters": {} if isinstance(estimator.prior, str | None) else {"prior": prior.tolist()},

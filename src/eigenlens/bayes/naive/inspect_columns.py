@@ -18,10 +18,12 @@ from eigenlens.data.table import EXACT_FLOAT_LIMIT, MixedRows, MixedSource, code
 from eigenlens.native.class_sums import code_ranges
 
 MAX_CATEGORIES = 20
-"""Whole numbers of at most so many different values are categories, …"""
+"""Whole numbers with at most this many distinct values may be categories."""
 
 MIN_ROWS_PER_CATEGORY = 5
-"""… if there are so many rows for each of them: 18 ages of 18 people are numbers. Two values always are categories."""
+"""Rows needed per distinct value for whole numbers to be categories: 18 ages of 18 people are numbers.
+
+Two values always are categories."""
 
 FIRST_ROWS = 2000
 """Rows that are inspected first: most columns of numbers have a fraction or too many values there."""

@@ -182,7 +182,7 @@ def require_memory(entries: int, running: RunningOptions) -> None:
     size, most = 8 * entries, memory_limit(running, share=1)
     if size > most:
         what = f"the result needs {format_size(size)} of memory, and {format_size(most)} may be taken"
-        fail(what, "raise --max-memory, or work on the rows in parts, with --where or -n", "resources")
+        fail(what, "raise --max-memory, or work on fewer rows at a time", "resources")
 
 
 def columns_of(X: Any, model: Any) -> dict[str, Any]:

@@ -79,7 +79,7 @@ def _model_words(models: list[str] | None) -> list[str]:
 
 
 def _numbered(word: str) -> list[str]:
-    """Return a mixture without a number of Gaussians as three, with one, two and three.
+    """Expand a mixture without a number of Gaussians into three, with one, two and three.
 
     >>> _numbered("gmm:covariance=diag"), _numbered("kde")
     (['gmm:k=1:covariance=diag', 'gmm:k=2:covariance=diag', 'gmm:k=3:covariance=diag'], ['kde'])

@@ -213,7 +213,7 @@ def parse_mixture_choice(k: str | None) -> MixtureChoice | None:
         return None
     low, high = int(found[1]), int(found[2])
     if not 1 <= low <= high:
-        fail(f"-k {k} is no range of numbers of Gaussians", "write the smaller one first, from 1 on: -k 1:6")
+        fail(f"-k {k} is not a range of numbers of Gaussians", "write the smaller one first, from 1 on: -k 1:6")
     return "bic", range(low, high + 1)
 
 

@@ -46,7 +46,7 @@ def info(
 
 
 def _describe_model(path: Path, now: Any) -> None:
-    """By the file's header and shapes; the digest is checked, and the estimator itself is made for its summary only."""
+    """Describe a model file by its header and array shapes; the estimator is loaded only for its summary."""
     from eigenlens import model_file
     from eigenlens.catalogue import MODELS
     from eigenlens.cli.summaries import python_call, summarise
@@ -127,7 +127,7 @@ TITLES = ["column", "type", "missing", "least", "mean", "greatest", "note"]
 
 
 def _next(files: list[str], columns: list[Any], reading: ParsingOptions, marks: list[str]) -> str | None:
-    """A fit of what the table holds: numbers, with marks of what is missing taken for that; None if it holds none."""
+    """Return a `fit` command for the numeric columns, likely missing-value markers given as --na; None without one."""
     # The first column may name or number the rows.
     names = columns[:1] if len(columns) > 1 and (columns[0].numbers_rows or columns[0].names_rows) else []
     rest = columns[len(names) :]
@@ -145,7 +145,7 @@ def _next(files: list[str], columns: list[Any], reading: ParsingOptions, marks: 
 
 
 def _usable(column: Any) -> bool:
-    """Whether a column can be fitted: it holds numbers, but perhaps for marks of what is missing."""
+    """Return whether a column can be fitted: it holds numbers, apart from likely missing-value markers."""
     return (column.type in NUMBERS or bool(column.perhaps_missing)) and column.missing < column.rows
 
 

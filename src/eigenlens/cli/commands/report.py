@@ -67,7 +67,7 @@ def _split_files(files: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _group_models(models: list[Any]) -> Any:
-    """Return what stands for several models where a table is read that has the columns of all of them."""
+    """Return one object with the columns of all models, for reading a table that serves all of them."""
     names = [list(getattr(model, "feature_names_in_", ())) for model in models]
     if len(models) == 1 or not all(names):
         return models[0]

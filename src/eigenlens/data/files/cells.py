@@ -84,7 +84,7 @@ def as_exact_integers(cells: Series, numbers: Series) -> Series:
 
 
 def narrow_type(text: Series) -> Series:
-    """Return text as integers, or else floats, where every entry is one; 007 is a name, not a number."""
+    """Return text as integers if every entry is one, else as floats if every one is; 007 is a name, not a number."""
     integers = text.cast(pl.Int64, strict=False)
     if (integers.cast(pl.String) == text).all() and integers.null_count() == text.null_count():
         return integers
@@ -116,7 +116,7 @@ def cell_kinds(frame: DataFrame, dialect: Dialect) -> list[ColumnKind]:
 
 
 def _kind(present: int, booleans: int, integers: int, numbers: int) -> ColumnKind:
-    """Return the kind of a column by how many cells are present, true or false, integers of 64 bits, any numbers."""
+    """Return the kind of a column from its counts of present, boolean, 64-bit integer and numeric cells."""
     if not present:
         return ColumnKind.EMPTY
     if booleans == present:

@@ -190,10 +190,10 @@ def _check_comment(comment: str | None) -> None:
 
 
 def _find_comment(path: Path, head: str, separator: str | None) -> str | None:
-    """Return # where lines that start with it stand above the names, else None.
+    """Return "#" if comment lines precede the header, else None.
 
-    One such line with as many cells as the numbers below it is the line of names itself; if others stand above it,
-    nobody knows.
+    A single comment line with as many cells as the rows below is itself the header; if other comments precede it, the
+    file is ambiguous, which is an error.
     """
     lines = [line for line in head.splitlines()[:MAX_LINES] if line.strip()]
     above = list(itertools.takewhile(lambda line: line.startswith("#"), lines))
@@ -277,7 +277,10 @@ def find_separator(path: Path, text: str) -> str:
 
 
 def _evenness(lines: list[str], separator: str) -> tuple[bool, int, float, int]:
-    """Return whether the first line has the separator, how many lines as often, the share of numbers, how often.
+    """Return a key for comparing separators.
+
+    Whether the first line contains it, how many lines contain it equally often, the share of numeric cells, and its
+    count per line.
 
     Numbers may have decimal commas: 1,5;2,5 is two of them, and cut at its commas 5;2 is none.
     """
@@ -292,14 +295,16 @@ def _is_spaced(text: str) -> bool:
     """Return whether spaces cut all lines into the same number of cells, with numbers in each below the first."""
     cells = [re.findall(r'"[^"]*"|[^ \t]+', line) for line in text.splitlines()[:MAX_LINES] if line.strip()]
     widths = {len(row) for row in cells[1:]} or {len(row) for row in cells}
-    # Rows may have names, and the names of columns none above these.
+    # The header may lack a name for a leading column of row names.
     even = len(widths) == 1 and len(cells[0]) in (max(widths), max(widths) - 1) and max(widths) > 1
     known = ([cell.strip('"') for cell in row] for row in cells[1:])
     return even and all(any(is_number(cell) or cell.lower() in MISSING_WORDS for cell in row) for row in known)
 
 
 def _is_header(rows: list[list[str]], na: Sequence[str]) -> bool:
-    """Return whether the first line is names: one of its cells is not a number, unless the column below never is.
+    """Return whether the first line holds column names rather than data.
+
+    It does if one of its cells is not a number, unless the column below never is.
 
     A cell that may be a missing or an infinite number is not taken for a name by itself.
     """
@@ -320,7 +325,7 @@ def _is_header(rows: list[list[str]], na: Sequence[str]) -> bool:
 
 
 def _is_consecutive(cells: list[str]) -> bool:
-    """Return whether the cells count on, as years in a line of names do."""
+    """Return whether the cells are consecutive integers, such as years in a header."""
     if len(cells) < 2 or not all(cell.isdigit() for cell in cells):
         return False
     values = [int(cell) for cell in cells]

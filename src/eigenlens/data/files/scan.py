@@ -345,7 +345,7 @@ def expand_paths(path: PathLike | Iterable[PathLike]) -> tuple[Path, ...]:
 
 
 def _matches(path: str) -> list[Path]:
-    # A file whose own name has brackets is that file; only then is it a pattern.
+    # An existing path is taken literally, even if its name contains brackets; only otherwise is it a pattern.
     if os.path.exists(path) or not glob.has_magic(path):
         return [Path(path)]
     found = [Path(name) for name in glob.glob(path, recursive=True)]

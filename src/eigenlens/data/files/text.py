@@ -1,9 +1,9 @@
 """Rows of CSV and other delimited text, a piece of the file at a time, compressed or not.
 
 Pieces end where a record ends, and each is checked to have rows of one length. Polars parses them as numbers; where
-it cannot, the cells are looked at one by one: spaces are forgiven, true and false are 1 and 0, and text among numbers
-is an error that counts it over the whole file. Columns of nothing but text are categories for models that take them,
-and an error for those that need numbers.
+it cannot, the cells are parsed one by one: surrounding spaces are ignored, true and false are 1 and 0, and text among
+numbers is an error that counts it over the whole file. Columns of nothing but text are categories for models that take
+them, and an error for those that need numbers.
 """
 
 from __future__ import annotations
@@ -156,8 +156,9 @@ class DelimitedReader(Reader):
     # ---- from text to numbers ---------------------------------------------------------------------------------
 
     def _typed(self, path: Path, piece: bytes, *, levels: bool = False) -> DataFrame:
-        """Return a piece as numbers and text; cell by cell where Polars found what is not a number."""
-        text, integers = self._of_kind(ColumnKind.TEXT), self._of_kind(ColumnKind.INTEGER) if levels else []
+        """Return a piece as numbers and text; cells are parsed one by one where Polars cannot parse a number."""
+        text = self._of_kind(ColumnKind.TEXT)
+        integers = self._of_kind(ColumnKind.INTEGER) if levels else []
         words = self._of_kind(ColumnKind.BOOLEAN)
         frame = self._parse_numbers(path, piece, {*text, *words}, integers)
         if frame is None:
@@ -269,12 +270,12 @@ def _check_rows(path: Path, piece: bytes, dialect: Dialect, d: int, before: int)
     if piece.count(b'"') % 2:
         _reject_open_quote(path, piece, before)
     bare = QUOTED.sub(b"", piece) if b'"' in piece else piece
-    # Nothing but separators and line ends is left: an even table is one line over and over.
+    # Only separators and line ends are left, so a table with rows of equal length is one line repeated.
     signs = bare.translate(None, bytes(set(range(256)) - {10, ord(dialect.separator)}))
     signs += b"\n" * (not bare.endswith(b"\n"))
     n = signs.count(b"\n")
     if signs != (dialect.separator.encode() * (d - 1) + b"\n") * n:
-        # Cell by cell: signs in quotes that are no quotes may have misled the count.
+        # Check cell by cell: a stray quotation mark may have hidden separators from the count.
         for place, cells in enumerate(read_cells(path, piece.decode(errors="replace"), dialect.separator), 1):
             if cells and len(cells) != d:
                 raise ragged_row(path, before + place, cells, d)
@@ -282,7 +283,7 @@ def _check_rows(path: Path, piece: bytes, dialect: Dialect, d: int, before: int)
 
 
 def _reject_open_quote(path: Path, piece: bytes, before: int) -> NoReturn:
-    """Raise for the quote that opens the last cell of a file and is never closed, or stands inside a cell."""
+    """Raise for a quotation mark that is never closed, or that occurs inside an unquoted cell."""
     opened, odd = 0, False
     for place, line in enumerate(piece.split(b"\n"), 1):
         if line.count(b'"') % 2:

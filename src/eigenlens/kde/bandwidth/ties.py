@@ -59,7 +59,7 @@ def is_comb(sample: Sample, h: float) -> bool:
 
 
 def warn_comb(sample: Sample, h: float, rule: str, name: str) -> None:
-    """Warn where h of this rule makes a comb; h is not changed."""
+    """Warn where h is so small that the density has a separate peak at every repeated value; h is not changed."""
     if is_comb(sample, h):
         warn_caller(
             f"{name} holds many equal values ({sample.values[0].size} distinct among {sample.n:g}), and h = "

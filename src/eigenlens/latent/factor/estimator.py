@@ -16,7 +16,6 @@ from eigenlens.data.source import Source, progress_callback
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.rows import dense_blocks, map_blocks, validate_rows
 from eigenlens.latent.estimator import LatentGaussian
-from eigenlens.latent.factor.adequacy import bartlett_sphericity, kmo
 from eigenlens.latent.factor.fit import choose_covariance_factors, fit_each_factor, fit_factor, fit_factor_covariance
 from eigenlens.latent.factor.goodness_of_fit import (
     GoodnessOfFit,
@@ -39,8 +38,6 @@ from eigenlens.latent.n_components import FACTOR_RULES
 from eigenlens.latent.options import check_latent_dimensions, warn_latent_fit
 from eigenlens.latent.rotation import ROTATIONS, Rotation, rotate
 from eigenlens.missing.result import LatentFit
-
-__all__ = ["FactorAnalysis", "bartlett_sphericity", "kmo"]
 
 
 @dataclass(eq=False, repr=False)

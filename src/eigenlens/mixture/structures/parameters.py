@@ -162,7 +162,9 @@ def _raise_variances(variances: Array, floor: Array) -> Array:
 
 
 def _all_variances_at_floor(variances: Array, floor: Array) -> Array:
-    """Return whether all are: with one at 0 the covariance need not be singular, as in a Heywood case."""
+    """Return whether all variances of a component are at the floor.
+
+    A single one at 0, a Heywood case, need not make the covariance singular."""
     return np.asarray((variances <= _floor_of(variances, floor) * FLOOR_FACTOR).all(axis=2))
 
 

@@ -83,7 +83,7 @@ def _priors(model: Any, found: ClassifierEvaluation) -> Chart:
     if found.scored.size:
         share = 100.0 * np.bincount(found.codes[found.scored], minlength=len(prior)) / found.scored.size
         layers.append(layer("dot", "share of the rows shown", x=[names[c] for c in order], y=share[order]))
-    about = "What the model takes a class for before it sees the row."
+    about = "The probability of each class before a row is seen."
     about += f" The {MAX_BARS} most frequent of {len(prior)} classes." if len(prior) > MAX_BARS else ""
     return marks("Class priors", *layers, about=about, y="%")
 

@@ -42,7 +42,7 @@ def _table(found: Comparison) -> Chart:
         "estimator": list(found.names), "log density": found.means, "± se": found.errors, "behind": found.behind,
         "± se, paired": found.behind_errors, "fit s": found.fit_seconds,
     }  # fmt: skip
-    about = "Means per row, best first; errors of what lies behind are from differences row by row."
+    about = "Means per row, best first; standard errors of differences from the best are computed row by row."
     return table_chart("Held-out log density", columns, about)
 
 

@@ -93,7 +93,7 @@ def _only_column(f: KernelEstimate, name: str) -> list[Chart]:
     first = next(iter(tables.values()))
     charts = [_curve(f, name, "Density"), _slider(f, name, first), *map(_criterion, tables.values())]
     remarks = list(dict.fromkeys(remark for found in tables.values() for remark in found.remarks))
-    return [*charts, _rules(tables), *([facts("What the rules had to say", warnings=remarks)] if remarks else [])]
+    return [*charts, _rules(tables), *([facts("Warnings of the bandwidth rules", warnings=remarks)] if remarks else [])]
 
 
 def _own_slider(f: KernelEstimate, name: str) -> list[Chart]:

@@ -90,7 +90,7 @@ def _images(model: Any, rows: ShownRows, side: int, count: int = 8) -> Chart:
     made = np.asarray(model.denoise(noisy if not rows.named else ArraySource(noisy)))
     states = (("", clean), (", noisy", noisy), (", denoised", made))
     shown = [(rows.name(i) + words, row) for words, state in states for i, row in enumerate(state)]
-    about = "Rows, the same with noise of half their standard deviation, and what the components make of these."
+    about = "Rows, the same rows with noise of half their standard deviation, and their reconstructions."
     return images("Denoising", shown, (side, side), len(clean), clean) | {"about": about}
 
 
@@ -106,7 +106,7 @@ def _plane(model: Any, rows: ShownRows) -> Chart:
         points(word, Z[:, 0], Z[:, 1], *names, equal=True, span=span)
         for word, Z in (("Rows as they are", before), ("Denoised", made))
     ]
-    about = f"Rows, and the places whose images come nearest to what {model.n_components_} components keep of them."
+    about = f"Rows, and the points whose images lie closest to their projections onto {model.n_components_} components."
     about += "" if n <= TRIED else f" {TRIED:,} rows drawn at random."
     about += "" if rows.X.shape[1] == 2 else " The first two columns."
     return frames("Denoising", "", [("", charts)], about=about)

@@ -109,7 +109,9 @@ def _noise(model: Any, rows: ShownRows) -> Chart:
     found = latent_tables.noise(model, names=rows.labels)
     order = np.argsort(-found.shares)[:MAX_BARS]
     bars = layer("bar", x=[found.names[j] for j in order], y=found.shares[order])
-    about = "What of each column's variance is its own; the rest, its communality, is shared through the factors."
+    about = (
+        "The share of each column's variance that is specific to it; the rest, its communality, is due to the factors."
+    )
     return marks("Noise by column", bars, about=about, y="% of its variance")
 
 
@@ -171,7 +173,7 @@ def _coverage(model: Any, rows: ShownRows) -> Chart:
     within = 100.0 * float(np.mean(off <= Z95)) if off.size else np.nan
     about = (
         f"{off.size:,} known entries were hidden ({words}): how many of them fell into intervals of each level; "
-        f"{within:.1f}% into those of 95%. Below the line the model is too sure of itself."
+        f"{within:.1f}% into those of 95%. Below the line the intervals are too narrow."
     )
     return marks("Held-out coverage", even, curve, about=about, x="level of the interval (%)", y="entries inside (%)")
 

@@ -139,7 +139,7 @@ WORDS = f"Each ellipse holds {LEVEL:.0%} of the rows that its component would dr
 
 
 def _apart(model: Any) -> Array:
-    """Return the separation (d,) of the component means, in standard deviations within components."""
+    """Return the variance (d,) of the component means in each column, divided by the variance within components."""
     mixture = model.model_
     parts: list[Any] = list(mixture.components)
     within = sum(pi * np.diag(covariance_matrix(part)) for pi, part in zip(mixture.weights, parts, strict=True))
@@ -228,7 +228,7 @@ def _other_sizes(model: Any, rows: ShownRows) -> list[Chart]:
     if reason:
         words = (
             f"Mixtures of other sizes are not fitted here: {reason}. "
-            "eigenlens.select_mixture(X) compares them, and report() takes what it gives."
+            "eigenlens.select_mixture(X) compares them, and report() accepts its result."
         )
         return [facts("How many components", paragraphs=[words])]
     found = _selection(model, rows)
@@ -256,7 +256,7 @@ def _selection(model: Any, rows: ShownRows) -> MixtureSelection | str:
     options = {name: value for name, value in model.get_params(deep=False).items() if name not in set_here}
     seed = model.random_state if isinstance(model.random_state, int | np.integer) else 0
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what is to be said of each fit stands in the table
+        warnings.simplefilter("ignore")  # the table reports the warnings of each fit
         try:
             return select_mixture(
                 ArraySource(rows.X, names=rows.names), sizes, [model.covariance_type], random_state=seed,

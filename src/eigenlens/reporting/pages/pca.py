@@ -1,6 +1,6 @@
 """The page of a PCA: variance, scores, columns, reconstruction and outliers.
 
-Rows built again from their first components: a slider over how many.
+A slider over the number of components shows the reconstruction of rows.
 """
 
 from __future__ import annotations
@@ -64,11 +64,15 @@ def _noise(model: Any, rows: ShownRows) -> tuple[Array | None, str]:
     Noise shrinks as rows grow, so a sample of them, or other rows than those of the fit, would have another band.
     """
     n, d = rows.X.shape
-    if rows.sampled or n * d * min(n, d) > SHUFFLED:
-        return None, " Parallel analysis is left out: it would shuffle too many entries."
     weight = float(n if rows.weight is None else rows.weight.sum())
-    if n < 3 or abs(weight - model.model_.weight) > 1e-6 * weight:
-        return None, " Parallel analysis is left out: these are not the rows, or the weights, of the fit."
+    reasons = {
+        "only a sample of the rows is shown": rows.sampled,
+        "it would shuffle too many entries": n * d * min(n, d) > SHUFFLED,
+        "it needs 3 rows": n < 3,
+        "these are not the rows, or the weights, of the fit": abs(weight - model.model_.weight) > 1e-6 * weight,
+    }
+    if any(reasons.values()):
+        return None, f" Parallel analysis is left out: {next(why for why, holds in reasons.items() if holds)}."
     rng = np.random.default_rng(0)
     spectra = permuted_spectra(rows.X, TIMES, rng, standardize=bool(model.standardize), weight=rows.weight)
     return np.quantile(spectra, [0.05, 0.95], axis=0), (

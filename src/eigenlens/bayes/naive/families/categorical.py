@@ -319,8 +319,8 @@ class CategoricalFactor(Factor):
             total, L = counts.sum(), counts.shape[1]
             if reason == "text" and max(MANY_CATEGORIES, total / 2.0) < L:
                 yield (
-                    f"column {field.name!r} has {L} categories in {total:g} rows, like names of rows, which say "
-                    "nothing about other rows: drop it, or read it as the id of the rows."
+                    f"column {field.name!r} has {L} categories in {total:g} rows, and seems to identify rows, "
+                    "which does not help to classify new ones: drop it, or read it as the id of the rows."
                 )
 
     def check_more(self, statistics: CategoryCounts, fields: tuple[Field, ...], chosen: Sequence[str]) -> None:

@@ -62,6 +62,6 @@ class FamilyFactor(Factor):
         return tuple(self.family.estimate(everywhere if part is None else part) for part in parts)
 
     def pack(self, statistics: ClassStatistics, conditional: DensityPerClass) -> tuple[dict[str, Array], Any]:
-        """Raise: the parts of a family of the user's own are not known here."""
+        """Raise an error, since the state of a user-defined family cannot be stored."""
         what = f"holds {self.family!r}, a family of your own, which a model file cannot hold"
         raise OptionError(what, argument="features", fix="use the name of a family")
