@@ -93,8 +93,8 @@ COMMANDS = {
     "command --help": ["-m", "eigenlens", "--help"],
     "command fit --help": ["-m", "eigenlens", "fit", "--help"],
     "command info": ["-m", "eigenlens", "info", "{folder}/iris.csv"],
-    "command fit pca": ["-m", "eigenlens", "fit", "pca", "{folder}/iris.csv", "-o", "{folder}/iris.model"],
-    "command fit pca --report": ["-m", "eigenlens", "fit", "pca", "{folder}/iris.csv", "-o", "{folder}/iris.model",
+    "command fit pca": ["-m", "eigenlens", "fit", "pca", "{folder}/iris.csv", "-o", "{folder}/iris.safetensors", "--force"],
+    "command fit pca --report": ["-m", "eigenlens", "fit", "pca", "{folder}/iris.csv", "-o", "{folder}/iris.safetensors", "--force",
                                  "--report", "{folder}/iris.html"],
 }  # fmt: skip
 """Whole commands, with the start of Python."""

@@ -159,7 +159,7 @@ def test_rows_on_levels_are_spread_within_them():
     assert_array_equal(np.round(drawn[:, 0]), true[:, 0])
     assert len(np.unique(drawn[:, 0])) == 80
     assert ax.get_xlim() == (-0.5, 1.5)
-    assert "spread" in ax.get_title(loc="left")
+    assert "jittered" in ax.get_title(loc="left")
 
 
 def test_rows_of_classes_that_the_model_does_not_know(data):
