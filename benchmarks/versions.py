@@ -88,15 +88,16 @@ WORK = {
 }  # fmt: skip
 """The name of a piece of work: its preparation, and what is timed."""
 
+FIT = ["-m", "eigenlens", "fit", "pca", "{folder}/iris.csv", "--force", "-o", "{folder}/iris.safetensors"]
+
 COMMANDS = {
     "import eigenlens": ["-c", "import eigenlens"],
     "command --help": ["-m", "eigenlens", "--help"],
     "command fit --help": ["-m", "eigenlens", "fit", "--help"],
     "command info": ["-m", "eigenlens", "info", "{folder}/iris.csv"],
-    "command fit pca": ["-m", "eigenlens", "fit", "pca", "{folder}/iris.csv", "-o", "{folder}/iris.safetensors", "--force"],
-    "command fit pca --report": ["-m", "eigenlens", "fit", "pca", "{folder}/iris.csv", "-o", "{folder}/iris.safetensors", "--force",
-                                 "--report", "{folder}/iris.html"],
-}  # fmt: skip
+    "command fit pca": FIT,
+    "command fit pca --report": [*FIT, "--report", "{folder}/iris.html"],
+}
 """Whole commands, with the start of Python."""
 
 TIMER = """
