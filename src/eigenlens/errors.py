@@ -8,6 +8,7 @@ subclasses of the built-in that a reader would expect, so `except ValueError` ke
 from __future__ import annotations
 
 import functools
+import pickle
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +49,7 @@ class _Fields(Exception):
 
     def __init__(
         self,
-        what: str,
+        what: str = "",
         *,
         argument: str | None = None,
         value: Any = _NO_VALUE,
@@ -60,7 +61,10 @@ class _Fields(Exception):
         self.has_value = value is not _NO_VALUE
         self.value = value if self.has_value else None
         self.fix, self.settings = fix, dict(settings or {})
-        super().__init__(what)
+        # The sentence is made now: what the value is may change before anybody reads it.
+        what, fix = self.phrased()
+        sentence = f"{what}; {fix}" if fix else what
+        super().__init__(sentence if sentence.endswith("?") or not sentence else f"{sentence}.")
 
     def phrased(
         self, setting: Callable[[str, Any], str] = python_setting, name: Callable[[str], str] = str
@@ -77,15 +81,14 @@ class _Fields(Exception):
             what = f"{subject} {what}"
         return what.rstrip("."), fix.rstrip(".")
 
-    def __str__(self) -> str:
-        what, fix = self.phrased()
-        sentence = f"{what}; {fix}" if fix else what
-        return sentence if sentence.endswith("?") else f"{sentence}."
-
     def __reduce__(self) -> tuple[Any, ...]:
         """Rebuild the error from its fields: workers of a cluster send errors as pickles."""
         names = ("argument", "columns", "fix", "settings", *(("value",) if self.has_value else ()))
         fields: dict[str, Any] = {name: getattr(self, name) for name in names}
+        try:
+            pickle.dumps(self.value)
+        except Exception:  # a function of the user's, for example; its name is enough
+            fields["value"] = repr(self.value)
         return functools.partial(type(self), self.what, **fields), ()
 
 

@@ -169,7 +169,7 @@ def test_points_between_semicolons_may_stand_between_thousands(run, tmp_path):
     (tmp_path / "t.csv").write_text("a;b\n1.234;1\n2.345;5\n9.345;3\n")
     told = json.loads(run("info", "t.csv", "--json")[1])
     assert told["columns"][0]["mean"] == pytest.approx(4.308)
-    assert "thousands '.' if they mean 1234" in told["warnings"][0]
+    assert "--thousands . if they mean 1234" in told["warnings"][0]
     assert "warnings" not in json.loads(run("info", "t.csv", "--decimal", ".", "--json")[1])
     told = json.loads(run("info", "t.csv", "--thousands", ".", "--json")[1])
     assert told["columns"][0]["mean"] == 4308.0

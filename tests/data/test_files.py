@@ -14,7 +14,7 @@ from eigenlens.data.files import decode as records
 from eigenlens.data.files import parquet as tables
 from eigenlens.data.files.scan import FORMATS, scan
 from eigenlens.data.source import accumulate
-from eigenlens.errors import DataError, OptionError, SourceChanged
+from eigenlens.errors import DataError, DataWarning, OptionError, SourceChanged
 
 WRITERS = {
     ".csv": pl.DataFrame.write_csv,
@@ -248,6 +248,11 @@ class TestDelimited:
         assert scan(tmp_path / "n.csv").names == ("column_1", "column_2")  # numbers are rows
         (tmp_path / "a.csv").write_text("2019,2020\n1,2\n")
         assert scan(tmp_path / "a.csv").names == ("2019", "2020")  # but for years that are not met below
+        (tmp_path / "y.csv").write_text("2019,2020\n2021,2022\n2023,1\n")
+        assert scan(tmp_path / "y.csv").n_rows == 3  # years above years are data
+        (tmp_path / "p.csv").write_text("0,1,2\n0.5,1.5,2.5\n0.25,1.5,3.5\n")
+        with pytest.warns(DataWarning, match="first line, 0, 1, 2, …, is read as column names; give header=False"):
+            assert scan(tmp_path / "p.csv").names == ("0", "1", "2")  # as pandas numbers columns
         assert scan(tmp_path / "a.csv", header=True).names == ("2019", "2020")
         rows = scan(tmp_path / "a.csv", header=False)
         assert (rows.names, rows.n_rows) == (("column_1", "column_2"), 2)

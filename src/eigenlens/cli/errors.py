@@ -72,7 +72,7 @@ def exit_status(error: BaseException) -> tuple[int, str, str]:
     what, fix = _phrase(error) if isinstance(error, EigenlensError) else (message_line(error).rstrip("."), "")
     if isinstance(error, MissingValues):
         able = ", ".join(entry.command for entry in MODELS.values() if entry.incomplete)
-        fix = f"--skip-missing leaves those rows out, --missing em fits them with pca, and so do {able}"
+        fix = f"--skip-missing leaves those rows out; pca takes them if fitted with --missing em, and so do {able}"
     return EXIT_CODES[kind], what, fix or DEFAULT_FIXES.get(kind, "")
 
 

@@ -201,7 +201,8 @@ def _cross_validate_one(estimator: Any, rows: _Sliced | _Streamed, k: int) -> tu
             seconds += time.perf_counter() - start
             values[rows.folds == fold] = rows.score(fitted, fold)
         except Exception as error:  # one failure must not lose the other estimators
-            return _Failure(f"in fold {fold + 1}: {type(error).__name__}: {error}", error)
+            why = f"in fold {fold + 1}: {type(error).__name__}: {error}"
+            return _Failure(why, error.with_traceback(None))  # the frames of a traceback would keep their rows alive
     if np.isnan(values).any():
         return _Failure(f"its log density is NaN in {int(np.isnan(values).sum())} rows")
     return values, seconds / k

@@ -208,7 +208,8 @@ def explain_nonfinite(source: Source) -> DataError:
     entries = f"{total} {'entry' if total == 1 else 'entries'} in {len(columns)} of {source.n_features} columns"
     what = f"Input X contains {kind}: {entries} ({listed})"  # the words that scikit-learn's checks look for
     if infinite.sum():
-        return DataError(what, columns=columns, fix="leave those rows out or replace the values")
+        fix = "replace the values, or leave those rows out"
+        return DataError(what, columns=columns, fix=fix, settings={"where": ...})
     fix = "leave out those rows or columns, or impute them; PCA with {missing} can fit and transform such rows"
     return MissingValues(what, columns=columns, fix=fix, settings={"missing": "em"})
 

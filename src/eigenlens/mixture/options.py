@@ -31,7 +31,7 @@ def check_mixture_options(estimator: Any, source: Source, *, starts: bool = True
     most = d - 1 if has_factors(name) else None
     if most == 0:
         raise OptionError("needs at least 2 features, but X has 1 feature(s)", argument="covariance_type", value=name)
-    bound = f"one less than the number of features, for covariance_type={name!r}"
+    bound = f"one less than the number of features, for {name!r} covariances"
     n_factors = checks.integer("n_factors", estimator.n_factors, 1, most, bound)
     given = {"starting": _make_start_rule(estimator, make_structure(name, n_factors), K, source)} if starts else {}
     return K, MixtureOptions(

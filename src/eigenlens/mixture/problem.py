@@ -86,7 +86,8 @@ def make_problem(
     """Return the problem of K components for these rows; K must not exceed their number."""
     if overall.rows < K:
         what = f"must be at most {overall.rows}, the number of rows with positive weight"
-        raise OptionError(what, argument="n_components", value=K)
+        fix, settings = "use {n_components} or less", {"n_components": overall.rows}
+        raise OptionError(what, argument="n_components", value=K, fix=fix, settings=settings)
     constant = constant_column_indices(overall.mean, floor_variances(overall.covariance))
     covariance = ensure_variance(overall.covariance, constant)
     return Problem(

@@ -116,8 +116,18 @@ def _compare_models(estimators: dict[str, Any], table: Any, cv: int, running: Ru
         if isinstance(cause, OptionError):
             raise cause
         fail(f"no model could be fitted: {first}", "look at the table with eigenlens info", "data")
-    flagged = {name: exit_status(error)[1] for name, error in found.causes.items() if isinstance(error, EigenlensError)}
+    causes = {name: error for name, error in found.causes.items() if isinstance(error, EigenlensError)}
+    flagged = {
+        name: found.failures[name].replace(f"{type(error).__name__}: {error}", _sentence(error))
+        for name, error in causes.items()
+    }
     return replace(found, failures=dict(found.failures) | flagged)
+
+
+def _sentence(error: EigenlensError) -> str:
+    """Return the message of an error, with the flags of the command line."""
+    _, what, fix = exit_status(error)
+    return f"{what}; {fix}." if fix else f"{what}."
 
 
 def _table_columns(found: Any) -> dict[str, Any]:

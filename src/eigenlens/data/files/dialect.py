@@ -247,10 +247,12 @@ def _check_widths(path: Path, rows: list[list[str]]) -> None:
 def ragged_row(path: Path, row: int, cells: Sequence[str], d: int, fix: str = "") -> DataError:
     """Return the error for a row, counted from 1 with the line of names, that has not d cells."""
     what = f"'{path}' is ragged: row {row} has {len(cells)} cell{'s' * (len(cells) != 1)}, and the first has {d}"
-    usual = "mend that row, quote cells that hold the separator, or say what it is with {separator}"
+    if fix:
+        return DataError(what, fix=fix)
     if cells and cells[0].startswith("#"):
-        usual = "if that is a comment, add {comment}"
-    return DataError(what, fix=fix or usual, settings={"separator": ..., "comment": "#"})
+        return DataError(what, fix="if that is a comment, add {comment}", settings={"comment": "#"})
+    usual = "mend that row, quote cells that hold the separator, or say what it is with {separator}"
+    return DataError(what, fix=usual, settings={"separator": ...})
 
 
 # ---- separator and header -------------------------------------------------------------------------------------
@@ -313,8 +315,12 @@ def _is_header(rows: list[list[str]], na: Sequence[str]) -> bool:
     first, rest = rows[0], rows[1:]
     given = {token.lower() for token in na}
     if all(is_number(cell) or cell.lower() in given for cell in first if cell):
-        years = _is_consecutive(first) and 1500 <= int(first[0]) < 2100
-        return years and not any(set(first) & set(row) for row in rest)
+        numbered = _is_consecutive(first) and first[0] in "01" and all("." in "".join(row) for row in rest)
+        if numbered:
+            what = f"the first line, {', '.join(first[:3])}, …, is read as column names"
+            fix = "give {header} if it is a row of data"
+            warnings.warn(DataWarning(what, fix=fix, settings={"header": False}), stacklevel=2)
+        return numbered or (_are_years(first) and not any(set(first) & set(row) or _are_years(row) for row in rest))
     odd = MISSING_WORDS | INFINITE | given
     for place, cell in enumerate(first):
         below = [row[place] for row in rest if place < len(row) and row[place].lower() not in odd]
@@ -330,6 +336,10 @@ def _is_consecutive(cells: list[str]) -> bool:
         return False
     values = [int(cell) for cell in cells]
     return all(after == before + 1 for before, after in itertools.pairwise(values))
+
+
+def _are_years(cells: list[str]) -> bool:
+    return _is_consecutive(cells) and 1500 <= int(cells[0]) < 2100
 
 
 def column_names(path: Path, dialect: Dialect) -> list[str]:
@@ -423,5 +433,6 @@ def _report_ambiguity(cell: str, sign: str, separator: str) -> None:
         what = f"numbers such as '{cell}' may mean {one} or {other}"
         raise DataError(what, fix="choose one: {decimal} or {thousands}", settings=either)
     if separator == ";":
-        message = f"numbers such as '{cell}' are read as {one}: give decimal '{sign}' if that is right"
-        warnings.warn(f"{message}, thousands '{sign}' if they mean {other}.", DataWarning, stacklevel=2)
+        what = f"numbers such as '{cell}' are read as {one}"
+        fix = f"give {{decimal}} if that is right, {{thousands}} if they mean {other}"
+        warnings.warn(DataWarning(what, fix=fix, settings=either), stacklevel=2)

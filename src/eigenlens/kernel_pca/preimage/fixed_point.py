@@ -176,9 +176,10 @@ def fixed_point_map(support: Support) -> FixedPointMap:
     kernel, R = support.model.kernel, support.rows
     if type(kernel) not in FIXED_POINT_MAPS:
         known = " or ".join(repr(kind.name) for kind in FIXED_POINT_MAPS)
-        what = f"needs kernel={known}, not {kernel.name!r}"
-        fix = "use preimage='ridge' for any kernel, or 'mds' for one whose values determine distances"
-        raise OptionError(what, argument="preimage", value="fixed-point", fix=fix)
+        what = f"needs the kernel {known}, not {kernel.name!r}"
+        fix = "use {preimage} for any kernel, or 'mds' for one whose values determine distances"
+        settings = {"preimage": "ridge"}
+        raise OptionError(what, argument="preimage", value="fixed-point", fix=fix, settings=settings)
     pull = FIXED_POINT_MAPS[type(kernel)]
 
     def pulled(z: Array, g: Array) -> MapValue:
