@@ -11,8 +11,6 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from eigenlens.catalogue import MODELS, import_part
-
 if TYPE_CHECKING:  # for type checkers, which do not read the catalogue; a test compares the two
     from eigenlens import datasets as datasets
     from eigenlens import densities as densities
@@ -72,8 +70,6 @@ _FUNCTIONS = {
 
 _MODULES = ("datasets", "densities", "plot")
 
-__all__ = sorted([*MODELS, *_FUNCTIONS, *_MODULES])
-
 
 def __getattr__(name: str) -> Any:
     """Return a public name, imported on first use and kept, so that the command line starts at once."""
@@ -81,13 +77,21 @@ def __getattr__(name: str) -> Any:
         found: Any = importlib.import_module(f"eigenlens.{name}")
     elif name in _FUNCTIONS:
         found = getattr(importlib.import_module(_FUNCTIONS[name]), name)
-    elif name in MODELS:
-        found = import_part(MODELS[name].estimator)
     else:
-        raise AttributeError(f"module 'eigenlens' has no attribute {name!r}")
+        found = _from_catalogue(name)
     globals()[name] = found
     return found
 
 
+def _from_catalogue(name: str) -> Any:
+    """Return a model, or the list of all public names; the catalogue is read on first use too."""
+    catalogue = importlib.import_module("eigenlens.catalogue")
+    if name == "__all__":
+        return sorted([*catalogue.MODELS, *_FUNCTIONS, *_MODULES])
+    if name not in catalogue.MODELS:
+        raise AttributeError(f"module 'eigenlens' has no attribute {name!r}")
+    return catalogue.import_part(catalogue.MODELS[name].estimator)
+
+
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__getattr__("__all__")})

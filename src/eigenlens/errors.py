@@ -8,7 +8,6 @@ subclasses of the built-in that a reader would expect, so `except ValueError` ke
 from __future__ import annotations
 
 import functools
-import pickle
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -85,6 +84,8 @@ class _Fields(Exception):
         """Rebuild the error from its fields: workers of a cluster send errors as pickles."""
         names = ("argument", "columns", "fix", "settings", *(("value",) if self.has_value else ()))
         fields: dict[str, Any] = {name: getattr(self, name) for name in names}
+        import pickle
+
         try:
             pickle.dumps(self.value)
         except Exception:  # a function of the user's, for example; its name is enough

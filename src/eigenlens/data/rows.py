@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 
 from eigenlens.arrays import Array, dense, is_sparse, is_tensor, namespace, slices
 from eigenlens.data.memory import ArraySource, SparseSource, TensorSource
@@ -184,6 +183,8 @@ def select_rows(rows: Any, index: Any) -> Any:
 def stack_rows(parts: tuple[Any, ...]) -> Any:
     """Return blocks of rows of one kind as one block, one below the other."""
     if is_sparse(parts[0]):
+        from scipy import sparse  # late: commands that look at a file need no SciPy, which takes 0.1 s
+
         return sparse.csr_matrix(sparse.vstack(parts, format="csr"))
     return namespace(parts[0]).concat(parts, axis=0)
 
