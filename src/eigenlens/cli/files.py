@@ -10,7 +10,6 @@ import errno
 import itertools
 import os
 import re
-import secrets
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -61,7 +60,7 @@ def write_files(*files: tuple[Path, Callable[[Path], Any]], check: Callable[[], 
     try:
         for target, fill in files:
             final = Path(os.path.realpath(target))
-            folder = final.with_name(f".{final.stem}-{secrets.token_hex(6)}")
+            folder = final.with_name(f".{final.stem}-{os.urandom(6).hex()}")
             ready.append((folder / final.name, final))
             folder.mkdir()
             with _system_errors():
