@@ -71,7 +71,7 @@ def merge_class_warnings() -> Iterator[None]:
         yield
     alike: dict[Any, tuple[Any, list[str]]] = {}
     for i, warning in enumerate(map(attrgetter("message"), caught)):
-        message = warning.args[0]
+        message = getattr(warning, "what", warning.args[0])
         if isinstance(message, ClassMessage):
             alike.setdefault((type(warning), _without_values(message.text)), (warning, []))[1].append(message.stem)
         else:
