@@ -306,21 +306,16 @@ def _is_spaced(text: str) -> bool:
 def _is_header(rows: list[list[str]], na: Sequence[str]) -> bool:
     """Return whether the first line holds column names rather than data.
 
-    It does if one of its cells is not a number, unless the column below never is.
-
-    A cell that may be a missing or an infinite number is not taken for a name by itself.
+    It does if one of its cells is not a number, unless the column below never is. A cell that may be a missing or an
+    infinite number is not taken for a name by itself.
     """
     if len(rows) < 2:
         return True
     first, rest = rows[0], rows[1:]
     given = {token.lower() for token in na}
     if all(is_number(cell) or cell.lower() in given for cell in first if cell):
-        numbered = _is_consecutive(first) and first[0] in "01" and all("." in "".join(row) for row in rest)
-        if numbered:
-            what = f"the first line, {', '.join(first[:3])}, …, is read as column names"
-            fix = "give {header} if it is a row of data"
-            warnings.warn(DataWarning(what, fix=fix, settings={"header": False}), stacklevel=2)
-        return numbered or (_are_years(first) and not any(set(first) & set(row) or _are_years(row) for row in rest))
+        years = _are_years(first) and not any(set(first) & set(row) or _are_years(row) for row in rest)
+        return years or _are_column_numbers(first, rest)
     odd = MISSING_WORDS | INFINITE | given
     for place, cell in enumerate(first):
         below = [row[place] for row in rest if place < len(row) and row[place].lower() not in odd]
@@ -340,6 +335,16 @@ def _is_consecutive(cells: list[str]) -> bool:
 
 def _are_years(cells: list[str]) -> bool:
     return _is_consecutive(cells) and 1500 <= int(cells[0]) < 2100
+
+
+def _are_column_numbers(first: list[str], rest: list[list[str]]) -> bool:
+    """Return whether columns are numbered from 0 or 1 above fractions, as by pandas; a guess, so warn of it."""
+    if not (_is_consecutive(first) and first[0] in ("0", "1") and all("." in "".join(row) for row in rest)):
+        return False
+    what = f"the first line, {', '.join(first[:3])}, …, is read as column names"
+    fix = "give {header} if it is a row of data"
+    warnings.warn(DataWarning(what, fix=fix, settings={"header": False}), stacklevel=2)
+    return True
 
 
 def column_names(path: Path, dialect: Dialect) -> list[str]:
