@@ -18,9 +18,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROUNDS = 3
-"""Processes per version and piece of work."""
-
 PREPARE = """
 import json, sys, time, warnings
 import numpy as np
@@ -142,6 +139,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("old", type=Path)
     parser.add_argument("new", type=Path)
+    parser.add_argument("--rounds", type=int, default=5, help="processes per version and piece of work")
     parser.add_argument("--only", nargs="+", default=[""], help="how the names of the work begin")
     parser.add_argument("--write", action="store_true", help="keep the table in benchmarks/results/versions.json")
     options = parser.parse_args()
@@ -150,7 +148,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         write_iris(Path(folder) / "iris.csv")
         for name in [name for name in (*WORK, *COMMANDS) if name.startswith(tuple(options.only))]:
-            rounds = [[seconds(source, name, folder) for source in (options.old, options.new)] for _ in range(ROUNDS)]
+            rounds = [[seconds(source, name, folder) for source in (options.old, options.new)] for _ in range(options.rounds)]
             before, after = (min(times) for times in zip(*rounds, strict=True))
             table.append({"work": name, "before": before, "after": after})
             print(f"| {name} | {1e3 * before:.4g} ms | {1e3 * after:.4g} ms | {after / before:.2f} |", flush=True)
