@@ -13,6 +13,8 @@ import numpy as np
 
 from eigenlens import checks
 from eigenlens.arrays import Array, to_numpy
+from eigenlens.bayes.labels import class_positions
+from eigenlens.data.categories import category_positions
 from eigenlens.data.coerce import as_table, fields_of
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.source import Source
@@ -79,7 +81,8 @@ def decision(
     C = len(model.classes_)
     proba, others = _over_plane(rows, pair, grids, C, lambda plane: _proba(model, plane, source, X))
     classes = tuple(map(str, model.classes_))
-    codes = None if y is None else class_codes(model, y, len(rows))
+    known = np.asarray(model.classes_).tolist()  # rows of other classes are drawn too, without a colour
+    codes = None if y is None else category_positions(known, _labels(y, len(rows)))
     called = (names[pair[0]], names[pair[1]])
     return DecisionTable(called, classes, x, ordinate, proba, points, codes, others, steps)
 
@@ -123,18 +126,8 @@ def _two_columns(features: Sequence[Any] | None, names: list[str], numeric: list
     """Return the numbers of the two columns asked for; raise unless they hold numbers."""
     if features is None and len(numeric) < 2:
         raise DataError(f"X has {len(numeric)} columns of numbers; a plane needs two, and text has no axis")
-    given = numeric[:2] if features is None else list(features)
-    found = []
-    for feature in given:
-        if isinstance(feature, str) and feature in names:
-            found.append(names.index(feature))
-        elif isinstance(feature, int | np.integer) and 0 <= feature < len(names):
-            found.append(int(feature))
-        else:
-            what = f"has {feature!r}; columns are {names[:8]}, or numbers from 0 to {len(names) - 1}"
-            raise OptionError(what, argument="features")
-    if len(found) != 2 or found[0] == found[1]:
-        raise OptionError("must be two different columns", argument="features", value=given)
+    given = numeric[:2] if features is None else features
+    found = checks.column_numbers("features", given, len(names), names, low=2, high=2)
     text = [names[j] for j in found if j not in numeric]
     if text:
         what = f"has column {text[0]!r}, which holds text and so has no axis"
@@ -230,23 +223,11 @@ class ConfusionTable:
         return float(np.trace(self.counts) / self.counts.sum())
 
 
-def class_codes(model: Any, y: Any, n: int) -> Array:
-    """Return the position (n,) of each label among the classes of the model; −1 for a class that it does not know."""
-    labels = np.asarray(to_numpy(y)).ravel().tolist()
+def _labels(y: Any, n: int) -> list[Any]:
+    labels: list[Any] = np.asarray(to_numpy(y)).ravel().tolist()
     if len(labels) != n:
         raise DataError(f"y has {len(labels)} labels, but X has {n} rows", fix="give one label per row")
-    places = {label: k for k, label in enumerate(np.asarray(model.classes_).tolist())}
-    return np.array([places.get(label, -1) for label in labels], dtype=np.intp)
-
-
-def _known_codes(model: Any, y: Any, n: int) -> Array:
-    """Return `class_codes`; raise for labels that are not classes of the model."""
-    codes = class_codes(model, y, n)
-    if np.any(codes < 0):
-        labels, classes = np.asarray(to_numpy(y)).ravel().tolist(), np.asarray(model.classes_).tolist()
-        unknown = sorted({str(label) for label, c in zip(labels, codes, strict=True) if c < 0})
-        raise DataError(f"y has classes that the model does not know: {unknown[:5]}; its classes are {classes[:8]}")
-    return codes
+    return labels
 
 
 def calibration(
@@ -257,19 +238,16 @@ def calibration(
     A bin includes its upper edge, and only the first its lower one: 0.3 is in the third of ten bins.
     """
     proba = np.asarray(to_numpy(model.predict_proba(X)), dtype=np.float64)
-    n, classes = len(proba), np.asarray(model.classes_).tolist()
-    codes, edges = _known_codes(model, y, n), np.linspace(0.0, 1.0, checks.integer("bins", bins, 1) + 1)
+    n, edges = len(proba), np.linspace(0.0, 1.0, checks.integer("bins", bins, 1) + 1)
+    codes = class_positions(model.classes_, "y", _labels(y, n))
     weight = checks.weights(sample_weight, n)
     w = np.ones(n) if weight is None else weight
     if label is None:
         best = proba.argmax(axis=1)
         p, came, what = proba.max(axis=1), (codes == best).astype(float), "the predicted class"
-    elif label in classes:
-        c = classes.index(label)
-        p, came, what = proba[:, c], (codes == c).astype(float), f"class {label}"
     else:
-        what = f"must be one of the classes {classes[:8]}, or None for the predicted one"
-        raise OptionError(what, argument="label", value=label)
+        c = int(class_positions(model.classes_, "label", [label])[0])
+        p, came, what = proba[:, c], (codes == c).astype(float), f"class {label}"
     return _calibration_bins(p, came, w, edges, checks.real("level", level, 0.0, 1.0), what)
 
 
@@ -293,7 +271,7 @@ def confusion(model: Any, X: Any, y: Any, *, sample_weight: Any = None) -> Confu
     """Return the rows of each class by the class that the model predicts."""
     given = np.asarray(model.predict(X))
     n, classes = len(given), np.asarray(model.classes_).tolist()
-    true, found = _known_codes(model, y, n), class_codes(model, given, n)
+    true, found = class_positions(classes, "y", _labels(y, n)), class_positions(classes, "y", given.tolist())
     weight = checks.weights(sample_weight, n)
     flat = np.bincount(true * len(classes) + found, weight, minlength=len(classes) ** 2).astype(np.float64)
     return ConfusionTable(tuple(map(str, classes)), flat.reshape(len(classes), len(classes)))
