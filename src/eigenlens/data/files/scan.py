@@ -16,6 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from eigenlens.arrays import Array
 from eigenlens.data.column_kinds import ColumnKind
 from eigenlens.data.files.base import Reader, Selection
@@ -214,7 +216,6 @@ def open_files(path: PathLike | Iterable[PathLike], *, block_rows: int | None = 
         raise OptionError("must be at least 1", argument="block_rows", value=block_rows, fix=fix)
     paths = expand_paths(path)
     make = _find_format(paths)
-
     given = {option: value for option, value in written.items() if value is not None and np.size(value)}
     if given and make is not DelimitedReader:
         option, value = next(iter(given.items()))
