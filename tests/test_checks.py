@@ -95,7 +95,7 @@ def test_a_single_column_of_a_density():
 )
 def test_a_class_is_named_alike_everywhere(call):
     call("child")
-    with pytest.raises(ValueError, match=r"^(label|of|y) has 'adlt', not among the 2 known classes; "):
+    with pytest.raises(ValueError, match=r"^(label|of|y) holds the class 'adlt', not among the 2 known; "):
         call("adlt")
 
 

@@ -359,7 +359,7 @@ def test_regions_of_mixed_tables():
 
 
 def test_calibration_of_labels_that_are_no_classes():
-    with pytest.raises(DataError, match="y has 5 and 1 more, not among the 2 known classes"):
+    with pytest.raises(DataError, match="y holds the class 5 and 1 more, not among the 2 known"):
         class_tables.calibration(NaiveBayes().fit(PEOPLE, CLASSES), PEOPLE, CLASSES + 5)
 
 

@@ -365,11 +365,11 @@ def test_what_cannot_be_drawn(data, model):
         draw.decision(model, X[["age"]])
     with pytest.raises(DataError, match="149 labels"):
         draw.decision(model, X, y[1:])
-    with pytest.raises(OptionError, match="label has 'fir', not among the"):
+    with pytest.raises(OptionError, match="label holds the class 'fir', not among the"):
         draw.calibration(model, X, y, label="fir")
     with pytest.raises(OptionError, match="empty dict"):
         draw.calibration({}, X, y)
-    with pytest.raises(DataError, match="y has 'fir', not among the 3 known classes"):
+    with pytest.raises(DataError, match="y holds the class 'fir', not among the 3 known"):
         draw.confusion(model, X, np.where(y == "ash", "fir", y))
     with pytest.raises(OptionError, match="LinearDiscriminantAnalysis has no explain"):
         draw.explanation(LinearDiscriminantAnalysis().fit(X, y), X)

@@ -99,7 +99,8 @@ def class_positions(classes: Any, argument: str, labels: Sequence[Any], fix: str
     unknown = [label for label, position in zip(labels, positions, strict=True) if position < 0]
     if unknown:
         more = len({str(label) for label in unknown}) - 1
-        what = f"has {unknown[0]!r}{f' and {more} more' if more else ''}, not among the {len(known)} known classes"
+        others = f" and {more} more" if more else ""
+        what = f"holds the class {unknown[0]!r}{others}, not among the {len(known)} known"
         near = closest(unknown[0], known) if isinstance(unknown[0], str) else []
         error = DataError if argument == "y" else OptionError
         raise error(what, argument=argument, fix=fix or suggest(near, known))
