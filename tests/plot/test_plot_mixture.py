@@ -1,4 +1,4 @@
-"""Mixtures in tables and pictures: what is on the axes equals the tables, and the tables what the model says."""
+"""Mixtures in tables and plots: the axes show the tables, and the tables equal the model's results."""
 
 from __future__ import annotations
 
