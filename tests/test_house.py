@@ -60,7 +60,7 @@ WORDS = {
     r"\bfaces? of\b": "scikit-learn estimator for",
     r"\bcolumns? of one value\b": "constant column",
     r"\bmarks? of missing\b": "missing-value markers",
-    r"\b(?:one|one (?!is|in|on)\w+|number|value|entry|label) a (?:row|column|class|component|group|line|feature)\b": "per",
+    r"\b(?:one|one (?!is|in|on)\w+|number|value|entry|label) a (?:row|column|class|component|group|feature)\b": "per",
     r"\bpictures?\b": "plot, figure",
 }
 """Patterns that the prose avoids, and the words of the field."""
