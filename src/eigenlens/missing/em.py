@@ -47,8 +47,8 @@ NumberedModels = list[tuple[int, LinearGaussian]]
 class LikelihoodOptimiser:
     """Maximises an observed-data likelihood from a starting model.
 
-    Where columns can be fitted exactly, as with few rows, the iteration may move slowly along narrow ridges from one set
-    of noise variances at their floor to the next. It is then repeated with a high floor that is lowered in stages.
+    Where columns can be fitted exactly, as with few rows, the iteration may move slowly along narrow ridges from one
+    set of noise variances at their floor to the next. It is then repeated with a high floor that is lowered in stages.
 
     `note` is called with the number of the start, the steps taken from it, and the log-likelihood. `weight` and `rows`
     are Σ w and the number of rows with an observed entry.

@@ -132,7 +132,7 @@ def _kind(present: int, booleans: int, integers: int, numbers: int) -> ColumnKin
 
 
 class CellFormat(NamedTuple):
-    """The form of a cell that cannot be read as a number, and advice; `number`: it means one, so it is never missing."""
+    """The form of a cell that cannot be read as a number, and advice; `number`: it means one, so is never missing."""
 
     what: str
     advice: str
