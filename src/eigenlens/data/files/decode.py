@@ -286,7 +286,8 @@ def record_end(text: bytes) -> int:
     (14, 0)
     """
     cut = text.rfind(b"\n") + 1
-    quotes = text.count(b'"', 0, cut)
+    # Most tables have no quotes, and `in` looks for one ten times faster than `count`.
+    quotes = text.count(b'"', 0, cut) if b'"' in text else 0
     while cut and quotes % 2:
         before = text.rfind(b"\n", 0, cut - 1) + 1
         quotes -= text.count(b'"', before, cut)

@@ -267,9 +267,11 @@ def _check_rows(path: Path, piece: bytes, dialect: Dialect, d: int, before: int)
             piece.decode("utf-8")
         except UnicodeDecodeError:
             reject_undecodable(path, dialect.encoding)
-    if piece.count(b'"') % 2:
-        _reject_open_quote(path, piece, before)
-    bare = QUOTED.sub(b"", piece) if b'"' in piece else piece
+    bare = piece
+    if b'"' in piece:
+        if piece.count(b'"') % 2:
+            _reject_open_quote(path, piece, before)
+        bare = QUOTED.sub(b"", piece)
     # Only separators and line ends are left, so a table with rows of equal length is one line repeated.
     signs = bare.translate(None, bytes(set(range(256)) - {10, ord(dialect.separator)}))
     signs += b"\n" * (not bare.endswith(b"\n"))
