@@ -411,7 +411,8 @@ def component_separation(model: Any) -> Array:
     mixture = frozen_mixture(model)
     within = mixture.weights @ np.stack([_variances(part) for part in mixture.components])
     between = mixture.weights @ (mixture.means - mixture.mean) ** 2
-    return np.divide(between, within, out=np.where(between > 0.0, np.inf, 0.0), where=within > 0.0)
+    fallback = np.where(between > 0.0, np.inf, 0.0)
+    return np.asarray(np.divide(between, within, out=fallback, where=within > 0.0))
 
 
 def _variances(component: Any) -> Array:
