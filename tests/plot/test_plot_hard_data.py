@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from eigenlens import PCA, FactorAnalysis, KernelDensity, KernelPCA, NaiveBayes, plot
-from eigenlens.plot._style import PALETTE, category_color, is_dark, shorten_names, text_color_on
+from eigenlens.plot._style import PALETTE, category_color, is_dark, text_color_on
+from eigenlens.tables.names import shorten_names
 
 plt = pytest.importorskip("matplotlib.pyplot")
 Text = pytest.importorskip("matplotlib.text").Text

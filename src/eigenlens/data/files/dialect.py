@@ -44,6 +44,9 @@ THOUSANDS_LIKE = str.maketrans("", "", " '\u2019\u00a0\u202f")
 MISSING_WORDS = frozenset({"", "na", "nan", "null", "none"})
 """Cells, in lower case, that are ignored where the format of a file is inferred from its cells."""
 
+MISSING_MARKERS = MISSING_WORDS | {"n/a", "n.a.", "#n/a", "nil", "missing", "unknown", "?", "-", "--", ".", "*"}
+"""Texts, in lower case, that often mean missing in a column of numbers; `na` says which of them are read so."""
+
 
 def is_number(cell: str) -> bool:
     """Return whether a cell is a number with a decimal point, or a whole number."""

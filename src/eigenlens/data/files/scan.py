@@ -281,7 +281,6 @@ def _suffix(path: Path) -> str:
 
 
 PathLike = str | os.PathLike[str]
-COMMON_SUFFIXES = (".parquet", ".csv", ".tsv", ".txt", ".arrow", ".feather", ".npy")
 
 
 @dataclass(frozen=True)
@@ -357,8 +356,8 @@ def _matches(path: str) -> list[Path]:
 
 def _readable(path: Path) -> Path:
     if path.is_dir():
-        met = Counter(file.suffix for file in path.iterdir() if file.suffix in COMMON_SUFFIXES)
-        suffix = met.most_common(1)[0][0] if met else COMMON_SUFFIXES[0]
+        met = Counter(file.suffix for file in path.iterdir() if file.suffix in FORMATS)
+        suffix = met.most_common(1)[0][0] if met else ".parquet"
         raise DataError(f"'{path}' is a folder", fix=f"name its files, for instance '{path}/*{suffix}'")
     if not path.exists():
         raise DataError(f"'{path}' does not exist", fix="check the spelling and the folder")
