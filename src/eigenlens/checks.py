@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Hashable, Iterable, Mapping
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -191,6 +193,38 @@ def total_weight(total: float) -> None:
     if not total > 1.0:
         what = f"sums to {total:g}, but a weight counts copies of its row, so the sum must exceed 1"
         raise DataError(what, argument="sample_weight", fix="multiply the weights by the number of rows")
+
+
+def target_file(path: Any, *, overwrite: bool = True, make_folder: bool = False) -> Path:
+    """Return the path of a file to write, after checking that it can be, and may be replaced.
+
+    make_folder: whether a folder that does not exist is made by the caller, rather than an error.
+
+    >>> target_file("")
+    Traceback (most recent call last):
+      ...
+    eigenlens.errors.OptionError: path='' is not a file name; give one such as 'results/wine.html'.
+    """
+    text = os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else ""
+    named: dict[str, Any] = {"argument": "path", "value": text or path}
+    if not text or "\0" in text:
+        raise OptionError("is not a file name", **named, fix="give one such as 'results/wine.html'")
+    target = Path(text)
+    if target.is_dir():
+        raise OptionError("is a folder", **named, fix="give a file in it")
+    if target.exists() and not overwrite:
+        fix, settings = "choose another name, or replace it with {overwrite}", {"overwrite": True}
+        raise OptionError("exists already", **named, fix=fix, settings=settings)
+    folder = next(each for each in target.absolute().parents if each.exists())
+    if not folder.is_dir():
+        raise OptionError(f"lies in {str(folder)!r}, which is a file, not a folder", **named, fix="give another path")
+    if folder != target.absolute().parent and not make_folder:
+        fix = f"create it first: mkdir -p {str(target.parent)!r}"
+        raise OptionError(f"lies in the folder {target.parent}, which does not exist", **named, fix=fix)
+    if not os.access(folder, os.W_OK):
+        what = f"lies in {str(folder)!r}, which cannot be written to"
+        raise DataError(what, **named, fix="choose another folder")
+    return target
 
 
 def generator(random_state: Any) -> np.random.Generator:

@@ -118,12 +118,12 @@ def containers(table, folder):
 
 
 def test_families_do_not_depend_on_the_container(tmp_path):
-    """The same values have the same family for the same reason, as integers or floats, with gaps or without."""
+    """The same values have the same family for the same reason, as integers or floats, complete or incomplete."""
     table = pl.DataFrame(
         {
             "few": np.arange(N) % 5,
             "floats": (np.arange(N) % 3).astype(float),
-            "gaps": pl.Series([None if i % 7 == 0 else i % 4 for i in range(N)], dtype=pl.Int64),
+            "missing": pl.Series([None if i % 7 == 0 else i % 4 for i in range(N)], dtype=pl.Int64),
             "two": (np.arange(N) % 2).astype(float),
             "late": [0.5 if i == N - 1 else float(i % 2) for i in range(N)],
             "one": np.full(N, 3),

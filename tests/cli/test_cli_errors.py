@@ -152,7 +152,7 @@ def test_files_that_may_not_be_read_or_written(fails, tmp_path):
     assert main(["fit", "pca", "good.csv", "-o", "m.safetensors", "-q"]) == 0
     (tmp_path / "locked").mkdir(mode=0o500)
     code, said, _ = fails("sample", "m.safetensors", "-o", "locked/d.csv")
-    assert (code, said) == (3, "nothing may be written into the folder 'locked'")
+    assert (code, said) == (3, f"'locked/d.csv' lies in '{tmp_path / 'locked'}', which cannot be written to")
     for name, words in {"good.csv": ("fit", "pca", "good.csv"), "m.safetensors": ("info", "m.safetensors")}.items():
         (tmp_path / name).chmod(0)
         code, said, fix = fails(*words)
@@ -273,7 +273,7 @@ USAGE = {
     "rows of info": (("info", "good.csv", "--where", "a > 1"), "no such option: --where", "see eigenlens info --help"),
     "no label": (("fit", "lda", "good.csv"), "no column of classes is named", "add --label"),
     "wrong suffix": (("fit", "pca", "good.csv", "-o", "m.pkl"), "has the suffix '.pkl'", ".safetensors"),
-    "no folder": (("fit", "pca", "good.csv", "-o", "x/m.safetensors"), "'x' does not exist", "mkdir -p 'x'"),
+    "no folder": (("fit", "pca", "good.csv", "-o", "x/m.safetensors"), "x, which does not exist", "mkdir -p 'x'"),
     "no memory": (("fit", "pca", "good.csv", "--max-memory", "lots"), "--max-memory lots must be", ""),
     "threads": (("fit", "pca", "good.csv", "--threads", 0), "--threads", "see eigenlens fit --help"),
     "models twice": (("compare", "good.csv", "-m", "kde,kde"), "names kde twice", "gmm:k=2"),

@@ -30,7 +30,7 @@ def small_pieces(monkeypatch):
 
 
 def people(n: int = 200, seed: int = 0) -> pl.DataFrame:
-    """Numbers, text with gaps and a category that comes in the last rows only, and booleans."""
+    """Numbers, text with missing values and a category that only the last rows have, and booleans."""
     rng = np.random.default_rng(seed)
     town = rng.choice(["Ulm", "Bonn, old", 'the "Hof"'], n).tolist()
     return pl.DataFrame(

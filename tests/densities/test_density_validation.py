@@ -1,4 +1,4 @@
-"""What families take and refuse: rows of weight 0 are absent, reasons are true, and no bare error comes through."""
+"""What families accept and reject: rows of weight 0 are ignored, reasons are true, and no bare error comes through."""
 
 from __future__ import annotations
 

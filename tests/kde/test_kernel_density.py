@@ -1,4 +1,4 @@
-"""`KernelDensity` as users meet it: every kind of X, rules, bounds, gaps in scored rows, files, errors."""
+"""`KernelDensity` as users meet it: every kind of X, rules, bounds, missing values in scored rows, files, errors."""
 
 from __future__ import annotations
 

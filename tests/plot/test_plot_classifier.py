@@ -1,4 +1,4 @@
-"""Classifiers in tables and pictures: the tables equal what the models say, and what is drawn equals the tables."""
+"""Classifiers in tables and plots: the tables equal the models' results, and the plots show the tables."""
 
 from __future__ import annotations
 

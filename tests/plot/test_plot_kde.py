@@ -1,4 +1,4 @@
-"""Densities in tables and pictures: curves, bands, criteria and regions against their definitions."""
+"""Densities in tables and plots: curves, bands, criteria and regions against their definitions."""
 
 from __future__ import annotations
 

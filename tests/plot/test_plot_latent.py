@@ -1,4 +1,4 @@
-"""Latent Gaussians in tables and pictures: what is on the axes equals the tables, and they equal the model."""
+"""Latent Gaussians in tables and plots: the axes show the tables, and the tables equal the model's results."""
 
 from __future__ import annotations
 
@@ -359,7 +359,7 @@ def test_more_columns_than_can_be_read_are_rejected():
 
 @pytest.fixture(scope="module")
 def frame(frozen):
-    """Rows with gaps, of a model in which no variable is without noise of its own: no Heywood case to be warned of."""
+    """Incomplete rows of a model in which every variable has noise of its own: no Heywood case to warn of."""
     X = LinearGaussian(frozen.mean, frozen.loadings, frozen.noise + 0.2).sample(150, np.random.default_rng(0))
     X[::9, 1] = np.nan
     return pd.DataFrame(X, columns=NAMES)

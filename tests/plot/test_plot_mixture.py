@@ -1,4 +1,4 @@
-"""Mixtures in tables and pictures: what is on the axes equals the tables, and the tables what the model says."""
+"""Mixtures in tables and plots: the axes show the tables, and the tables equal the model's results."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import pandas as pd
 import pytest
 from scipy.stats import chi2
 
+from eigenlens.densities.covariance import Diagonal
+from eigenlens.densities.gaussian import Gaussian
+from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import DataError, OptionError
 from eigenlens.mixture import tables as mixture_tables
 from eigenlens.mixture.estimator import GaussianMixture
@@ -33,6 +36,15 @@ def words(legend):
 
 
 # ---- ellipses -----------------------------------------------------------------------------------------------
+
+
+def test_components_that_differ_without_any_variance_are_the_farthest_apart():
+    smallest = np.nextafter(0.0, 1.0)  # half of it is zero
+    covariance = Diagonal(np.array([smallest, smallest, 1.0]))
+    parts = tuple(Gaussian(np.array([m, 0.0, m]), covariance) for m in (-2.0, 2.0))
+    np.testing.assert_array_equal(
+        mixture_tables.component_separation(Mixture(np.full(2, 0.5), parts)), [np.inf, 0.0, 4.0]
+    )
 
 
 def test_ellipses_hold_their_share(model, rows):

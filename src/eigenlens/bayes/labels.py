@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from eigenlens.arrays import Array, is_tensor, to_numpy
 from eigenlens.data.categories import EncodedColumn, category_positions, encode
-from eigenlens.errors import DataError, OptionError, closest, suggest
+from eigenlens.errors import DataError, EigenlensError, OptionError, closest, suggest
 
 
 class ClassLabels(NamedTuple):
@@ -94,17 +94,22 @@ def class_positions(classes: Any, argument: str, labels: Sequence[Any], fix: str
     >>> class_positions(["child", "adult"], "of", ["adult"])
     array([1])
     """
-    known = np.asarray(classes).tolist()
-    positions = category_positions(known, labels)
+    positions = category_positions(np.asarray(classes).tolist(), labels)
     unknown = [label for label, position in zip(labels, positions, strict=True) if position < 0]
     if unknown:
-        more = len({str(label) for label in unknown}) - 1
-        others = f" and {more} more" if more else ""
-        what = f"holds the class {unknown[0]!r}{others}, not among the {len(known)} known"
-        near = closest(unknown[0], known) if isinstance(unknown[0], str) else []
-        error = DataError if argument == "y" else OptionError
-        raise error(what, argument=argument, fix=fix or suggest(near, known))
+        raise unknown_class(classes, argument, unknown, fix)
     return positions
+
+
+def unknown_class(classes: Any, argument: str, unknown: Sequence[Any], fix: str = "") -> EigenlensError:
+    """Return the error about labels that are not among the classes."""
+    known, first = np.asarray(classes).tolist(), unknown[0]
+    more = len({str(label) for label in unknown}) - 1
+    others = f" and {more} more" if more else ""
+    what = f"holds the class {first!r}{others}, not among the {len(known)} known"
+    near = closest(first, known) if isinstance(first, str) else []
+    error = DataError if argument == "y" else OptionError
+    return error(what, argument=argument, fix=fix or suggest(near, known))
 
 
 def class_per_row(classes: Array, argument: str, value: Any, n: int) -> Array | None:

@@ -68,17 +68,6 @@ def is_missing(values: Array) -> Array:
     return np.array([value is None or value == "" for value in values.tolist()])
 
 
-def class_name(value: Any) -> str:
-    """Return the name of a class: 1 and 1.0 are the same class.
-
-    >>> class_name(1.0), class_name(1), class_name("a"), class_name(None)
-    ('1', '1', 'a', '(missing)')
-    """
-    if value is None or value != value or value == "":
-        return "(missing)"
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
 def warn_suspicious_columns(table: Table) -> None:
     """Raise for columns without an entry, warn of a first column that counts 0, 1, 2, … and of numbers as categories.
 

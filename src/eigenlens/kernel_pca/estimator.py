@@ -50,7 +50,7 @@ class KernelPCA(ProjectionEstimator):
     and Müller 1998, "Nonlinear component analysis as a kernel eigenvalue problem").
 
     Parameters:
-        n_components: int; a float in (0, 1) for the share of variance in feature space; None for all there are.
+        n_components: int; a float in (0, 1) for the share of variance in feature space; None for all of them.
         kernel: a key of `eigenlens.kernel_pca.kernels.KERNELS`, "linear", "poly" (gamma x·y + coef0)^degree, "rbf"
             exp(−gamma|x − y|²), "laplacian" exp(−gamma|x − y|₁), "sigmoid" tanh(gamma x·y + coef0), "cosine" or
             "precomputed" (X is the kernel matrix); or a callable k(X, Y) that returns a matrix (n, m).
@@ -63,7 +63,7 @@ class KernelPCA(ProjectionEstimator):
         n_landmarks: their number; or, below 1, the share of the trace that may be left out. None for 1000 or n.
         preimage: the method of `inverse_transform` and `denoise`: "fixed-point", "mds" or "ridge".
         max_memory: bytes (or a text such as "4GB") that an exact fit may use beside the rows; None for 80 per cent of
-            what is free. A Gram matrix beyond it is never stored: its tiles are recomputed in every pass.
+            the free memory. A Gram matrix beyond it is never stored: its tiles are recomputed in every pass.
         random_state: seed of the starts, landmarks and frequencies.
         tol: residual ‖K̄u − lam u‖ / lam₁ that iterative solvers must meet.
         verbose: True for a progress bar, or a callable (rows done, rows in all, what).

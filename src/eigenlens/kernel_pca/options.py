@@ -76,7 +76,7 @@ def rows_in_memory(estimator: Any, source: Source) -> Any:
 
 
 def memory_budget(max_memory: Any) -> int:
-    """Return the bytes that an exact fit may use beside the rows: by default 80 per cent of what is free."""
+    """Return the bytes that an exact fit may use beside the rows: by default 80 per cent of the free memory."""
     if max_memory is None:
         return int(0.8 * available_memory())
     return checks.memory("max_memory", max_memory)

@@ -387,6 +387,29 @@ def _plane(mixture: Mixture, X: Array, centre: Array, V: Array, level: float, sh
     return Plane(centre, V, points, ellipses, level, shares)
 
 
+def component_separation(model: Any) -> Array:
+    """Return the variance (d,) of the component means in each column, over the mean variance within components.
+
+    It is infinite where the means differ and the components have no variance.
+
+    >>> from eigenlens.densities.covariance import Diagonal
+    >>> from eigenlens.densities.gaussian import Gaussian
+    >>> parts = [Gaussian(np.array([m, 0.0, 0.0]), Diagonal(np.array([4.0, 1.0, 1.0]))) for m in (-2.0, 2.0)]
+    >>> component_separation(Mixture(np.full(2, 0.5), tuple(parts)))
+    array([1., 0., 0.])
+    """
+    mixture = frozen_mixture(model)
+    within = mixture.weights @ np.stack([_variances(part) for part in mixture.components])
+    between = mixture.weights @ (mixture.means - mixture.mean) ** 2
+    fallback = np.where(between > 0.0, np.inf, 0.0)
+    return np.asarray(np.divide(between, within, out=fallback, where=within > 0.0))
+
+
+def _variances(component: Any) -> Array:
+    covariance = component.covariance
+    return np.asarray(np.diag(covariance()) if callable(covariance) else covariance.variances)
+
+
 def uncertainty(proba: Array) -> Array:
     """Return 1 − P(most likely component) (n,) of responsibilities (n, K)."""
     return np.asarray(np.maximum(0.0, 1.0 - proba.max(axis=1)))

@@ -117,7 +117,7 @@ def test_a_feature_that_says_nothing_adds_nothing():
     assert np.abs(found.contributions[:, :2]).max() > 1.0
 
 
-def test_columns_that_are_left_out_or_lent(data):
+def test_columns_that_are_left_out_or_have_the_pooled_variance(data):
     X, y = data
     X = np.insert(X, 1, 5.0, axis=1)
     X[y == 1, 3] = 0.5

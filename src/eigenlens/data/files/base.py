@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 
 class Reader(ABC):
-    """Files of one format, made as `reader(paths, block_rows=…)`, which reads what is needed to set `fields`.
+    """A reader of files of one format: `reader(paths, block_rows=…)` reads just enough to set `fields`.
 
-    A subclass implements `blocks`; what else it knows better than the defaults here, it overrides.
+    A subclass implements `blocks`, and overrides the defaults that it can improve on.
 
     Attributes:
         fields: the columns that are read, with their kinds; at first all columns of the files.
@@ -53,7 +53,7 @@ class Reader(ABC):
         return tuple(field.name for field in self.fields)
 
     def only(self, columns: Sequence[int]) -> Self:
-        """Return a reader of some of the columns, by their places among `fields`."""
+        """Return a reader of some of the columns, by their positions among `fields`."""
         other = copy.copy(self)
         other.fields = tuple(self.fields[j] for j in columns)
         return other
@@ -124,7 +124,7 @@ def listed_columns(columns: Sequence[Name] | None, option: str, available: Seque
 
 
 class LazyPolars:
-    """The module polars, imported when something of it is first used; the error says how to install it."""
+    """The module polars, imported at its first use; the error says how to install it."""
 
     def __getattr__(self, name: str) -> Any:
         try:

@@ -39,7 +39,7 @@ FORMATS: dict[str, Callable[..., Reader]] = {
     **dict.fromkeys((".arrow", ".feather", ".ipc"), partial(TableReader, scan="scan_ipc")),
     ".npy": NpyReader,
 }
-"""One reader per suffix, called as reader(paths, block_rows=…), of text also with its own options.
+"""One reader per suffix, called as reader(paths, block_rows=…); readers of text take options of their own too.
 
 A new format is a subclass of `Reader` and one entry here; `scan` and the command line then read it.
 """
@@ -106,7 +106,7 @@ class FileSource(Source):
         return other
 
     def part(self, columns: Sequence[int]) -> FileSource:
-        """Return some features, by number; the others are not read, as far as the format allows."""
+        """Return some features, by number; the others are not read where the format allows it."""
         other = copy.copy(self)
         other._set_reader(self._reader.only(columns))
         return other
@@ -169,8 +169,8 @@ def scan(
     Columns of text, categories and bytes are categories for `NaiveBayes`; for models that need numbers they are an
     error, unless they are named by `drop`, `id` or `label`. Dates and nested values are always an error.
 
-    How delimited text is written is found by its first lines, unless it is given: 0,5;1,25 and 1.234,5 are numbers.
-    What can be read in two ways, and a row with a cell too few or too many, is an error that names the place.
+    The format of delimited text is inferred from its first lines unless it is given: 0,5;1,25 and 1.234,5 are numbers.
+    Numbers that can be read in two ways, and rows with a cell too few or too many, are errors that name the place.
 
     Args:
         path: a file, a pattern with * and ?, or a list of these.
@@ -180,11 +180,11 @@ def scan(
         label: a column of classes or other outcomes; `read_label()` gives it, and classifiers fit it if y is not given.
         na: missing-value markers of delimited text; an empty cell is always missing.
         text: columns of delimited text that hold categories though some or all of their cells are numbers (0, 1, 3+).
-        separator: between cells of delimited text; None means a tab in .tsv, else what cuts the lines evenly.
+        separator: between cells of delimited text; None means a tab in .tsv, else the sign that cuts the lines evenly.
         header: whether delimited text starts with a line of names; None means that the first lines show it.
         decimal: the decimal sign, "." or ","; None means that the cells show it.
         thousands: the sign between thousands; None means none, unless numbers can be written in no other way.
-        comment: what lines of delimited text start with that are skipped; None skips lines with # above the names.
+        comment: the prefix of lines of delimited text to skip; None skips lines that start with # above the names.
         encoding: of delimited text: "latin-1", "cp1252", "shift_jis", … as Python names it; None means UTF-8, or
             UTF-16 or UTF-32 where a file starts with the byte order mark of one.
         block_rows: the most rows in one block; None means blocks near 16 MB.
@@ -250,7 +250,7 @@ OTHER_SUFFIXES = {
     (".pkl", ".pickle", ".joblib"): ("is a pickle, which could run anything", "write its table as Parquet or CSV"),
     (".safetensors",): ("is a model, and a table is needed", "give the model first, and a data file after it"),
 }  # fmt: skip
-"""Files that are known and not read, by suffix: what they are, and the way out."""
+"""Known formats that are not read, by suffix: what they are, and what to do."""
 
 
 def _find_format(paths: tuple[Path, ...]) -> Callable[..., Reader]:
@@ -282,12 +282,11 @@ def _suffix(path: Path) -> str:
 
 
 PathLike = str | os.PathLike[str]
-COMMON_SUFFIXES = (".parquet", ".csv", ".tsv", ".txt", ".arrow", ".feather", ".npy")
 
 
 @dataclass(frozen=True)
 class Stamp:
-    """A file's size and time of change: enough to notice that it is not what it was."""
+    """A file's size and modification time, which show whether it has changed."""
 
     path: Path
     size: int
@@ -300,7 +299,7 @@ class Stamp:
         return cls(path, status.st_size, status.st_mtime_ns)
 
     def check(self) -> None:
-        """Raise SourceChanged unless the file is there and as it was."""
+        """Raise SourceChanged unless the file exists and is unchanged."""
         try:
             now = Stamp.of(self.path)
         except OSError as error:
@@ -358,8 +357,8 @@ def _matches(path: str) -> list[Path]:
 
 def _readable(path: Path) -> Path:
     if path.is_dir():
-        met = Counter(file.suffix for file in path.iterdir() if file.suffix in COMMON_SUFFIXES)
-        suffix = met.most_common(1)[0][0] if met else COMMON_SUFFIXES[0]
+        met = Counter(file.suffix for file in path.iterdir() if file.suffix in FORMATS)
+        suffix = met.most_common(1)[0][0] if met else ".parquet"
         raise DataError(f"'{path}' is a folder", fix=f"name its files, for instance '{path}/*{suffix}'")
     if not path.exists():
         raise DataError(f"'{path}' does not exist", fix="check the spelling and the folder")
