@@ -678,3 +678,21 @@ class TestHardCases:
 
     def test_memory_in_binary_units(self):
         assert eigenlens.checks.memory("max_memory", "1GiB") == 1 << 30
+
+
+@pytest.mark.parametrize("approximation", [None, "rpcholesky"])
+@pytest.mark.parametrize("kernel", [*ALL, lambda X, Y: np.exp(-np.abs(X[:, None] - Y).sum(axis=2))])
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+@quiet
+def test_new_rows_must_be_finite_even_where_a_kernel_has_a_limit(kernel, approximation, value):
+    if kernel == "sigmoid" and approximation:
+        pytest.skip("landmarks need a positive definite kernel")
+    X = pd.DataFrame(np.random.default_rng(0).standard_normal((40, 3)), columns=["a", "b", "c"])
+    landmarks = {"approximation": approximation, "n_landmarks": 20} if approximation else {}
+    model = KernelPCA(2, kernel=kernel, **ALL.get(kernel, {}), **landmarks, random_state=0)
+    new = X[:5].copy()
+    new.loc[3, "b"] = value
+    with pytest.raises(DataError, match="'b'"):
+        model.fit(X).transform(new)
+    with pytest.raises(DataError):
+        model.fit(X.to_numpy()).transform(dask.array.from_array(new.to_numpy(), chunks=(2, 3))).compute()

@@ -12,6 +12,7 @@ import sklearn.datasets
 from scipy.special import gammaln
 from sklearn.decomposition import _pca as sklearn_pca
 
+from eigenlens import PCA, select_components
 from eigenlens.errors import OptionError
 from eigenlens.linalg import n_components as select
 from eigenlens.linalg import resampling
@@ -216,12 +217,18 @@ def test_minka_takes_the_spectrum_with_or_without_its_zeros() -> None:
         assert (k, len(evidence)) == (2, 18)
 
 
-def test_minka_ignores_columns_that_add_nothing() -> None:
+@pytest.mark.parametrize("noise", [0.0, 1e-15, 1e-12, 1e-9, 1e-7, 1e-6, 1e-4, 1e-2])
+@pytest.mark.parametrize(("n", "d", "rank"), [(50, 10, 3), (2000, 10, 6), (200, 10, 9), (30, 60, 4), (15, 10, 7)])
+def test_minka_finds_the_rank_with_a_trace_of_noise_and_with_none(n: int, d: int, rank: int, noise: float) -> None:
+    rng = np.random.default_rng(n + d)
+    X = rng.standard_normal((n, rank)) @ rng.standard_normal((rank, d)) + noise * rng.standard_normal((n, d))
+    assert PCA("mle").fit(X).n_components_ == rank
+    assert select_components(X, rules=["mle"])["mle"].n_components == rank
+
+
+def test_minka_ignores_constant_columns() -> None:
     X = simulated(300, 12, 3)
-    doubled = np.column_stack([X, 2 - X, np.ones(300)])
-    k, evidence = select.minka(eigenvalues(doubled), *doubled.shape)
-    assert len(evidence) == 11
-    assert k == 3
+    assert PCA("mle").fit(np.column_stack([np.ones(300), X, np.zeros(300)])).n_components_ == 3
 
 
 @pytest.mark.parametrize(
@@ -251,7 +258,7 @@ def test_an_angle_left_open_costs_nothing() -> None:
     np.testing.assert_allclose(np.diff(evidence), math.log(2 * math.pi / 400) / 2 - math.log(2), rtol=1e-7)
 
 
-@pytest.mark.parametrize("values", [[], [3.0], [3.0, 0.0, 0.0], [0.0, 0.0]])
+@pytest.mark.parametrize("values", [[], [3.0], [0.0, 0.0]])
 def test_minka_without_a_choice_says_one(values: list[float]) -> None:
     k, evidence = select.minka(np.array(values), 10, max(len(values), 1))
     assert (k, len(evidence)) == (1, 0)
@@ -425,7 +432,9 @@ def test_float32_is_computed_in_float64() -> None:
 # ---- bi-cross-validation ----------------------------------------------------------------------------------
 
 
-def slow_errors(X: Array, K: int, rng: np.random.Generator, folds: Any, rotations: int, standardize: bool) -> Array:
+def slow_errors(
+    X: Array, K: int, rng: np.random.Generator, folds: Any, rotations: int, standardize: bool, copies: Array
+) -> Array:
     """Every block by its definition: pinv of the truncated SVD of D, an intercept from the held-in rows."""
     errors, (n, d) = np.zeros(K + 1), X.shape
     for _ in range(rotations):
@@ -437,6 +446,7 @@ def slow_errors(X: Array, K: int, rng: np.random.Generator, folds: Any, rotation
                     np.setdiff1d(np.arange(n), rows),
                     np.setdiff1d(np.arange(d), columns),
                 )
+                rows, other_rows = (np.repeat(part, copies[part]) for part in (np.unique(rows), other_rows))
                 seen = X[other_rows]
                 Y = (X - seen.mean(axis=0)) / (seen.std(axis=0, ddof=1) if standardize else 1.0)
                 A, B = Y[np.ix_(rows, columns)], Y[np.ix_(rows, other_columns)]
@@ -444,18 +454,33 @@ def slow_errors(X: Array, K: int, rng: np.random.Generator, folds: Any, rotation
                 U, s, Vt = np.linalg.svd(D, full_matrices=False)
                 for k in range(K + 1):
                     errors[k] += ((A - B @ np.linalg.pinv((U[:, :k] * s[:k]) @ Vt[:k]) @ C) ** 2).sum()
-    return errors / (n * d * rotations)
+    return errors / (copies.sum() * d * rotations)
 
 
 @pytest.mark.parametrize("standardize", [False, True])
 @pytest.mark.parametrize("folds", [(2, 2), (3, 4)])
 @pytest.mark.parametrize(("n", "d"), [(30, 12), (12, 30), (13, 13)])
-def test_bi_cross_validation_by_its_definition(n: int, d: int, folds: tuple[int, int], standardize: bool) -> None:
+@pytest.mark.parametrize("weighted", [False, True])
+def test_bi_cross_validation_by_its_definition(
+    n: int, d: int, folds: tuple[int, int], standardize: bool, weighted: bool
+) -> None:
     X = simulated(n, d, 2) * np.linspace(1, 4, d)
-    k, errors = resampling.bi_cross_validation(X, 4, np.random.default_rng(0), folds, 2, standardize)
-    twin = slow_errors(X, 4, np.random.default_rng(0), folds, 2, standardize)
+    weight = np.random.default_rng(1).integers(1, 4, size=n) if weighted else None
+    k, errors = resampling.bi_cross_validation(X, 4, np.random.default_rng(0), folds, 2, standardize, weight)
+    copies = np.ones(n, dtype=int) if weight is None else weight
+    twin = slow_errors(X, 4, np.random.default_rng(0), folds, 2, standardize, copies)
     np.testing.assert_allclose(errors, twin, rtol=1e-10)
     assert k == np.argmin(twin)
+
+
+def test_cross_validation_leaves_out_rows_of_weight_zero() -> None:
+    X = simulated(200, 8, 2)
+    X[100:] = np.random.default_rng(2).normal(scale=50.0, size=(100, 8))
+    weight = np.repeat([1.0, 0.0], 100)
+    alone = PCA("cv", random_state=0).fit(X[:100]).n_components_
+    assert PCA("cv", random_state=0).fit(X, sample_weight=weight).n_components_ == alone
+    assert select_components(X, rules=["cv"], sample_weight=weight, random_state=0)["cv"].n_components == alone
+    assert PCA("cv", random_state=0).fit(X).n_components_ != alone
 
 
 def test_without_components_the_error_is_that_of_the_mean() -> None:

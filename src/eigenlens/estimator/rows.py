@@ -99,20 +99,22 @@ def map_blocks(source: Source, function: Callable[[Array], Array]) -> Array:
     return result
 
 
-def map_rows(source: Source, function: Callable[[Any], Any], width: int) -> Any:
-    """Apply a function to rows of any kind, and return its results (n, width) in their kind; NaN raises an error.
+def map_rows(source: Source, function: Callable[[Any], Any], width: int, *, check_rows: bool = False) -> Any:
+    """Apply a function to rows of any kind, and return its results (n, width) in their kind.
 
-    A Dask array gives a Dask array, whose chunks raise the error where they are computed.
+    Results that are NaN or infinite raise an error, with `check_rows` also such rows. A Dask array gives a Dask array,
+    whose chunks raise the error where they are computed.
     """
     if hasattr(source, "map_rows"):
-        return source.map_rows(partial(_finite_chunk, function=function), width)
-    found = concatenate([function(rows) for rows in source.rows()])
+        return source.map_rows(partial(_finite_chunk, function=function, check_rows=check_rows), width)
+    parts = (require_finite_rows(rows, source) if check_rows else rows for rows in source.rows())
+    found = concatenate([function(rows) for rows in parts])
     require_finite(source, namespace(found).sum(found, axis=0))
     return found
 
 
-def _finite_chunk(rows: Any, function: Callable[[Any], Any]) -> Any:
-    found = function(rows)
+def _finite_chunk(rows: Any, function: Callable[[Any], Any], check_rows: bool) -> Any:
+    found = function(require_finite_rows(rows) if check_rows else rows)
     require_finite(rows, found)
     return found
 
@@ -120,10 +122,14 @@ def _finite_chunk(rows: Any, function: Callable[[Any], Any]) -> Any:
 def collect_rows(source: Source) -> Any:
     """Return all rows in memory as an array, a CSR matrix or a tensor; NaN and infinities raise an error."""
     parts = list(source.rows())
-    rows = parts[0] if len(parts) == 1 else stack_rows(tuple(parts))
+    return require_finite_rows(parts[0] if len(parts) == 1 else stack_rows(tuple(parts)), source)
+
+
+def require_finite_rows(rows: Any, X: Any = None) -> Any:
+    """Return rows of any kind without NaN and infinities; the error describes X, by default the rows."""
     entries = rows.data if is_sparse(rows) else rows
     if not bool(namespace(entries).all(namespace(entries).isfinite(entries))):
-        raise explain_nonfinite(source)
+        raise explain_nonfinite(as_source(rows if X is None else X))
     return rows
 
 

@@ -16,7 +16,7 @@ from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source, progress_callback
 from eigenlens.errors import ConvergenceWarning, warn_user
 from eigenlens.estimator.base import ProjectionEstimator, forward, model_view
-from eigenlens.estimator.rows import map_rows, validate_rows
+from eigenlens.estimator.rows import map_rows, require_finite_rows, validate_rows
 from eigenlens.kernel_pca import storage
 from eigenlens.kernel_pca.features import APPROXIMATIONS, fit_landmark_components
 from eigenlens.kernel_pca.fit import KernelPCAFit, fit_kernel_pca
@@ -175,7 +175,8 @@ class KernelPCA(ProjectionEstimator):
         """
         check_is_fitted(self)
         source = validate_rows(self, X)
-        return map_rows(source, self.model_.scores, self.n_components_)
+        # A kernel that tends to a limit far away would hide an infinity.
+        return map_rows(source, self.model_.scores, self.n_components_, check_rows=True)
 
     def inverse_transform(self, X: Any) -> Any:
         """Return rows (n, d) whose images are near the points with scores X (n, k), by the method of `preimage`."""
@@ -194,7 +195,7 @@ class KernelPCA(ProjectionEstimator):
         model = self.model_.first(k)
         parts = []
         for rows in source.rows():
-            Z = to_numpy(model.scores(rows))
+            Z = to_numpy(model.scores(require_finite_rows(rows, source)))
             require_finite(source, Z)
             parts.append(self._back(model, Z, dense(rows)).rows)
         return Like(X, source.dtype)(np.concatenate(parts))

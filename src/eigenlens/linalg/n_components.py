@@ -51,7 +51,7 @@ def share(values: Array, total: float, target: float) -> int | None:
 
 
 def minka(values: Array, n: int, d: int) -> tuple[int, Array]:
-    """Return the k in 1 … r - 1 of largest Bayesian evidence, and the log evidence of each.
+    """Return the k in 1 … D - 1 of largest Bayesian evidence, and the log evidence of each.
 
     Up to a constant, with N rows of D features, D' = D - k of them discarded, v the mean of the discarded
     eigenvalues and m = Dk - k(k + 1)/2,
@@ -60,29 +60,35 @@ def minka(values: Array, n: int, d: int) -> tuple[int, Array]:
         log p(U) = -k log 2 + Σ_{i≤k} [log Γ((D - i + 1)/2) - (D - i + 1)/2 log π]
         log|A| = Σ_{i≤k} Σ_{i<j≤D} log[(1/λ̂_j - 1/λ̂_i)(λ_i - λ_j) N],   λ̂_j = λ_j for j ≤ k, v beyond
 
-    (Minka 2000, Automatic choice of dimensionality for PCA, NIPS 13: the Laplace evidence.) Two things are
+    (Minka 2000, Automatic choice of dimensionality for PCA, NIPS 13: the Laplace evidence.) Three things are
     left open there:
 
-    - Which N and D. Exact linear dependence carries no information about noise, so D = r, the number of eigenvalues
-      above rounding, and N = n. For n ≤ d there are only r = n - 1 directions, seen through d columns. A low rank plus
-      isotropic noise is the same model for the transpose, so then N = d. (With N = n, pure noise is often taken for
-      dozens of components.)
+    - Which N and D. For n ≤ d there are only D = n - 1 directions, seen through d columns. A low rank plus isotropic
+      noise is the same model for the transpose, so then N = d. (With N = n, pure noise is often taken for dozens of
+      components.)
+    - No noise. Where columns depend on one another exactly, the evidence of k = rank is infinite. Eigenvalues below
+      rounding count as rounding, so that the answer is the same with a trace of noise and with none.
     - Ties. Where two eigenvalues meet, A is singular and the evidence infinite, though the data merely carry no
       information about the angle between the two directions. Its posterior is then its prior: see `_min_separations`.
 
     Args:
         values: all the eigenvalues; those that are zero may be left out.
-        n, d: the shape of the data.
+        n, d: the shape of the data, without constant columns.
 
     Returns:
-        k and the log evidence (r - 1,) of k = 1 … r - 1; 1 and an empty array where r < 2. Time O(r²), memory
-        O(r).
+        k and the log evidence (D - 1,) of k = 1 … D - 1; 1 and an empty array where D < 2. Time O(D²), memory
+        O(D).
 
     >>> k, evidence = minka(np.array([9.0, 4.0, 1.1, 1.0, 0.9]), n=100, d=5)
     >>> k, evidence.shape
     (2, (4,))
+    >>> minka(np.array([9.0, 4.0, 1.1]), n=100, d=5)[0]
+    3
     """
-    evidence = _laplace_evidence(_nonzero(values, n, d), max(n, d))
+    found = _nonzero(values, n, d)
+    lam = np.full(max(min(n - 1, d), 0), found[0] * max(n, d) * np.finfo(np.float64).eps if len(found) else 0.0)
+    lam[: len(found)] = found
+    evidence = _laplace_evidence(lam, max(n, d)) if len(found) else np.empty(0)
     return (int(np.argmax(evidence)) + 1 if len(evidence) else 1), evidence
 
 
@@ -214,7 +220,7 @@ def kaiser(values: Array, mean: float = 1.0) -> int:
 
 def _minka_rule(values: Array, rows: CentredRows, rng: np.random.Generator) -> int:
     """Return the number of components of largest evidence."""
-    return minka(values, _row_count(rows), rows.size)[0]
+    return minka(values, _row_count(rows), int(np.count_nonzero(rows.variances)))[0]
 
 
 def _gavish_donoho_rule(values: Array, rows: CentredRows, rng: np.random.Generator) -> int:
@@ -238,9 +244,9 @@ def _parallel_rule(values: Array, rows: CentredRows, rng: np.random.Generator) -
 
 def _cross_validation_rule(values: Array, rows: CentredRows, rng: np.random.Generator) -> int:
     """Return the number of components that best predicts blocks of entries held out (bi-cross-validation)."""
-    X, _ = dense_rows(rows.source, rng)
+    X, weight = dense_rows(rows.source, rng)
     most = min(*X.shape, MAX_CROSS_VALIDATED)
-    return bi_cross_validation(X, most, rng, standardize=rows.standardize)[0]
+    return bi_cross_validation(X, most, rng, standardize=rows.standardize, weight=weight)[0]
 
 
 def _row_count(rows: CentredRows) -> int:

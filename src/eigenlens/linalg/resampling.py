@@ -72,11 +72,12 @@ def _systematic(weight: Array, n: int, rng: np.random.Generator) -> Array:
     return chosen
 
 
-def _mean_and_scale(X: Array, standardize: bool) -> tuple[Array, Array]:
-    mean = X.mean(axis=0)
+def _mean_and_scale(X: Array, standardize: bool, weight: Array | None = None) -> tuple[Array, Array]:
+    w = np.ones(len(X)) if weight is None else weight
+    mean = w @ X / w.sum()
     if not standardize:
         return mean, np.ones(X.shape[1])
-    deviation = X.std(axis=0, ddof=1)
+    deviation = np.sqrt(w @ (X - mean) ** 2 / (w.sum() - 1))
     varies = deviation > 64 * np.finfo(np.float64).eps * np.abs(mean)
     return mean, np.where(varies, deviation, 1.0)
 
@@ -88,6 +89,7 @@ def bi_cross_validation(
     folds: tuple[int, int] = (2, 2),
     rotations: int = 10,
     standardize: bool = False,
+    weight: Array | None = None,
 ) -> tuple[int, Array]:
     """Return the k in 0 … K that best predicts blocks of entries from the rest, and the error of each k.
 
@@ -108,6 +110,7 @@ def bi_cross_validation(
         rotations: how many random splits are averaged. Few give an answer that depends on the split: of 30 simulations
             of 30×80 with two components, 5 found three with 2 rotations, 3 with 5, 1 with 10.
         standardize: whether columns are scaled too; the errors are then in units of each column's variance.
+        weight: how often each row counts (n,); all copies of a row are held out together.
 
     Returns:
         k, the smallest where several are best to 13 digits, and the errors (K + 1,) of k = 0 … K. One QR and
@@ -119,6 +122,8 @@ def bi_cross_validation(
     2
     """
     X = np.asarray(X, dtype=np.float64)
+    w = np.ones(len(X)) if weight is None else np.asarray(weight, dtype=np.float64)
+    X, w = X[w > 0.0], w[w > 0.0]
     K = _largest_rank(X.shape, folds, max_components)
     errors = np.zeros(K + 1)
     for _ in range(rotations):
@@ -126,11 +131,12 @@ def bi_cross_validation(
             np.array_split(rng.permutation(size), parts) for size, parts in zip(X.shape, folds, strict=True)
         )
         for rows in row_folds:
-            mean, scale = _mean_and_scale(np.delete(X, rows, axis=0), standardize)
-            Y = (X - mean) / scale
+            mean, scale = _mean_and_scale(np.delete(X, rows, axis=0), standardize, np.delete(w, rows))
+            # Squares of rows times √w are weighted squares, in the approximation of D and in the error alike.
+            Y = (X - mean) / scale * np.sqrt(w)[:, None]
             for columns in column_folds:
                 errors += _block_errors(Y, rows, columns, K)
-    errors /= X.size * rotations
+    errors /= w.sum() * X.shape[1] * rotations
     return int(np.argmax(errors <= errors.min() + 1e-13 * errors[0])), errors
 
 
