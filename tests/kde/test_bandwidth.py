@@ -17,7 +17,7 @@ from eigenlens.kde.bandwidth import pairs as bandwidth_pairs
 from eigenlens.kde.bandwidth.binned import make_sample
 from eigenlens.kde.bandwidth.pairs import sample_distinct_rows
 from eigenlens.kde.bandwidth.search import search_bandwidth
-from eigenlens.kde.bandwidth.ties import is_comb, usual_step
+from eigenlens.kde.bandwidth.ties import separates_peaks, usual_step
 from eigenlens.kde.estimator import KernelDensity
 from eigenlens.kde.kernels import SMOOTHING_KERNELS
 from references import bandwidths
@@ -127,11 +127,11 @@ def test_sheather_jones_from_cells_equals_the_double_loop():
     weighted = bandwidth(x, sample_weight=np.full(800, 50.0))
     assert bandwidth(many) == pytest.approx(weighted, rel=1e-10)
     sample = make_sample(many, None)
-    waves = sample.waves(0.01, 0.2)
+    spectrum = sample.spectrum(0.01, 0.2)
     for g in (0.01, 0.05, 0.2):
         for r in (0, 2, 3):
             slow = (-1) ** r * hermite_sum(make_sample(x, None).points, r, g) * 2500.0
-            assert waves.pair_sum(r, g * g / 2) == pytest.approx(slow, rel=1e-6)
+            assert spectrum.pair_sum(r, g * g / 2) == pytest.approx(slow, rel=1e-6)
 
 
 def test_isj_on_normal_samples():
@@ -232,7 +232,7 @@ def test_an_outlier_changes_little(rule):
 
 
 def test_an_outlier_among_many_rows():
-    """Most cells are empty then; order statistics and waves come from the sorted values."""
+    """Most cells are empty then; order statistics and the spectrum come from the sorted values."""
     x = normal(40_000)
     assert bandwidth(np.append(x, [-1e7, 1e7])) == pytest.approx(bandwidth(x), rel=1e-3)
 
@@ -302,7 +302,7 @@ def test_a_comb_among_many_rows():
     with pytest.warns(DataWarning, match="comb"):
         bandwidth(np.round(rng.standard_normal(50_000)) + 0.0)
     sample = make_sample(rng.standard_normal(50_000), None)
-    assert not is_comb(sample, 0.001)
+    assert not separates_peaks(sample, 0.001)
     assert "values" not in sample.__dict__
     bandwidth(np.round(rng.standard_normal(50_000), 3))
 

@@ -83,7 +83,7 @@ def merge_class_warnings() -> Iterator[None]:
 
 
 def _level_of_caller() -> int:
-    """Return the `stacklevel`, for the function that asks, of the first caller outside this package."""
+    """Return the `stacklevel` at which the calling function warns the first caller outside this package."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("eigenlens.", "contextlib")):
         frame, level = frame.f_back, level + 1
