@@ -284,7 +284,9 @@ def test_counts_get_a_sensible_bandwidth(rule):
 def test_a_comb_is_said_to_be_one_and_stays(rule):
     """R's values stay. A few values among 1,000 rows, and the same as weights."""
     x = np.random.default_rng(0).integers(0, 4, 1000).astype(float)
-    with pytest.warns(DataWarning, match=r"4 distinct among 1000\), and h = .* step of 1: the density is a comb"):
+    with pytest.warns(
+        DataWarning, match=r"4 distinct among 1000\), and h = .* step of 1: the density has a separate peak"
+    ):
         h = bandwidth(x, rule)
     values, copies = np.unique(x, return_counts=True)
     with pytest.warns(DataWarning, match="4 distinct among 1000"):
@@ -299,7 +301,7 @@ def test_a_comb_is_said_to_be_one_and_stays(rule):
 def test_a_comb_among_many_rows():
     """Above 32,768 rows the cells tell without a sort where there is none."""
     rng = np.random.default_rng(0)
-    with pytest.warns(DataWarning, match="comb"):
+    with pytest.warns(DataWarning, match="separate peak"):
         bandwidth(np.round(rng.standard_normal(50_000)) + 0.0)
     sample = make_sample(rng.standard_normal(50_000), None)
     assert not separates_peaks(sample, 0.001)
@@ -314,8 +316,8 @@ def test_the_usual_step_is_that_of_most_rows():
         assert usual_step(sample) * sample.span == pytest.approx(1.0)
 
 
-def test_no_rule_falls_back_on_a_comb():
-    """Five values: no criterion has a minimum, and that of Sheather and Jones is a comb."""
+def test_no_rule_falls_back_on_separate_peaks():
+    """Five values: no criterion has a minimum, and that of Sheather and Jones separates the peaks."""
     x = np.random.default_rng(0).integers(0, 5, 1000).astype(float)
     for rule in ("lscv", "mlcv", "isj"):
         with pytest.warns(DataWarning, match=r"h = \d"):
@@ -335,7 +337,7 @@ def test_warnings_name_the_line_that_asked_and_what_was_found():
 def test_zero_quartile_range_falls_back_on_the_deviation():
     x = np.concatenate([np.zeros(80), np.arange(20.0)])
     assert bandwidth(x, "silverman") == pytest.approx(0.9 * x.std(ddof=1) * 100**-0.2)
-    with pytest.warns(DataWarning, match="comb"):
+    with pytest.warns(DataWarning, match="separate peak"):
         assert bandwidth(x) > 0.0
 
 

@@ -435,7 +435,7 @@ class QuadraticDiscriminant(GaussianClasses):
         return self.model_
 
     def explain(self, X: Any, *, of: Any = None, against: Any = None) -> Explanation:
-        """Return what each feature adds to the log-odds of each row's class, sorted; the prior is the rest of the log-odds.
+        """Return what each feature adds to the log-odds of each row's class, sorted; the rest is that of the prior.
 
             t_aj − t_bj,   t_cj = −½ (ln 2π + ln C_jj + (ln R)_jj + (x − m)_j (C⁻¹ (x − m))_j)
 
