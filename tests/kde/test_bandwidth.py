@@ -281,12 +281,11 @@ def test_counts_get_a_sensible_bandwidth(rule):
 
 
 @pytest.mark.parametrize("rule", ["sheather-jones", "sheather-jones-dpi"])
-def test_a_comb_is_said_to_be_one_and_stays(rule):
+def test_separate_peaks_are_reported_and_stay(rule):
     """R's values stay. A few values among 1,000 rows, and the same as weights."""
     x = np.random.default_rng(0).integers(0, 4, 1000).astype(float)
-    with pytest.warns(
-        DataWarning, match=r"4 distinct among 1000\), and h = .* step of 1: the density has a separate peak"
-    ):
+    text = r"4 distinct among 1000\), and h = .* step of 1: the density has a separate peak"
+    with pytest.warns(DataWarning, match=text):
         h = bandwidth(x, rule)
     values, copies = np.unique(x, return_counts=True)
     with pytest.warns(DataWarning, match="4 distinct among 1000"):

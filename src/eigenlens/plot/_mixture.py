@@ -86,7 +86,7 @@ def _rows(ax: Axes, table: mixture_tables.EllipseTable, colours: str | Array | N
         if len(mine):
             draw_points(ax, mine, _style.category_color(k))
     for points in ax.collections:
-        points.set(alpha=0.45, sizes=[marker_area(len(table.rows), most=14.0)])
+        points.set(alpha=0.45, sizes=[marker_area(len(table.rows), largest=14.0)])
 
 
 def _ellipses(ax: Axes, table: mixture_tables.EllipseTable) -> None:
