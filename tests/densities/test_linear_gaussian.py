@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -28,6 +29,28 @@ def test_density_covariance_and_precision(d, k, noise):
     np.testing.assert_allclose(m.precision() @ C, np.eye(d), atol=1e-11)
     np.testing.assert_allclose(m.log_density(X), multivariate_normal(m.mean, C).logpdf(X).reshape(-1), rtol=1e-11)
     assert m.log_determinant == pytest.approx(np.linalg.slogdet(C)[1], abs=1e-11)
+
+
+def exact_precision(W, psi):
+    """Return (W Wᵀ + Psi)⁻¹ by Gauss-Jordan elimination of exact fractions."""
+    d = len(W)
+    W, psi = np.vectorize(Fraction)(W), np.vectorize(Fraction)(psi)
+    A = np.concatenate([W @ W.T + np.diag(psi), np.vectorize(Fraction)(np.eye(d))], axis=1)
+    for j in range(d):
+        A[j] = A[j] / A[j, j]
+        for i in range(d):
+            if i != j:
+                A[i] = A[i] - A[j] * A[i, j]
+    return A[:, d:].astype(float)
+
+
+@pytest.mark.parametrize("noise", [1e-2, 1e-4, 1e-8, 1e-12])
+@pytest.mark.parametrize("cases", [1, 2])
+def test_precision_keeps_its_digits_in_heywood_cases(cases, noise):
+    m = model(7, 2)
+    psi = np.where(np.arange(7) < cases, noise, m.noise)
+    precision = LinearGaussian(m.mean, m.loadings, psi).precision()
+    np.testing.assert_allclose(precision, exact_precision(m.loadings, psi), rtol=1e-12)
 
 
 def test_the_density_integrates_to_one():

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Literal, NamedTuple, overload
 
 import numpy as np
+import scipy.linalg
 
 from eigenlens.arrays import Array, read_only, slices
 from eigenlens.densities.base import observed_patterns as patterns_of
@@ -21,6 +22,9 @@ from eigenlens.native.incomplete_rows import Frame, latent_compiled, latent_rows
 KERNEL_FLOATS = (np.float32, np.float64)
 """The types that kernels read."""
 
+
+MIN_NOISE_RATIO = 0.01
+"""Below this ratio of the smallest to the largest noise variance the Woodbury identity loses more than two digits."""
 
 @dataclass(frozen=True, eq=False)
 class LinearGaussian:
@@ -195,7 +199,9 @@ class LinearGaussian:
         return C
 
     def precision(self) -> Array:
-        """Return (W Wᵀ + Psi)⁻¹ (d, d), by the Woodbury identity."""
+        """Return (W Wᵀ + Psi)⁻¹ (d, d), by the Woodbury identity, or without its subtraction where noises differ much."""
+        if self._psi.min() < MIN_NOISE_RATIO * self._psi.max():
+            return _precision_without_subtraction(self.loadings, self._psi)
         half = self._root @ (self.loadings / self._psi[:, None]).T
         P = np.asarray(-(half.T @ half))
         P[np.diag_indices_from(P)] += 1.0 / self._psi
@@ -329,3 +335,20 @@ def conditional_variances(root: Array, W: Array, psi: Array) -> Array:
 def _column_parts(d: int, k: int) -> Iterator[slice]:
     """Return ranges of columns whose tables of w_j w_jᵀ are no larger than a piece."""
     return slices(d, max(1, MAX_PIECE_ENTRIES // max(1, k * k)))
+
+
+def _precision_without_subtraction(W: Array, psi: Array) -> Array:
+    """Return (W Wᵀ + Psi)⁻¹ as a sum of squares, accurate in each entry also where a noise is nearly 0 (Heywood).
+
+    With N (d + k, d) an orthonormal basis orthogonal to the columns of [Psi^-½ W; I], and N₁ its first d rows,
+    I − Psi^-½ W M⁻¹ Wᵀ Psi^-½ = N₁ N₁ᵀ. Rows in descending order of size, and pivoting, keep small rows of N accurate
+    (Cox and Higham 1998, Stability of Householder QR factorization for weighted least squares problems). Cost O(d³).
+    """
+    d, k = W.shape
+    deviation = np.sqrt(psi)[:, None]
+    stacked = np.vstack([W / deviation, np.eye(k)])
+    order = np.argsort(-np.abs(stacked).max(axis=1))
+    N = np.empty((d + k, d))
+    N[order] = scipy.linalg.qr(stacked[order], pivoting=True)[0][:, k:]
+    half = N[:d] / deviation
+    return np.asarray(half @ half.T)
