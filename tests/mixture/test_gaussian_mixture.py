@@ -586,3 +586,19 @@ def test_rows_of_weight_zero_say_nothing_in_any_score():
     found = GaussianMixture(2, random_state=0, n_init=2).fit(X[5:])
     for name in ("score", "aic", "bic", "icl"):
         assert getattr(found, name)(ugly, sample_weight=w) == pytest.approx(getattr(found, name)(X[5:]), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (lambda Y, w, K, rng: Y[: K - 1], r"shape \(1, 3\).*\(2, 3\)"),
+        (lambda Y, w, K, rng: Y[:K, :2], r"shape \(2, 2\).*\(2, 3\)"),
+        (lambda Y, w, K, rng: Y[:K] * np.nan, "not finite"),
+        (lambda Y, w, K, rng: "centres", "'str'"),
+        (lambda Y, w, K, rng: None, r"shape \(\)"),
+    ],
+)
+def test_centres_of_a_users_rule_are_checked(answer, words):
+    X = np.random.default_rng(0).standard_normal((50, 3))
+    with pytest.raises(OptionError, match=words):
+        GaussianMixture(2, init=answer, random_state=0).fit(X)

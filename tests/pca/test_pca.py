@@ -17,6 +17,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
@@ -499,3 +500,8 @@ def test_an_interrupt_of_missing_entries_is_said():
         pca = PCA(2, missing="em", verbose=stop).fit(with_missing(rows()))
     assert "residual" not in str(caught[0].message)
     assert pca.transform(rows()).shape == (100, 2)
+
+
+def test_tags_say_whether_missing_values_are_taken():
+    assert get_tags(PCA(missing="em")).input_tags.allow_nan
+    assert not get_tags(PCA()).input_tags.allow_nan

@@ -26,6 +26,7 @@ KERNEL_FLOATS = (np.float32, np.float64)
 MIN_NOISE_RATIO = 0.01
 """Below this ratio of the smallest to the largest noise variance the Woodbury identity loses more than two digits."""
 
+
 @dataclass(frozen=True, eq=False)
 class LinearGaussian:
     """The density x ~ N(mu, W Wᵀ + Psi) with few latent dimensions (Tipping and Bishop 1999, eq. 2).

@@ -15,7 +15,14 @@ from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError, warn_user
 from eigenlens.mixture.fit import MixtureFit, MixtureOptions
 from eigenlens.mixture.prior import PRIORS
-from eigenlens.mixture.starts import CENTRE_RULES, StartRule, from_centres, from_mixture, from_responsibilities
+from eigenlens.mixture.starts import (
+    CENTRE_RULES,
+    CentreRule,
+    StartRule,
+    from_centres,
+    from_mixture,
+    from_responsibilities,
+)
 from eigenlens.mixture.structures import COVARIANCE_STRUCTURES, has_factors, make_structure
 from eigenlens.mixture.structures.base import CovarianceStructure
 
@@ -63,13 +70,33 @@ def _is_given(init: Any) -> bool:
 def _make_start_rule(estimator: Any, structure: CovarianceStructure, K: int, source: Source) -> StartRule:
     init, n_init, d = estimator.init, checks.integer("n_init", estimator.n_init, 1), source.n_features
     if not _is_given(init):
-        centres = checks.choice("init", init, CENTRE_RULES)
-        return from_centres(centres if callable(centres) else CENTRE_RULES[centres], n_init)
+        rule = checks.choice("init", init, CENTRE_RULES)
+        return from_centres(_checked_rule(rule) if callable(rule) else CENTRE_RULES[rule], n_init)
     if isinstance(init, Mixture):
         return from_mixture(_check_init_structure(structure, init, K, d, estimator.covariance_type))
     if isinstance(init, tuple):
         return from_mixture(_from_arrays(structure, init, K, d))
     return from_responsibilities(_check_responsibilities(init, K, source), source.weight)
+
+
+def _checked_rule(rule: CentreRule) -> CentreRule:
+    """Return a user's rule for the centres with its answers checked."""
+
+    def centres(Y: Array, weight: Array, K: int, rng: np.random.Generator) -> Array:
+        answer = rule(Y, weight, K, rng)
+        try:
+            found = np.asarray(to_numpy(answer), dtype=np.float64)
+        except (TypeError, ValueError):
+            raise OptionError(f"returned {type(answer).__name__!r}, not an array of numbers", argument="init") from None
+        if found.shape != (K, Y.shape[1]) or not np.all(np.isfinite(found)):
+            kind = (
+                f"centres of shape {found.shape}" if found.shape != (K, Y.shape[1]) else "centres that are not finite"
+            )
+            fix = f"init(rows, weights, K, generator) must return K={K} finite centres ({K}, {Y.shape[1]})"
+            raise OptionError(f"returned {kind}", argument="init", fix=fix)
+        return found
+
+    return centres
 
 
 def _check_init_structure(structure: CovarianceStructure, init: Mixture, K: int, d: int, name: str) -> Mixture:

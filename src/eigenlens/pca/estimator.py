@@ -220,6 +220,11 @@ class PCA(ProjectionEstimator, DensityEstimator):
         """Return the inverse of `get_covariance()` (d, d)."""
         return self._like(self.model_.precision())
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing == "em"
+        return tags
+
     # ---- interpretation ---------------------------------------------------------------------------------
 
     def correlations(self) -> Any:
