@@ -143,12 +143,9 @@ class KernelPCA(ProjectionEstimator):
         asked = check_n_landmarks(self, source)
         found = fit_landmark_components(source, kernel, choose, asked, n_components, rng=rng, progress=progress)
         if not found.met:
-            warnings.warn(
-                f"n_landmarks={asked:g} is an error that was not reached: {found.reason}, which leave out "
-                f"{found.model.left_out:.2g} of the trace.",
-                DataWarning,
-                stacklevel=5,
-            )
+            left_out = f"{found.reason}, which leave out {found.model.left_out:.2g} of the trace"
+            what = f"{{n_landmarks}} is an error that was not reached: {left_out}"
+            warnings.warn(DataWarning(what, settings={"n_landmarks": asked}), stacklevel=5)
         name = self.approximation if isinstance(self.approximation, str) else "callable"
         return found.model, Outcome(name, found.reason, found.passes)
 
@@ -208,13 +205,12 @@ class KernelPCA(ProjectionEstimator):
         found = find_preimages(model, Z, method, start, options)
         if np.any(found.failed):
             first = int(np.flatnonzero(found.failed)[0])
-            warnings.warn(
-                f"preimage={method!r} found no pre-image for {int(found.failed.sum())} of {len(found.failed)} rows "
-                f"(first: row {first}); the nearest fitted rows were returned for them. "
-                "Other rows are not affected; preimage='ridge' always finds one.",
-                ConvergenceWarning,
-                stacklevel=3,
+            what = (
+                f"the method {method!r} found no pre-image for {int(found.failed.sum())} of {len(found.failed)} rows "
+                f"(first: row {first}); the nearest fitted rows were returned for them. Other rows are not affected"
             )
+            fix, settings = "{preimage} always finds one", {"preimage": "ridge"}
+            warnings.warn(ConvergenceWarning(what, fix=fix, settings=settings), stacklevel=3)
         return found
 
     def _learned(self, model: KernelComponents) -> InverseMap | None:

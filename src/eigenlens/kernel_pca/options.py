@@ -51,7 +51,7 @@ def check_kernel_components(estimator: Any, source: Source) -> int | float | Non
     checks.name("preimage", estimator.preimage, PREIMAGES)
     n, k = source.n_rows, estimator.n_components
     if n == 1:
-        raise DataError("X has 1 row (n_samples = 1); a component needs at least 2")
+        raise DataError("has 1 sample, but a component needs at least 2 rows", argument="X", fix="give more rows")
     if isinstance(k, float | np.floating):
         return None if k == 1.0 else checks.real("n_components", float(k), 0.0, 1.0)
     return None if k is None else checks.integer("n_components", k, 1, n, "the number of rows")
@@ -94,15 +94,16 @@ def warn_kernel_fit(fit: KernelPCAFit, source: Source, estimator: Any) -> None:
         if estimator.kernel == "precomputed":
             fix = "check that X is a kernel matrix, or clip its negative eigenvalues first"
             raise DataError(what, argument="kernel", value=estimator.kernel, fix=fix)
-        message = f"kernel={estimator.kernel!r} {what}; components of negative variance were left out."
-        warnings.warn(message, DataWarning, stacklevel=6)
+        what += "; components of negative variance were left out"
+        warnings.warn(DataWarning(what, argument="kernel", value=estimator.kernel), stacklevel=6)
     if not outcome.converged:
-        warnings.warn(
+        what = (
             f"solver {outcome.solver!r} stopped after {outcome.iterations} iterations with a residual of "
-            f"{outcome.residuals.max():.1e}, above tol={estimator.tol:g}; raise tol or use solver='dense'.",
-            ConvergenceWarning,
-            stacklevel=6,
+            f"{outcome.residuals.max():.1e}, above {{tol}}"
         )
+        settings = {"tol": estimator.tol, "solver": "dense"}
+        warning = ConvergenceWarning(what, fix="raise that, or use {solver}", settings=settings)
+        warnings.warn(warning, stacklevel=6)
 
 
 def _require_symmetric(K: Any) -> None:

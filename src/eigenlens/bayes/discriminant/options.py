@@ -135,7 +135,7 @@ def warn_about_convergence(done: ExpectedMoments) -> None:
     if not done.outcome.converged:
         steps = f"EM stopped after {done.steps} steps, at a change of {done.change:.1e} above {EM_TOLERANCE:g}"
         fix = "X has too many missing values; leave out columns that are mostly missing"
-        _warn(ConvergenceWarning(f"{steps}: {fix}."))
+        _warn(ConvergenceWarning(steps, fix=fix))
 
 
 def _warn(warning: Warning) -> None:

@@ -15,9 +15,9 @@ from eigenlens.latent.rotation import Rotation
 from eigenlens.missing.result import LatentFit
 
 GRADIENT_ADVICE = {
-    "max_iter": ": raise max_iter={max_iter}, or tol",
-    "rounding": ", for rounding hides what is left to gain: more steps would not help, but fewer factors, "
-    "a min_uniqueness above {least:g} or leaving out columns that are nearly combinations of others would",
+    "max_iter": "raise {max_iter}, or {tol}",
+    "rounding": "rounding hides what is left to gain: more steps would not help, but fewer factors, a larger "
+    "{min_uniqueness} or leaving out columns that are nearly combinations of others would",
     "interrupted": "",
 }
 """The advice about a fit that did not converge, by why it ended."""
@@ -36,13 +36,13 @@ def warn_gradient(fit: LatentFit, estimator: Any) -> None:
     """Warn the caller of `fit` that the quasi-Newton method stopped early; the parameters are the estimator's."""
     if fit.solver == "quasi-newton" and not fit.converged:
         what = "was interrupted" if fit.interrupted else "stopped"
-        advice = GRADIENT_ADVICE[fit.ended].format(max_iter=estimator.max_iter, least=estimator.min_uniqueness)
-        warnings.warn(
+        what = (
             f"solver 'quasi-newton' {what} after {fit.n_iter} steps with a gradient of {fit.residual:.1e}, above "
-            f"tol={estimator.tol:g}; the best model is kept{advice}.",
-            ConvergenceWarning,
-            stacklevel=3,
+            f"tol={estimator.tol:g}; the best model is kept"
         )
+        fix, names = GRADIENT_ADVICE[fit.ended], ("max_iter", "tol", "min_uniqueness")
+        settings = {name: getattr(estimator, name) for name in names if f"{{{name}}}" in fix}
+        warnings.warn(ConvergenceWarning(what, fix=fix, settings=settings), stacklevel=3)
 
 
 def warn_heywood(fit: LatentFit, estimator: Any) -> None:
@@ -52,23 +52,21 @@ def warn_heywood(fit: LatentFit, estimator: Any) -> None:
         known = getattr(estimator, "feature_names_in_", None)
         names = ", ".join(repr(str(known[j])) if known is not None else str(j) for j in columns[:5])
         names += ", …" if columns.size > 5 else ""
-        warnings.warn(
+        what = (
             f"Heywood case: the uniqueness of {columns.size} of {fit.model.mean.size} variables ({names}) has reached "
-            "its floor, or nearly, so the factors explain them without error; use fewer factors or more rows, or leave "
-            "out one of two variables that measure the same.",
-            DataWarning,
-            stacklevel=3,
+            "its floor, or nearly, so the factors explain them without error"
         )
+        fix = "use fewer factors or more rows, or leave out one of two variables that measure the same"
+        warnings.warn(DataWarning(what, fix=fix), stacklevel=3)
 
 
 def warn_rotation(rotation: Any, found: Rotation) -> None:
     """Warn the caller of `fit`, by way of `_rotate`, that a rotation stopped early."""
-    warnings.warn(
-        f"rotation={rotation!r} stopped after {found.iterations} steps with a residual of {found.residual:.1e}; the "
-        "loadings are rotated, but the criterion has not reached its optimum.",
-        ConvergenceWarning,
-        stacklevel=4,
+    what = (
+        f"stopped after {found.iterations} steps with a residual of {found.residual:.1e}; the loadings are rotated, "
+        "but the criterion has not reached its optimum"
     )
+    warnings.warn(ConvergenceWarning(what, argument="rotation", value=rotation), stacklevel=4)
 
 
 def without_gradient_warning(fit: LatentFit) -> LatentFit:
