@@ -234,3 +234,14 @@ def test_private_names_stay_in_their_module():
         if alias.name.startswith("_") and not (ROOT / "src" / Path(*node.module.split("."))).is_dir()
     ]
     assert borrowed == []
+
+
+def test_warnings_are_given_by_one_function():
+    """`errors.warn_user` finds the user's line; a number of stack frames is wrong as soon as a function is added."""
+    found = [
+        f"{name}:{node.lineno}"
+        for name, tree in trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "warnings.warn" and not name.endswith("errors.py")
+    ]
+    assert found == []

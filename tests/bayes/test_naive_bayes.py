@@ -379,7 +379,7 @@ def test_explanations_add_up_to_the_log_odds():
         against.log_odds, proba[:, k.index("child")] - proba[:, k.index("senior")], rtol=1e-9, atol=1e-9
     )
     assert "child against senior" in str(against)
-    with pytest.raises(OptionError, match="of='baby'"):
+    with pytest.raises(OptionError, match="of holds the class 'baby', not among the 3 known"):
         rule.explain(frame[:1], of="baby")
 
 
@@ -490,7 +490,7 @@ def test_rows_that_are_rejected():
             NaiveBayes(family).fit(odd, SPECIES)
         with pytest.raises(DataError, match="infinity"):
             NaiveBayes(family).fit(IRIS, SPECIES).predict(odd)
-    with pytest.raises(DataError, match=r"not among the 2 that are known"):
+    with pytest.raises(DataError, match=r"holds the class 2, not among the 2 known"):
         NaiveBayes().partial_fit(IRIS[:80], SPECIES[:80]).partial_fit(IRIS[100:], SPECIES[100:])
 
 

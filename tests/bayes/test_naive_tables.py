@@ -277,10 +277,10 @@ LETTERS = pd.DataFrame({"t": list("ababa"), "u": list("ppqqq")})
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"smoothing": {"tt": 5}}, "smoothing names the column 'tt'"),
+        ({"smoothing": {"tt": 5}}, "smoothing='tt' is not one of the 2 columns"),
         ({"smoothing": {"t": {"aa": 5}}}, r"smoothing\['t'\] names the category 'aa'"),
-        ({"added_variance": {"tt": 5}}, "added_variance names the column 'tt'"),
-        ({"features": {"t": "categorical", 0: "bernoulli"}}, "'t' twice"),
+        ({"added_variance": {"tt": 5}}, "added_variance='tt' is not one of the 2 columns"),
+        ({"features": {"t": "categorical", 0: "bernoulli"}}, "names the column 0 twice"),
     ],
 )
 def test_keys_that_are_no_columns(options, words):
@@ -359,7 +359,7 @@ def test_regions_of_mixed_tables():
 
 
 def test_calibration_of_labels_that_are_no_classes():
-    with pytest.raises(DataError, match="does not know"):
+    with pytest.raises(DataError, match="y holds the class 5 and 1 more, not among the 2 known"):
         class_tables.calibration(NaiveBayes().fit(PEOPLE, CLASSES), PEOPLE, CLASSES + 5)
 
 

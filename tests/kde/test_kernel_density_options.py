@@ -66,8 +66,8 @@ TWO = KernelDensity(bandwidth=0.4).fit(np.hstack([X, X[::-1]]))
 REFUSED = [
     (lambda: KernelDensity(bandwidth=0.3).fit(X).ppf("a"), "q='a' must be"),
     (lambda: TWO.condition([0], ["a"]), r"values=\['a'\] must be"),
-    (lambda: TWO.marginal(None), "columns=None must be"),
-    (lambda: TWO.marginal([[0]]), "must be a column"),
+    (lambda: TWO.marginal(None), "columns=None is not one of the 2 columns; use a number from 0 to 1"),
+    (lambda: TWO.marginal([[0]]), r"columns=\[0\] is not one of the 2 columns"),
     (lambda: KernelDensity(kernel=None).fit(X), r"kernel=None must be one of 'gaussian'.* or a callable"),
     (lambda: KernelDensity(bandwidth=True).fit(X), "bandwidth=True must be a number"),
     (

@@ -181,7 +181,7 @@ def test_bad_columns():
     for columns, values in (("x", 0.0), ([4], [0.0]), ([0, 0], [0.0, 0.0]), ([], []), (range(4), np.zeros(4))):
         with pytest.raises(OptionError, match="columns"):
             fit.condition(columns, values)
-    with pytest.raises(DataError, match=r"values has shape \(1,\)"):
+    with pytest.raises(DataError, match=r"values=\[0.0\] must be 2 numbers"):
         fit.condition([0, 1], [0.0])
 
 

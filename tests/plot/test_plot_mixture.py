@@ -95,10 +95,10 @@ def test_colour_of_the_rows_may_be_given(model, rows):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"columns": (0, 0)}, "two different columns"),
-        ({"columns": (0, 3)}, "columns=3 must be at most 2"),
-        ({"columns": (0, "z")}, "columns has 'z'"),
-        ({"columns": (0, 1, 2)}, "two different columns"),
+        ({"columns": (0, 0)}, "columns names the column 0 twice"),
+        ({"columns": (0, 3)}, "columns=3 is not one of the 3 columns; .* number from 0 to 2"),
+        ({"columns": (0, "z")}, "columns='z' is not one of the 3 columns"),
+        ({"columns": (0, 1, 2)}, "columns names 3 columns; give 2 of the 3"),
         ({"levels": [0.5, 1.0]}, "levels=1.0"),
         ({"names": ["a"]}, "names has 1 entries"),
     ],

@@ -1,4 +1,4 @@
-"""Cross-validated predictions of a classifier, how well each column separates the classes, and its contribution.
+"""Cross-validated predictions of a classifier, and the separation of the classes by each column.
 
 A model here is any fitted classifier with `classes_` and `predict_proba`. Rows are given as a function of row numbers,
 so that frames, mixed columns and arrays are one case.
@@ -16,6 +16,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from eigenlens.arrays import Array, to_numpy
+from eigenlens.bayes.labels import class_positions
 from eigenlens.data.memory import ArraySource
 
 Take = Callable[[Array], Any]
@@ -28,7 +29,7 @@ class CrossValidatedModel:
 
     Attributes:
         classes_: (C,). proba: (n, C), each row from a fit without it, or from the fit to all rows.
-        folds: (n,) the fold in which each row was held out; None if cross-validation failed. failure: why, in words.
+        folds: (n,) the fold in which each row was held out; None if cross-validation failed. failure: the reason.
     """
 
     classes_: Array
@@ -71,7 +72,6 @@ def cross_validate_classifier(
     """
     n, classes = len(codes), np.asarray(model.classes_)
     folds, proba = stratified_folds(codes, k, rng), np.zeros((n, len(classes)))
-    places = {label: c for c, label in enumerate(classes.tolist())}
     try:
         for fold in range(k):
             fit, held_out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
@@ -79,8 +79,8 @@ def cross_validate_classifier(
                 continue
             fitted = _fit(clone(model), take(fit), y[fit], None if weight is None else weight[fit])
             found = np.asarray(to_numpy(fitted.predict_proba(take(held_out))), dtype=np.float64)
-            columns = [places[label] for label in np.asarray(fitted.classes_).tolist()]
-            proba[np.ix_(held_out, np.array(columns))] = found
+            columns = class_positions(classes, "y", np.asarray(fitted.classes_).tolist())
+            proba[np.ix_(held_out, columns)] = found
     except Exception as error:  # a class of one row, say: the predictions of the model itself are still worth seeing
         words = f"{type(error).__name__}: {error}"
         return CrossValidatedModel(classes, _proba(model, take(np.arange(n))), None, words)
@@ -131,7 +131,7 @@ def separation(X: Array, codes: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class ColumnLogOdds:
-    """The parts of columns in the log-odds of the most likely class against the next.
+    """The contributions of columns to the log-odds of the most likely class against the next.
 
     Attributes:
         names: (d,). of, against: (n,) the two classes of each row. values: (n, d). prior: (n,), or None where it is
@@ -152,7 +152,7 @@ class ColumnLogOdds:
 
 
 def column_log_odds(model: Any, X: Any, rows: Array, names: tuple[str, ...]) -> ColumnLogOdds | None:
-    """Return parts by the model's own `explain`, or by leaving columns out; None where it needs every column.
+    """Return contributions by the model's own `explain`, or by leaving columns out; None where it needs every column.
 
     X: the rows as the model takes them. rows: (n, d) the same as numbers.
     """

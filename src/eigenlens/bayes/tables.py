@@ -13,6 +13,7 @@ import numpy as np
 
 from eigenlens import checks
 from eigenlens.arrays import Array, to_numpy
+from eigenlens.bayes.labels import class_positions, unknown_class
 from eigenlens.data.coerce import as_table, fields_of
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.source import Source
@@ -22,7 +23,7 @@ from eigenlens.errors import DataError, OptionError
 from eigenlens.tables.rows import first_rows
 
 REGION_MARGIN = 0.06
-"""How far a plane reaches beyond the rows, as a share of their range: points at the edge stay visible."""
+"""The margin of a plane beyond the rows, as a share of their range: points at the edge stay visible."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +111,7 @@ def _numeric_categories(model: Any, column: int, values: Array) -> Array:
 
 
 def _nearest(categories: Array, x: Array) -> Array:
-    """Return the places x (p,) along an axis, or the category nearest to each."""
+    """Return the points x (p,) along an axis, or the category nearest to each."""
     middles = (categories[1:] + categories[:-1]) / 2.0
     return np.asarray(categories[np.searchsorted(middles, x)]) if categories.size else x
 
@@ -123,18 +124,8 @@ def _two_columns(features: Sequence[Any] | None, names: list[str], numeric: list
     """Return the numbers of the two columns asked for; raise unless they hold numbers."""
     if features is None and len(numeric) < 2:
         raise DataError(f"X has {len(numeric)} columns of numbers; a plane needs two, and text has no axis")
-    given = numeric[:2] if features is None else list(features)
-    found = []
-    for feature in given:
-        if isinstance(feature, str) and feature in names:
-            found.append(names.index(feature))
-        elif isinstance(feature, int | np.integer) and 0 <= feature < len(names):
-            found.append(int(feature))
-        else:
-            what = f"has {feature!r}; columns are {names[:8]}, or numbers from 0 to {len(names) - 1}"
-            raise OptionError(what, argument="features")
-    if len(found) != 2 or found[0] == found[1]:
-        raise OptionError("must be two different columns", argument="features", value=given)
+    given = numeric[:2] if features is None else features
+    found = checks.column_numbers("features", given, len(names), names, low=2, high=2)
     text = [names[j] for j in found if j not in numeric]
     if text:
         what = f"has column {text[0]!r}, which holds text and so has no axis"
@@ -144,7 +135,7 @@ def _two_columns(features: Sequence[Any] | None, names: list[str], numeric: list
 
 
 def _range(values: Array, size: int, step: float) -> Array:
-    """Return places along an axis: the range of the values, and a margin of at least half a step between categories."""
+    """Return points along an axis: the range of the values, and a margin of at least half a step between categories."""
     low, high = np.nanmin(values), np.nanmax(values)
     reach = max(REGION_MARGIN * (high - low), 0.5 * step) or 1.0
     return np.linspace(low - reach, high + reach, size)
@@ -276,9 +267,7 @@ def _known_codes(model: Any, y: Any, n: int) -> Array:
     """Return the codes of y; raise for labels that are not classes of the model."""
     codes = _codes_of_rows(model, y, n)
     if np.any(codes < 0):
-        labels, classes = np.asarray(to_numpy(y)).ravel().tolist(), np.asarray(model.classes_).tolist()
-        unknown = sorted({str(label) for label, c in zip(labels, codes, strict=True) if c < 0})
-        raise DataError(f"y has classes that the model does not know: {unknown[:5]}; its classes are {classes[:8]}")
+        raise unknown_class(model.classes_, "y", np.asarray(to_numpy(y)).ravel()[codes < 0].tolist())
     return codes
 
 
@@ -290,19 +279,16 @@ def calibration(
     A bin includes its upper edge, and only the first its lower one: 0.3 is in the third of ten bins.
     """
     proba = np.asarray(to_numpy(model.predict_proba(X)), dtype=np.float64)
-    n, classes = len(proba), np.asarray(model.classes_).tolist()
-    codes, edges = _known_codes(model, y, n), np.linspace(0.0, 1.0, checks.integer("bins", bins, 1) + 1)
+    n, edges = len(proba), np.linspace(0.0, 1.0, checks.integer("bins", bins, 1) + 1)
+    codes = _known_codes(model, y, n)
     weight = checks.weights(sample_weight, n)
     w = np.ones(n) if weight is None else weight
     if label is None:
         best = proba.argmax(axis=1)
         p, came, what = proba.max(axis=1), (codes == best).astype(float), "the predicted class"
-    elif label in classes:
-        c = classes.index(label)
-        p, came, what = proba[:, c], (codes == c).astype(float), f"class {label}"
     else:
-        what = f"must be one of the classes {classes[:8]}, or None for the predicted one"
-        raise OptionError(what, argument="label", value=label)
+        c = int(class_positions(model.classes_, "label", [label])[0])
+        p, came, what = proba[:, c], (codes == c).astype(float), f"class {label}"
     return _calibration_bins(p, came, w, edges, checks.real("level", level, 0.0, 1.0), what)
 
 
@@ -349,7 +335,7 @@ def count_confusion(classes: Any, y: Any, predicted: Any, weight: Array | None =
 
 @dataclass(frozen=True, eq=False)
 class ExplanationTable:
-    """The part of each feature in the log-odds of one row, the largest first.
+    """The contribution of each feature to the log-odds of one row, the largest first.
 
     Attributes:
         of, against: the two classes. names: (m,). values: (m,) contributions; the last but one may be the sum of all

@@ -415,7 +415,8 @@ def merge_categories(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
 def category_positions(categories: Sequence[Any], wanted: Sequence[Any]) -> Array:
     """Return the position of each wanted category among `categories`, −1 for one that is not among them."""
     positions = {category: k for k, category in enumerate(categories)}
-    return np.array([positions.get(category, -1) for category in wanted], dtype=np.intp)
+    found = (-1 if category.__hash__ is None else positions.get(category, -1) for category in wanted)
+    return np.fromiter(found, dtype=np.intp, count=len(wanted))
 
 
 def format_categories(categories: Sequence[Any], most: int = 6) -> str:

@@ -20,17 +20,17 @@ from eigenlens.kde.bandwidth.curve import CROSS_VALIDATION_CURVES, bandwidths_by
 from eigenlens.kde.confidence_band import BANDS
 from eigenlens.kde.kernels import SMOOTHING_KERNELS
 from eigenlens.kde.model import KernelEstimate
-from eigenlens.kde.options import column_positions
+from eigenlens.tables.names import feature_names
 from eigenlens.tables.rows import count_outside, first_rows, visible_range
 
 RANGE_DRAWS = 500
 """Draws that locate a density, if there are no rows."""
 
 SHOWN_DRAW_SHARE = 0.98
-"""The share of the draws that is always shown: how many lie far off is chance."""
+"""The share of the draws that is always shown: the others lie far off by chance."""
 
 SHOWN_BANDWIDTHS, SHOWN_MARGIN = 3.5, 0.15
-"""How far a figure extends beyond the rows: in bandwidths of kernels of unbounded support, or in ranges of the rows."""
+"""The margin of a figure beyond the rows: in bandwidths of kernels of unbounded support, or in ranges of the rows."""
 
 MIN_CURVE_PLACES, MAX_CURVE_PLACES, PLACES_PER_BANDWIDTH = 512, 8_192, 6.0
 """Places along a line, at least and at most, and per bandwidth where kernels are narrow."""
@@ -148,8 +148,8 @@ def density(
 
     Args:
         model: see above. X: rows (n, d) or (n,); those of a kernel density if None.
-        column: which, by number or name, of several. band: a key of `BANDS`, None, or "auto": "asymptotic" for kernel
-            densities, none for others. level: its coverage at each place. random_state: of the bootstrap.
+        column: its number or name, if there are several. band: a key of `BANDS`, None, or "auto": "asymptotic" for
+            kernel densities, none for others. level: its coverage at each place. random_state: of the bootstrap.
 
     >>> from eigenlens.densities import Gaussian
     >>> table = density(Gaussian.fit([-1.0, 1.0]))
@@ -214,7 +214,7 @@ def masses_of_plane(
     """Return a density of two columns on a grid, and the levels of the smallest regions of given mass.
 
     Args:
-        model, X: as for `density`. columns: two, by number or name, of more. masses: shares between 0 and 1.
+        model, X: as for `density`. columns: two columns, by number or name. masses: shares between 0 and 1.
         resolution: the grid has as many places along each axis. Cost: `resolution`² densities.
 
     >>> from eigenlens.densities import Gaussian
@@ -268,16 +268,14 @@ def _select(model: Any, X: Any, columns: Any, count: int) -> tuple[tuple[str, ..
     if drawn.dtype.kind != "f":
         what = f"of type {type(model).__name__} is a density of categories, not of numbers along an axis"
         raise OptionError(what, argument="model")
-    d, known = drawn.shape[1], getattr(model, "feature_names_in_", None)
+    d, argument = drawn.shape[1], "column" if count == 1 else "columns"
+    known = feature_names(model, d)
     if columns is None and d != count:
-        what = "one of them with column" if count == 1 else "two of them with columns"
-        what = f"choose {what}=…"
-        raise OptionError(f"is a density of {d} columns, but the figure is of {count}", argument="model", fix=what)
-    chosen = list(range(d)) if columns is None else column_positions(columns, d, known, d)
-    if len(chosen) != count:
-        what = f"must be {count} of the {d} columns, each once"
-        raise OptionError(what, argument="columns", value=columns)
-    names = tuple(f"x{j}" if known is None else str(known[j]) for j in chosen)
+        fix = f"choose {'one' if count == 1 else 'two'} of them with {argument}=…"
+        raise OptionError(f"is a density of {d} columns, but the figure is of {count}", argument="model", fix=fix)
+    wanted = range(d) if columns is None else columns
+    chosen = checks.column_numbers(argument, wanted, d, known, low=count, high=count)
+    names = tuple(known[j] for j in chosen)
     rows = drawn if X is None and not isinstance(whole, KernelEstimate) else _rows(whole, X, d)
     f = whole if chosen == list(range(d)) else whole.marginal(chosen)
     return names, f, rows[:, chosen], drawn[:, chosen]

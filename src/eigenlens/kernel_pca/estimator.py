@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
@@ -15,7 +14,7 @@ from eigenlens.arrays import Array, Like, dense, to_numpy
 from eigenlens.data.coerce import require_finite
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source, progress_callback
-from eigenlens.errors import ConvergenceWarning, DataWarning
+from eigenlens.errors import ConvergenceWarning, DataWarning, warn_user
 from eigenlens.estimator.base import ProjectionEstimator, forward, model_view
 from eigenlens.estimator.rows import map_rows, validate_rows
 from eigenlens.kernel_pca import storage
@@ -145,7 +144,7 @@ class KernelPCA(ProjectionEstimator):
         if not found.met:
             left_out = f"{found.reason}, which leave out {found.model.left_out:.2g} of the trace"
             what = f"{{n_landmarks}} is an error that was not reached: {left_out}"
-            warnings.warn(DataWarning(what, settings={"n_landmarks": asked}), stacklevel=5)
+            warn_user(DataWarning(what, settings={"n_landmarks": asked}))
         name = self.approximation if isinstance(self.approximation, str) else "callable"
         return found.model, Outcome(name, found.reason, found.passes)
 
@@ -210,7 +209,7 @@ class KernelPCA(ProjectionEstimator):
                 f"(first: row {first}); the nearest fitted rows were returned for them. Other rows are not affected"
             )
             fix, settings = "{preimage} always finds one", {"preimage": "ridge"}
-            warnings.warn(ConvergenceWarning(what, fix=fix, settings=settings), stacklevel=3)
+            warn_user(ConvergenceWarning(what, fix=fix, settings=settings))
         return found
 
     def _learned(self, model: KernelComponents) -> InverseMap | None:

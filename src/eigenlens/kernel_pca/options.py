@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.arrays import Array, is_sparse, is_tensor, slices, to_numpy
 from eigenlens.data.source import Source
-from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError
+from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError, warn_user
 from eigenlens.estimator.rows import collect_rows
 from eigenlens.kernel_pca.features import COUNTED_IN_FEATURES
 from eigenlens.kernel_pca.fit import GRAM_SOLVERS, INDEFINITE_SHARE, KernelPCAFit
@@ -95,7 +94,7 @@ def warn_kernel_fit(fit: KernelPCAFit, source: Source, estimator: Any) -> None:
             fix = "check that X is a kernel matrix, or clip its negative eigenvalues first"
             raise DataError(what, argument="kernel", value=estimator.kernel, fix=fix)
         what += "; components of negative variance were left out"
-        warnings.warn(DataWarning(what, argument="kernel", value=estimator.kernel), stacklevel=6)
+        warn_user(DataWarning(what, argument="kernel", value=estimator.kernel))
     if not outcome.converged:
         what = (
             f"solver {outcome.solver!r} stopped after {outcome.iterations} iterations with a residual of "
@@ -103,7 +102,7 @@ def warn_kernel_fit(fit: KernelPCAFit, source: Source, estimator: Any) -> None:
         )
         settings = {"tol": estimator.tol, "solver": "dense"}
         warning = ConvergenceWarning(what, fix="raise that, or use {solver}", settings=settings)
-        warnings.warn(warning, stacklevel=6)
+        warn_user(warning)
 
 
 def _require_symmetric(K: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source
-from eigenlens.errors import ConvergenceWarning, DataError, DataWarning
+from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, warn_user
 from eigenlens.latent.n_components import DIMENSION_RULES, DimensionChoice
 from eigenlens.missing.result import LatentFit
 
@@ -45,27 +44,27 @@ def warn_latent_fit(fit: LatentFit, source: Source, tol: float, max_iter: int) -
     """Warn the caller of `fit` about what deserves a second look: an early stop, empty rows, constant columns."""
     short = _describe_remaining_gain(fit, tol, source.n_features)
     if fit.interrupted:
-        _warn(ConvergenceWarning(f"fit was interrupted after {fit.n_iter} steps; the best model is kept ({short})"))
+        warn_user(ConvergenceWarning(f"fit was interrupted after {fit.n_iter} steps; the best model is kept ({short})"))
     elif not fit.converged:
         fix = CONVERGENCE_ADVICE.get(fit.ended, CONVERGENCE_ADVICE["max_iter"])
         settings = {"tol": tol} | ({"max_iter": max_iter} if "{max_iter}" in fix else {})
         what = f"solver {fit.solver!r} stopped after {fit.n_iter} steps ({short})"
-        _warn(ConvergenceWarning(what, fix=fix, settings=settings))
+        warn_user(ConvergenceWarning(what, fix=fix, settings=settings))
     empty = _positive_weight_count(source) - fit.rows if fit.solver == "em" else 0
     if empty > 0:
         what = f"{empty} rows have no observed entry (NaN in every column) and were left out"
-        _warn(DataWarning(f"{what}; their latent values are 0, with the prior's covariance"))
+        warn_user(DataWarning(f"{what}; their latent values are 0, with the prior's covariance"))
     if fit.floored:
         what = (
             "Heywood case: the noise variance has reached its floor, or nearly, so the components explain the observed "
             "entries without noise, and imputed ones may seem more certain than they are"
         )
         several = fit.model.loadings.shape[1] > 1
-        _warn(DataWarning(what, fix="use fewer components or more rows" if several else "more rows are needed"))
+        warn_user(DataWarning(what, fix="use fewer components or more rows" if several else "more rows are needed"))
     if fit.constant:
         names = [repr(source.names[j]) if source.names else str(j) for j in fit.constant[:5]]
         what = f"{len(fit.constant)} of {source.n_features} columns are constant ({', '.join(names)})"
-        _warn(DataWarning(what, fix="they are taken for columns without noise, so leave them out"))
+        warn_user(DataWarning(what, fix="they are taken for columns without noise, so leave them out"))
 
 
 def _describe_remaining_gain(fit: LatentFit, tol: float, d: int) -> str:
@@ -79,18 +78,14 @@ def _describe_remaining_gain(fit: LatentFit, tol: float, d: int) -> str:
 
 
 def warn_interrupted_choice(choice: DimensionChoice) -> None:
-    """Warn the caller of `fit`, by way of `_keep`, that the user interrupted the comparison."""
+    """Warn that the user interrupted the comparison."""
     if not choice.interrupted:
         return
     first, last = int(choice.counts[0]), int(choice.counts[-1])
     tried = f"{first} to {last}" if last > first else str(first)
     what = f"the comparison by {{n_components}} was interrupted when {tried} had been tried"
     what += f"; the best of these, {choice.k}, is kept"
-    _warn(ConvergenceWarning(what, settings={"n_components": choice.rule}), stacklevel=5)
-
-
-def _warn(warning: Warning, stacklevel: int = 4) -> None:
-    warnings.warn(warning, stacklevel=stacklevel)
+    warn_user(ConvergenceWarning(what, settings={"n_components": choice.rule}))
 
 
 def _positive_weight_count(source: Source) -> int:

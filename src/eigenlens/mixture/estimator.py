@@ -11,13 +11,13 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
-from eigenlens.arrays import Array, Like, dense
+from eigenlens.arrays import Array, Like
 from eigenlens.data.coerce import require_no_infinity
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source, progress_callback
 from eigenlens.densities.mixture import Mixture
-from eigenlens.errors import DataError, OptionError
+from eigenlens.errors import OptionError
 from eigenlens.estimator.base import DensityEstimator, IterativeFit, model_view
 from eigenlens.estimator.rows import impute_rows, map_blocks, validate_rows
 from eigenlens.mixture import storage
@@ -28,7 +28,6 @@ from eigenlens.mixture.options import (
     check_bins,
     check_mixture_options,
     check_total_weight,
-    resolve_columns,
     warn_mixture_fit,
 )
 from eigenlens.mixture.structures.base import CovarianceStructure
@@ -147,9 +146,9 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityEstimator, DensityMixin, 
 
         The first chunk, of at least K rows, is fitted to convergence. Each further one of b rows makes a single step:
         the moments of the components move towards those of the chunk by (b / N)^decay of the way, N being all rows so
-        far. With decay=1 every row counts the same for ever; the smaller it is, the sooner the first chunks are
-        forgotten. Between 0.5 and 1 the mixture settles at a maximum of the likelihood as chunks go on. It also goes on
-        from `fit`.
+        far. With decay=1 every row always counts the same; the smaller it is, the sooner the first chunks are
+        forgotten. Between 0.5 and 1 the mixture converges to a maximum of the likelihood. It may also
+        follow `fit`.
 
         Afterwards `loglik_` is the sum over the chunks, each but the first by the mixture before it learned from it;
         aic and bic need rows. Chunks in random order do best, and small first chunks need prior="conjugate".
@@ -255,19 +254,12 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityEstimator, DensityMixin, 
 
     def marginal(self, columns: Any) -> Mixture:
         """Return the mixture of some columns, by number or name, in this order."""
-        return self.model_.marginal(resolve_columns(self, columns))
+        return self.model_.marginal(self._column_numbers(columns))
 
     def condition(self, columns: Any, values: Any) -> Mixture:
         """Return the mixture of the other columns given values of these; its `mean` is the regression on them."""
-        chosen = resolve_columns(self, columns)
-        given = dense(np.atleast_1d(values))
-        if given.shape != (len(chosen),) or not np.all(np.isfinite(given)):
-            what = f"has shape {given.shape}; it must be {len(chosen)} finite numbers, one per column"
-            raise DataError(what, argument="values")
-        if len(chosen) == self.n_features_in_:
-            what = "names every column, so none is left"
-            raise OptionError(what, argument="columns", fix="score_samples has their density")
-        return self.model_.condition(chosen, given)
+        given: Mixture = self._condition(columns, values)
+        return given
 
     # ---- learned attributes: views of the model ---------------------------------------------------------
 

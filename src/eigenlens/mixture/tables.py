@@ -146,9 +146,7 @@ def ellipses(
     """
     mixture = frozen_mixture(model)
     known = feature_names(model, mixture.means.shape[1], names)
-    pair = [_column(column, known) for column in columns]
-    if len(pair) != 2 or pair[0] == pair[1]:
-        raise OptionError("must be two different columns, by number or name", argument="columns", value=tuple(columns))
+    pair = checks.column_numbers("columns", columns, len(known), known, low=2, high=2)
     masses = np.array([checks.real("levels", level, 0.0, 1.0) for level in levels])
     plane = mixture.marginal(pair)
     rows, labels, hidden = _label_rows(model, mixture, X, pair)
@@ -188,14 +186,6 @@ def _rows_of_width(X: Any, d: int) -> Array:
     return rows
 
 
-def _column(column: Any, names: tuple[str, ...]) -> int:
-    if isinstance(column, str):
-        if column not in names:
-            raise OptionError(f"has {column!r}; the names are {list(names)[:8]}", argument="columns")
-        return names.index(column)
-    return checks.integer("columns", column, 0, len(names) - 1, "the last column")
-
-
 def line(
     model: Any,
     X: Any = None,
@@ -218,7 +208,7 @@ def line(
     """
     mixture = frozen_mixture(model)
     known = feature_names(model, mixture.means.shape[1], names)
-    j = _column(column, known)
+    j = checks.column_number("column", column, len(known), known)
     alone = mixture.marginal([j])
     values = None if X is None else _values(X, j, len(known))
     ends = _ends(alone, values, bins)
@@ -242,7 +232,7 @@ def _component_points(alone: Mixture) -> Array:
 
 
 def _ends(alone: Mixture, values: Array | None, bins: Any) -> tuple[float, float]:
-    """Return the interval that has the components, the rows and the bins, except what lies far off with little mass."""
+    """Return the interval that has the components, the rows and the bins, without distant parts of little mass."""
     each = _component_points(alone)
     found = [visible_range(each.ravel(), np.repeat(alone.weights, each.shape[1]))]
     if values is not None and values.size:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.arrays import dense, slices
 from eigenlens.data.source import BLOCK_BYTES, Block, Source, accumulate
-from eigenlens.errors import ConvergenceWarning, DataWarning
+from eigenlens.errors import ConvergenceWarning, DataWarning, warn_user
 from eigenlens.linalg.n_components import N_COMPONENTS_RULES
 from eigenlens.linalg.solve import SOLVERS
 from eigenlens.missing.result import STOP_REASONS
@@ -51,7 +50,7 @@ def rows_with_entries(rows: Source, total: int) -> int:
     seen = accumulate(rows, _rows_seen)
     if total > seen:
         what = f"{total - seen} rows have no observed entry (NaN in every column) and were left out; their scores are 0"
-        _warn(DataWarning(what))
+        warn_user(DataWarning(what))
     return seen
 
 
@@ -69,25 +68,22 @@ def warn_about_pca(fit: PCAFit, source: Source, estimator: Any) -> None:
             f"{{missing}} stopped after {outcome.iterations} steps, short of the maximum likelihood: "
             f"{STOP_REASONS[fit.ended]}. The best model so far is kept"
         )
-        settings, fix = {"missing": "em"}, ""
+        settings: dict[str, Any] = {"missing": "em"}
+        fix = ""
         if fit.ended == "max_iter":
-            settings |= {"standardize": True}
+            settings["standardize"] = True
             fix = "divide columns of very different sizes by their standard deviations with {standardize}, or choose "
             fix += "fewer components"
-        _warn(ConvergenceWarning(what, fix=fix, settings=settings))
+        warn_user(ConvergenceWarning(what, fix=fix, settings=settings))
     elif not outcome.converged:
         what = (
             f"solver {outcome.solver!r} stopped after {outcome.iterations} iterations with a residual of "
             f"{outcome.residuals.max(initial=0.0):.1e}, above {{tol}}"
         )
         settings = {"tol": estimator.tol, "solver": "auto"}
-        _warn(ConvergenceWarning(what, fix="raise that, or use {solver}", settings=settings))
+        warn_user(ConvergenceWarning(what, fix="raise that, or use {solver}", settings=settings))
     constant = np.flatnonzero(model.column_variances <= 1e-26 * model.mean**2)
     if constant.size and (estimator.standardize or constant.size == model.mean.size):
         names = [repr(source.names[j]) if source.names else str(j) for j in constant[:5]]
         what = f"{constant.size} of {model.mean.size} columns are constant ({', '.join(names)})"
-        _warn(DataWarning(f"{what}; they carry no variance and were left unscaled"))
-
-
-def _warn(warning: Warning) -> None:
-    warnings.warn(warning, stacklevel=4)
+        warn_user(DataWarning(f"{what}; they carry no variance and were left unscaled"))

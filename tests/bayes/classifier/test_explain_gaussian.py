@@ -161,5 +161,5 @@ def test_where_there_are_none(data):
             found.explain(X)
         with pytest.raises(OptionError, match=f"shares of features in a {type(density).__name__} have no closed form"):
             gaussian_shares(found.densities_[0], X)
-    with pytest.raises(OptionError, match="must be one of the classes"):
+    with pytest.raises(OptionError, match="of holds the class 7, not among the"):
         QuadraticDiscriminant().fit(X, y).explain(X, of=7)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,7 +17,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens.arrays import Array, to_numpy
 from eigenlens.data.coerce import require_no_infinity
-from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, EigenlensError, MissingExtra, OptionError
+from eigenlens.errors import (
+    ConvergenceWarning,
+    DataError,
+    DataWarning,
+    EigenlensError,
+    MissingExtra,
+    OptionError,
+    warn_user,
+)
 from eigenlens.estimator.rows import dense_blocks, join_limited, validate_rows
 
 # ---- messages that name the class -----------------------------------------------------------------------------
@@ -54,9 +61,9 @@ def run_for_class(label: Any, rows: int | None, work: Callable[[], Any]) -> Any:
             raise DataError(str(error), within=stem) from error
     for warning in map(attrgetter("message"), caught):
         if isinstance(warning, DataWarning | ConvergenceWarning):
-            warnings.warn(warning.replace(within=stem), stacklevel=2)
+            warn_user(warning.replace(within=stem))
         else:
-            warnings.warn(ClassMessage(stem, str(warning)), type(warning), stacklevel=2)
+            warn_user(ClassMessage(stem, str(warning)), type(warning))
     return found
 
 
@@ -73,7 +80,7 @@ def merge_class_warnings() -> Iterator[None]:
     for first, stems in alike.values():
         others = list(dict.fromkeys(stems))[1:]
         also = f"Similar warnings apply to {join_limited(others, of=' classes')}." if others else ""
-        warnings.warn(_add_sentence(first, also) if also else first, stacklevel=_level_of_caller())
+        warn_user(_add_sentence(first, also) if also else first)
 
 
 def _class_and_text(warning: Any) -> tuple[str, str]:
@@ -90,14 +97,6 @@ def _add_sentence(warning: Any, sentence: str) -> Any:
         return type(warning)(f"{warning} {sentence}")
     last = "fix" if warning.fix else "what"
     return warning.replace(**{last: f"{getattr(warning, last).rstrip('.')}. {sentence}"})
-
-
-def _level_of_caller() -> int:
-    """Return the `stacklevel`, for the function that asks, of the first caller outside this package."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("eigenlens.", "contextlib")):
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 def _without_values(text: str) -> str:

@@ -1,9 +1,9 @@
 """Covariances of classes: one for all classes or one per class, shrunk or not.
 
-They come from moments; or from the rows, where there are fewer of these than columns: no d×d matrix is made then.
+They are computed from moments, or from the rows where these are fewer than the columns: no d×d matrix is then made.
 
-A class of one row, or with a constant column, has no variance there, and the likelihood of most densities has no
-maximum. The variance within all classes, about their own means, is then the best guess (Friedman 1989 with
+A class of one row has no variance, and one with a constant column has none there: the likelihood of most densities then
+has no maximum. The variance within all classes, about their own means, is then the best guess (Friedman 1989 with
 lambda = 1).
 """
 
@@ -42,7 +42,7 @@ from eigenlens.errors import DataError
 from eigenlens.stats.moments import Moments
 
 CONSTANT_TOLERANCE = 8.0 * float(np.finfo(np.float64).eps)
-"""A column whose standard deviation is at most this share of its mean is constant: so much may be rounding."""
+"""A column whose standard deviation is at most this share of its mean is constant: that much may be rounding."""
 
 MIN_VARIANCE, MAX_VARIANCE = 1e-290, 1e300
 """The variances whose products and inverses stay within the range of double precision; 0 is a constant column."""
@@ -64,7 +64,7 @@ class Shrinkage:
         by_class: whether a pooled covariance shrinks class by class. reg: in [0, 1].
         intensities: the a that a rule has found already, one for all classes or one per class; () before.
         min_share: a covariance of a class counts as singular if some direction has at most this share of its
-            columns' variances. EM only comes near its fixed point, so what it leaves of 0 is not 0.
+            columns' variances. EM only approaches its fixed point, so a variance of 0 is not found as 0.
     """
 
     amount: float | str | Rule = 0.0
@@ -231,7 +231,7 @@ def _leave_out(C: Array, constant: Array) -> Covariance:
 
 
 def _clamp(C: Array, floor: Array, constant: Array, min_share: float) -> Covariance:
-    """Return C and the floor; variances of at most `min_share` in some direction are chance, and set to 0 before."""
+    """Return C plus the floor; variances of at most `min_share` in some direction are chance, and first set to 0."""
     root = np.sqrt(np.maximum(C.diagonal(), 0.0))
     inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0.0)
     values, V = np.linalg.eigh(inverse[:, None] * C * inverse)

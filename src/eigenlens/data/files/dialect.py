@@ -10,7 +10,6 @@ import csv
 import io
 import itertools
 import re
-import warnings
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -30,7 +29,7 @@ from eigenlens.data.files.decode import (
     text_encoding,
     text_head,
 )
-from eigenlens.errors import DataError, DataWarning, OptionError
+from eigenlens.errors import DataError, DataWarning, OptionError, warn_user
 
 # ---- numbers --------------------------------------------------------------------------------------------------
 
@@ -346,7 +345,7 @@ def _are_column_numbers(first: list[str], rest: list[list[str]]) -> bool:
         return False
     what = f"the first line, {', '.join(first[:3])}, …, is read as column names"
     fix = "give {header} if it is a row of data"
-    warnings.warn(DataWarning(what, fix=fix, settings={"header": False}), stacklevel=2)
+    warn_user(DataWarning(what, fix=fix, settings={"header": False}))
     return True
 
 
@@ -443,4 +442,4 @@ def _report_ambiguity(cell: str, sign: str, separator: str) -> None:
     if separator == ";":
         what = f"numbers such as '{cell}' are read as {one}"
         fix = f"give {{decimal}} if that is right, {{thousands}} if they mean {other}"
-        warnings.warn(DataWarning(what, fix=fix, settings=either), stacklevel=2)
+        warn_user(DataWarning(what, fix=fix, settings=either))

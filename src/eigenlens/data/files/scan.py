@@ -8,7 +8,6 @@ from __future__ import annotations
 import copy
 import glob
 import os
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +15,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.data.column_kinds import ColumnKind
@@ -25,7 +26,7 @@ from eigenlens.data.files.npy import NpyReader
 from eigenlens.data.files.parquet import TableReader
 from eigenlens.data.files.text import DelimitedReader
 from eigenlens.data.source import Source
-from eigenlens.errors import DataError, DataWarning, OptionError, SourceChanged
+from eigenlens.errors import DataError, OptionError, SourceChanged, warn_user
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -113,8 +114,8 @@ class FileSource(Source):
     def select(self, selection: Selection) -> FileSource:
         """Return the features that a selection names; dates, times and nested values are an error."""
         names = list(self._files.names)
-        available: Sequence[Any] = names if self._files.named else range(len(names))
-        features = selection.features(available) if names else ()
+        selection = selection.by_name(names) if names else selection
+        features = selection.features(names) if names else ()
         places = {name: place for place, name in enumerate(names)}
         other = self.part([places[name] for name in features])
         other._selection = selection
@@ -215,7 +216,7 @@ def open_files(path: PathLike | Iterable[PathLike], *, block_rows: int | None = 
         raise OptionError("must be at least 1", argument="block_rows", value=block_rows, fix=fix)
     paths = expand_paths(path)
     make = _find_format(paths)
-    given = {option: value for option, value in written.items() if value not in (None, (), [])}
+    given = {option: value for option, value in written.items() if value is not None and np.size(value)}
     if given and make is not DelimitedReader:
         option, value = next(iter(given.items()))
         what = f"is an option of delimited text (.csv, .tsv, .txt), and '{paths[0]}' is not that"
@@ -234,7 +235,7 @@ def _warn_found_signs(dialect: Dialect) -> None:
         return
     given = ", ".join(f"{name}={sign!r}" for name, sign in dialect.numbers._asdict().items() if sign is not None)
     message = f"numbers are read with {given}, as the file shows: pass these to confirm."
-    warnings.warn(message, DataWarning, stacklevel=3)
+    warn_user(message)
 
 
 OTHER_SUFFIXES = {

@@ -69,7 +69,7 @@ class DelimitedReader(Reader):
         self._block_rows = block_rows
         self._rows: dict[Path, int] = {}
         names = columns[paths[0]]
-        kinds = self._find_kinds(names, listed_columns(text, "text", names))
+        kinds = self._find_kinds(names, listed_columns(text, "text", names) or [])
         self.fields = tuple(Field(name, kind) for name, kind in kinds.items())
 
     def count(self) -> int:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from eigenlens.arrays import Array, to_numpy
-from eigenlens.errors import ConvergenceWarning, DataError, DataWarning
+from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, warn_user
 from eigenlens.latent.factor.solvers import heywood_columns
 from eigenlens.latent.rotation import Rotation
 from eigenlens.missing.result import LatentFit
@@ -42,7 +41,7 @@ def warn_gradient(fit: LatentFit, estimator: Any) -> None:
         )
         fix, names = GRADIENT_ADVICE[fit.ended], ("max_iter", "tol", "min_uniqueness")
         settings = {name: getattr(estimator, name) for name in names if f"{{{name}}}" in fix}
-        warnings.warn(ConvergenceWarning(what, fix=fix, settings=settings), stacklevel=3)
+        warn_user(ConvergenceWarning(what, fix=fix, settings=settings))
 
 
 def warn_heywood(fit: LatentFit, estimator: Any) -> None:
@@ -57,7 +56,7 @@ def warn_heywood(fit: LatentFit, estimator: Any) -> None:
             "its floor, or nearly, so the factors explain them without error"
         )
         fix = "use fewer factors or more rows, or leave out one of two variables that measure the same"
-        warnings.warn(DataWarning(what, fix=fix), stacklevel=3)
+        warn_user(DataWarning(what, fix=fix))
 
 
 def warn_rotation(rotation: Any, found: Rotation) -> None:
@@ -66,7 +65,7 @@ def warn_rotation(rotation: Any, found: Rotation) -> None:
         f"stopped after {found.iterations} steps with a residual of {found.residual:.1e}; the loadings are rotated, "
         "but the criterion has not reached its optimum"
     )
-    warnings.warn(ConvergenceWarning(what, argument="rotation", value=rotation), stacklevel=4)
+    warn_user(ConvergenceWarning(what, argument="rotation", value=rotation))
 
 
 def without_gradient_warning(fit: LatentFit) -> LatentFit:
