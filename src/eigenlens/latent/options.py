@@ -9,7 +9,7 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source
-from eigenlens.errors import ConvergenceWarning, DataError, warn_user
+from eigenlens.errors import ConvergenceWarning, DataError, list_columns, warn_user
 from eigenlens.latent.n_components import DIMENSION_RULES, DimensionChoice
 from eigenlens.missing.result import LatentFit
 
@@ -63,10 +63,10 @@ def warn_latent_fit(fit: LatentFit, source: Source, tol: float, max_iter: int) -
             f"entries without noise, and imputed ones may seem more certain than they are; {advice}.",
         )
     if fit.constant:
-        names = [repr(source.names[j]) if source.names else str(j) for j in fit.constant[:5]]
+        listed = list_columns(fit.constant, source.names)
         warn_user(
-            f"{len(fit.constant)} of {source.n_features} columns are constant ({', '.join(names)}); they are taken for "
-            "columns without noise, so leave them out.",
+            f"{len(fit.constant)} of {source.n_features} columns are constant ({listed}); they are taken for columns "
+            "without noise, so leave them out."
         )
 
 

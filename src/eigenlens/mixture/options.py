@@ -12,7 +12,7 @@ from eigenlens.arrays import Array, to_numpy
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source
 from eigenlens.densities.mixture import Mixture
-from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError, warn_user
+from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError, list_columns, warn_user
 from eigenlens.mixture.fit import MixtureFit, MixtureOptions
 from eigenlens.mixture.prior import PRIORS
 from eigenlens.mixture.starts import CENTRE_RULES, StartRule, from_centres, from_mixture, from_responsibilities
@@ -190,10 +190,10 @@ def _row_messages(fit: MixtureFit, source: Source) -> Iterator[_Message]:
     if fit.empty:
         yield f"{fit.empty} rows of X have no observed entry (NaN in every column) and were left out.", DataWarning
     if fit.constant:
-        names = [repr(source.names[j]) if source.names else str(j) for j in fit.constant[:5]]
+        listed = list_columns(fit.constant, source.names)
         yield (
-            f"{len(fit.constant)} of {source.n_features} columns are constant ({', '.join(names)}), so their density "
-            "is as high as floor allows; leave them out.",
+            f"{len(fit.constant)} of {source.n_features} columns are constant ({listed}), so their density is as high "
+            "as floor allows; leave them out.",
             DataWarning,
         )
 

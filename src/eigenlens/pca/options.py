@@ -9,7 +9,7 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.arrays import dense, slices
 from eigenlens.data.source import BLOCK_BYTES, Block, Source, accumulate
-from eigenlens.errors import ConvergenceWarning, warn_user
+from eigenlens.errors import ConvergenceWarning, list_columns, warn_user
 from eigenlens.linalg.n_components import N_COMPONENTS_RULES
 from eigenlens.linalg.solve import SOLVERS
 from eigenlens.missing.result import STOP_REASONS
@@ -85,8 +85,8 @@ def warn_about_pca(fit: PCAFit, source: Source, estimator: Any) -> None:
         )
     constant = np.flatnonzero(model.column_variances <= 1e-26 * model.mean**2)
     if constant.size and (estimator.standardize or constant.size == model.mean.size):
-        names = [repr(source.names[j]) if source.names else str(j) for j in constant[:5]]
+        listed = list_columns(constant, source.names)
         warn_user(
-            f"{constant.size} of {model.mean.size} columns are constant ({', '.join(names)}); they carry no variance "
-            "and were left unscaled.",
+            f"{constant.size} of {model.mean.size} columns are constant ({listed}); they carry no variance and were "
+            "left unscaled."
         )

@@ -17,8 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens.arrays import Array, to_numpy
 from eigenlens.data.coerce import require_no_infinity
-from eigenlens.errors import DataError, EigenlensError, MissingExtra, OptionError, warn_user
-from eigenlens.estimator.rows import dense_blocks, join_limited, validate_rows
+from eigenlens.errors import DataError, EigenlensError, MissingExtra, OptionError, join_limited, warn_user
+from eigenlens.estimator.rows import dense_blocks, validate_rows
 
 # ---- messages that name the class -----------------------------------------------------------------------------
 
