@@ -1,7 +1,7 @@
 """Variances of the columns within classes, constant columns, and the pooled variance for classes without one.
 
-A class of one row, or with a constant column, has no variance there, and the likelihood of most densities has no
-maximum. The variance within all classes, about their own means, is then the best guess (Friedman 1989 with
+A class of one row has no variance, and one with a constant column has none there: the likelihood of most densities then
+has no maximum. The variance within all classes, about their own means, is then the best guess (Friedman 1989 with
 lambda = 1).
 """
 
@@ -17,7 +17,7 @@ from eigenlens.bayes.class_moments import ClassMoments
 from eigenlens.stats.moments import Moments
 
 CONSTANT_TOLERANCE = 8.0 * float(np.finfo(np.float64).eps)
-"""A column whose standard deviation is at most this share of its mean is constant: so much may be rounding."""
+"""A column whose standard deviation is at most this share of its mean is constant: that much may be rounding."""
 
 VARIANCE_FLOOR = 1e-8
 """The share of the variances of all rows that is added to the covariance of a class that is singular.

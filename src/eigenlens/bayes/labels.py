@@ -147,7 +147,7 @@ def partial_fit_labels(
 ) -> tuple[Array, Array]:
     """Return the classes (C,) of a `partial_fit`, and the codes (n,) of its labels y among them.
 
-    The classes are those named or met in the first call, `at_least` so many, which later calls keep as `known`.
+    The classes are those named or found in the first call, no fewer than `at_least`; later calls keep them as `known`.
     """
     labels = encode_labels(y, X, n_rows)
     given = None if classes is None else encode_labels(classes)

@@ -85,7 +85,7 @@ def _sums(shares: Array) -> Array:
 
 
 def choose_classes(joint: Array, log_prior: Array) -> tuple[Array, Array, int]:
-    """Return the most likely class (n,), ln p(x, c) (n, C), and how many rows are possible in no class.
+    """Return the most likely class (n,), ln p(x, c) (n, C), and the number of rows that are possible in no class.
 
     Rows of density 0 in every class have the prior.
     """

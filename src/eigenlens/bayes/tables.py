@@ -23,7 +23,7 @@ from eigenlens.errors import DataError, OptionError
 from eigenlens.tables.rows import first_rows
 
 REGION_MARGIN = 0.06
-"""How far a plane reaches beyond the rows, as a share of their range: points at the edge stay visible."""
+"""The margin of a plane beyond the rows, as a share of their range: points at the edge stay visible."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ def _numeric_categories(model: Any, column: int, values: Array) -> Array:
 
 
 def _nearest(categories: Array, x: Array) -> Array:
-    """Return the places x (p,) along an axis, or the category nearest to each."""
+    """Return the points x (p,) along an axis, or the category nearest to each."""
     middles = (categories[1:] + categories[:-1]) / 2.0
     return np.asarray(categories[np.searchsorted(middles, x)]) if categories.size else x
 
@@ -135,7 +135,7 @@ def _two_columns(features: Sequence[Any] | None, names: list[str], numeric: list
 
 
 def _range(values: Array, size: int, step: float) -> Array:
-    """Return places along an axis: the range of the values, and a margin of at least half a step between categories."""
+    """Return points along an axis: the range of the values, and a margin of at least half a step between categories."""
     low, high = np.nanmin(values), np.nanmax(values)
     reach = max(REGION_MARGIN * (high - low), 0.5 * step) or 1.0
     return np.linspace(low - reach, high + reach, size)
@@ -335,7 +335,7 @@ def count_confusion(classes: Any, y: Any, predicted: Any, weight: Array | None =
 
 @dataclass(frozen=True, eq=False)
 class ExplanationTable:
-    """The part of each feature in the log-odds of one row, the largest first.
+    """The contribution of each feature to the log-odds of one row, the largest first.
 
     Attributes:
         of, against: the two classes. names: (m,). values: (m,) contributions; the last but one may be the sum of all

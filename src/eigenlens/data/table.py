@@ -257,12 +257,12 @@ class MixedSource(Source):
     def part(self, columns: Sequence[int], n_rows: int | None = None) -> MixedSource:
         """Return some columns, by number, of all rows or of the first; the others are not read."""
         assert self.n_rows is not None
-        least, fields = min(self.n_rows, n_rows or self.n_rows), [self.fields[j] for j in columns]
+        n, fields = min(self.n_rows, n_rows or self.n_rows), [self.fields[j] for j in columns]
 
         def cut(start: int, stop: int, chosen: Sequence[int]) -> Sequence[Any]:
             return self._cut(start, stop, [columns[j] for j in chosen])
 
-        return MixedSource(cut, fields, least, named=self.names is not None, in_memory=self.in_memory)
+        return MixedSource(cut, fields, n, named=self.names is not None, in_memory=self.in_memory)
 
     @classmethod
     def of_frame(cls, frame: Any, *, block_rows: int | None = None) -> MixedSource:

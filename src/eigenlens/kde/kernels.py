@@ -265,7 +265,7 @@ def _of_callable(K: CallableKernel) -> SmoothingKernel:
 
 
 MAX_RADIUS = 100.0
-"""A callable is cut off beyond it."""
+"""The radius beyond which a callable is cut off."""
 
 QUADRATURE_PANELS = 2000
 """Panels, with 12 Gauss–Legendre nodes each, over the support of a callable."""
@@ -275,7 +275,7 @@ DIFFERENCE_STEP = 1e-5
 """The step of central differences, where truncation and rounding errors balance: about the cube root of 1e-16."""
 
 INTEGRAL_ERROR = 1e-6
-"""How far the integral of a kernel may be from one."""
+"""The largest error of the integral of a kernel, which should be one."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -69,7 +69,7 @@ def check_bounds(bounds: Any, X: Array) -> Array:
 
 
 def _is_pair(value: Any) -> bool:
-    """Return whether value is two numbers, or None in their place."""
+    """Return whether value is a pair of numbers, either of which may be None."""
     if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str) or len(value) != 2:
         return False
     return all(end is None or np.ndim(end) == 0 for end in value)

@@ -50,7 +50,7 @@ class WideLine:
         return self._sums(slopes, y) / self.width**2
 
     def integral(self, y: Array) -> Array:
-        """Return the integral of the sum (m,) up to y (m,), but for a constant."""
+        """Return the integral of the sum (m,) up to y (m,), up to a constant."""
         return self._sums(self.primitives, y)
 
     def _sums(self, pieces: list[Interval], y: Array) -> Array:

@@ -98,7 +98,7 @@ def _sum_bins(block: Block, terms: Terms, S: int) -> EStep:
 
 
 def bin_centres(edges: Array) -> Array:
-    """Return the middles (m,) of bins with edges (m + 1,); an open bin is taken to be as wide as its neighbour.
+    """Return the centres (m,) of bins with edges (m + 1,); an open bin is taken to be as wide as its neighbour.
 
     >>> bin_centres(np.array([-np.inf, 0.0, 1.0, np.inf]))
     array([-0.5,  0.5,  1.5])

@@ -23,7 +23,7 @@ from eigenlens.mixture.structures.base import CovarianceStructure
 def check_mixture_options(estimator: Any, source: Source, *, starts: bool = True) -> tuple[int, MixtureOptions]:
     """Check the parameters of a `GaussianMixture`; return K and the options of `fit_mixture`.
 
-    Without `starts`, for a mixture that goes on learning, `init` is ignored.
+    Without `starts`, for a mixture that continues to learn, `init` is ignored.
     """
     K, d = checks.integer("n_components", estimator.n_components, 1), source.n_features
     name = checks.name("covariance_type", estimator.covariance_type, COVARIANCE_STRUCTURES)

@@ -33,7 +33,7 @@ class Prior:
     """The flat prior of maximum likelihood, and the base of those that act as additional rows of the components."""
 
     def add_rows(self, moments: MomentsT) -> MomentsT:
-        """Return the moments of the components with the rows that the prior stands for: here none."""
+        """Return the moments of the components with the rows that the prior adds: here none."""
         return moments
 
     def log_densities(self, terms: Terms) -> Array:

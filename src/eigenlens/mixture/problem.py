@@ -20,7 +20,7 @@ from eigenlens.mixture.structures.parameters import floor_variances
 MIN_OVERALL_VARIANCE, MIN_COMPONENT_VARIANCE = 1e-8, 1e-10
 """The smallest variance in any direction, of all rows and of a component, in units of the columns' variances.
 
-Rows that fill no more than a plane have a density then. A component may be a hundred times narrower than the rows.
+So rows that lie in a plane have a density too. A component may be a hundred times narrower than the rows.
 """
 
 MakeEStep = Callable[[Terms, int], Callable[[Block], EStep]]
@@ -42,11 +42,11 @@ class Overall:
     """The rows of a source, and their moments taken together.
 
     Attributes:
-        source: the rows with positive weight. rows: how many have an observed entry. weight: the sum of their weights.
+        source: the rows with positive weight. rows: the number with an observed entry. weight: their total weight.
         mean: (d,). covariance: (d, d), or variances (d,) where the structure needs no more.
         make_e_step: makes the E-step for these rows.
-        fill_missing: maps dense rows (b, d) to complete ones, as far as a start needs it.
-        empty: how many rows have no observed entry.
+        fill_missing: maps dense rows (b, d) to complete ones, accurately enough for a start.
+        empty: the number of rows without an observed entry.
     """
 
     source: Source

@@ -237,7 +237,7 @@ def _component_points(alone: Mixture) -> Array:
 
 
 def _ends(alone: Mixture, values: Array | None, bins: Any) -> tuple[float, float]:
-    """Return the interval that has the components, the rows and the bins, except what lies far off with little mass."""
+    """Return the interval that has the components, the rows and the bins, without distant parts of little mass."""
     each = _component_points(alone)
     found = [visible_range(each.ravel(), np.repeat(alone.weights, each.shape[1]))]
     if values is not None and values.size:

@@ -1,6 +1,6 @@
 """Fallbacks for classes whose own likelihood has no maximum: the spread within all classes replaces theirs.
 
-A class of one row, one with a constant column, or one whose rows fill too few dimensions does not determine its own
+A class of one row, one with a constant column, or one whose rows span too few dimensions does not determine its own
 spread. A constant column has the pooled variance within all classes, independent of the other columns; a class that
 cannot be fitted even so is a Gaussian about its mean with the pooled covariance within all classes, as in regularised
 discriminant analysis with lambda = 1 (Friedman 1989). Columns that are constant in all rows are left out.
@@ -102,7 +102,7 @@ Failed = Mapping[int, DataError | OptionError]
 
 @dataclass
 class Fallbacks:
-    """The density that replaces that of a class which has none of its own.
+    """The fallbacks for classes without a density of their own.
 
     Attributes:
         left_out: the columns that are constant in all rows, by number.
@@ -155,7 +155,7 @@ def fit_fallback_members(
 def has_spread(family: Any, part: Any) -> bool:
     """Return whether the statistics of a class give a member of the family a spread of its own.
 
-    A full covariance needs rows that fill all dimensions; rounding would hide that in some orders of the columns. A
+    A full covariance needs rows that span all dimensions; rounding would hide that in some orders of the columns. A
     latent family would clamp a constant column at a floor that depends on the other columns.
     """
     if isinstance(family, GaussianFamily) and family.covariance == "full" and isinstance(part, Moments):
@@ -262,7 +262,7 @@ def _fits_rows_with_spread(estimator: Any, variances: ClassVariances) -> bool:
 def _fit_varying_columns(
     estimator: Any, c: int, label: Any, source: Source, codes: Array, variances: ClassVariances
 ) -> Any:
-    """Return the density of the columns that vary in a class, with the constant ones beside; None if there is none."""
+    """Return the density of the columns that vary in a class, times that of the constant ones, or None."""
     constant = variances.constant_by_class[c]
     if not 0 < constant.sum() < constant.size:
         return None
@@ -337,7 +337,7 @@ def no_spread_error(kind: str) -> DataError:
 def warn_about_fallbacks(
     fallbacks: Fallbacks, kind: str, classes: Array, counts: Array, names: Sequence[str] | None = None
 ) -> None:
-    """Warn once, naming classes and columns, what replaces their density, and the way out."""
+    """Warn once, naming classes and columns, their fallback, and what to do about it."""
     labels = [f"class {label!r} of {count:g} rows" for label, count in zip(classes.tolist(), counts, strict=True)]
     labels = [label.removesuffix("s") if count == 1.0 else label for label, count in zip(labels, counts, strict=True)]
     sentences = []

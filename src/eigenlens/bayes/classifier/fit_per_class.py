@@ -66,8 +66,8 @@ def try_fit(
 def _has_constant_columns(estimator: Any, source: Source, codes: Array, n_classes: int) -> Array:
     """Return which classes (C,) have a constant column that the estimator would accept but could not fit meaningfully.
 
-    A mixture would clamp its variance at a floor from the other columns, whose units would then decide how far the
-    class reaches. A rule for the bandwidth would use what rounding leaves of its variance.
+    A mixture would clamp its variance at a floor from the other columns, whose units would then decide the
+    spread of the class. A rule for the bandwidth would use what rounding leaves of its variance.
     """
     mixed = isinstance(estimator, GaussianMixture) and estimator.covariance_type not in ONE_VARIANCE_STRUCTURES
     if not mixed and not (isinstance(estimator, KernelDensity) and isinstance(estimator.bandwidth, str)):
@@ -132,7 +132,7 @@ def complete_statistics(
     """Return the expected moments of the classes, and the numbers of those whose covariance is singular.
 
     They maximise the likelihood of the observed entries over the members of the family; infinity is an error. A column
-    that is constant in a class has no variance there, whatever EM, which only comes near its fixed point, has left of
+    that is constant in a class has no variance there, whatever EM, which only approaches its fixed point, has left of
     it; a covariance is singular if it is so in the other columns.
     """
     estimate = None if isinstance(family, GaussianFamily) else family.estimate

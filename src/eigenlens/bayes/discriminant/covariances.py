@@ -1,6 +1,6 @@
 """Covariances of classes: one for all classes or one per class, shrunk or not.
 
-They come from moments; or from the rows, where there are fewer of these than columns: no d×d matrix is made then.
+They are computed from moments, or from the rows where these are fewer than the columns: no d×d matrix is then made.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Shrinkage:
         by_class: whether a pooled covariance shrinks class by class. reg: in [0, 1].
         intensities: the a that a rule has found already, one for all classes or one per class; () before.
         min_share: a covariance of a class counts as singular if some direction has at most this share of its
-            columns' variances. EM only comes near its fixed point, so what it leaves of 0 is not 0.
+            columns' variances. EM only approaches its fixed point, so a variance of 0 is not found as 0.
     """
 
     amount: float | str | Rule = 0.0
@@ -216,7 +216,7 @@ def _leave_out(C: Array, constant: Array) -> Covariance:
 
 
 def _clamp(C: Array, floor: Array, constant: Array, min_share: float) -> Covariance:
-    """Return C and the floor; variances of at most `min_share` in some direction are chance, and set to 0 before."""
+    """Return C plus the floor; variances of at most `min_share` in some direction are chance, and first set to 0."""
     root = np.sqrt(np.maximum(C.diagonal(), 0.0))
     inverse = inverse_or_zero(root)
     values, V = np.linalg.eigh(inverse[:, None] * C * inverse)

@@ -42,7 +42,7 @@ EM_TOLERANCE = 1e-9
 """EM stops when no mean or covariance changes by more than this, in standard deviations."""
 
 MAX_EM_STEPS = 2000
-"""EM converges linearly; rows of which so many steps are not enough are mostly missing."""
+"""The largest number of EM steps: more are needed only where most entries are missing, since EM converges linearly."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,10 +28,10 @@ BY_CLASS = "-by-class"
 """The end of the name of a rule that shrinks the covariance of each class before pooling."""
 
 AUTO = "auto"
-"""scikit-learn's word for the rule of Ledoit and Wolf applied to the standardised rows of each class."""
+"""scikit-learn's name for the rule of Ledoit and Wolf applied to the standardised rows of each class."""
 
 MAX_NAMED = 5
-"""Classes or columns that a message names before it only counts the others."""
+"""The number of classes or columns that a message names; it only counts the others."""
 
 
 def check_linear_options(estimator: Any, n_classes: int) -> Shrinkage:

@@ -1,4 +1,4 @@
-"""Shrinkage of covariances towards a simpler target, for few rows or more columns than rows, and how far.
+"""Shrinkage of covariances towards a simpler target, for few rows or more columns than rows, and its intensity.
 
     C = (1 − a) S + a T,    T the diagonal of S, or its mean variance times I
 

@@ -21,7 +21,7 @@ MAX_STORED_ROWS = 1000
 """Up to this many rows the distances of all pairs are stored."""
 
 PAIRS_PER_BLOCK = 1 << 20
-"""Pairs per block."""
+"""The number of pairs of rows per block."""
 
 DISTANCE_BINS, LOG_DISTANCE_RANGE = 1 << 13, 40.0
 """Bins of the logarithm of squared distances, and their range below the largest: closer pairs count as distance 0."""

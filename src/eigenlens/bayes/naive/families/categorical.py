@@ -35,7 +35,7 @@ from eigenlens.errors import DataError
 from eigenlens.native.class_sums import Lines, add_gathered, class_counts, code_ranges, padded
 
 SAMPLED_ROWS = 4096
-"""Rows that are read first for the range of integers: it is mostly that of all rows, which saves a pass over them."""
+"""The number of first rows that give the range of integers: it is mostly that of all rows, which saves a pass."""
 
 MANY_CATEGORIES = 20
 """A column of text with fewer categories is not taken for identifiers of rows, however few rows there are."""
@@ -250,7 +250,7 @@ def _merge(a: tuple[Any, ...], m: Array, b: tuple[Any, ...], n: Array) -> tuple[
 
 
 def _spread(categories: tuple[Any, ...], counts: Array, wanted: tuple[Any, ...]) -> Array:
-    """Return counts (C, L) of categories as those of the wanted ones, 0 for one that is not there."""
+    """Return counts (C, L) of categories as those of the wanted ones, 0 for one that does not occur."""
     if categories == wanted:
         return counts
     wide = np.concatenate([counts, np.zeros((len(counts), 1))], axis=1)
