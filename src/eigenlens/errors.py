@@ -26,6 +26,8 @@ __all__ = [
     "ResourceError",
     "SourceChanged",
     "closest",
+    "join_limited",
+    "list_columns",
     "python_setting",
     "suggest",
     "warn_user",
@@ -71,6 +73,25 @@ def suggest(near: Iterable[Any], known: Iterable[Any], other: str = "") -> str:
     listed = ", ".join([*map(repr, names[:MOST_LISTED]), *(["…"] if len(names) > MOST_LISTED else [])])
     listed += f", or {other}" if other else ""
     return f"did you mean {guess}? Known: {listed}" if guess else f"use one of {listed}"
+
+
+def join_limited(things: Sequence[str], shown: int = 5, of: str = "") -> str:
+    """Return the first few texts, joined by commas, and the number of those left out.
+
+    >>> join_limited(["a", "b", "c"], 2, of=" letters")
+    'a, b and 1 more letters'
+    """
+    more = f" and {len(things) - shown} more{of}" if len(things) > shown else ""
+    return ", ".join(things[:shown]) + more
+
+
+def list_columns(columns: Iterable[int], names: Sequence[Any] | None) -> str:
+    """Return columns for a message: their names, or their numbers where they have none.
+
+    >>> list_columns([2, 0], ["height", "width", "mass"]), list_columns(range(7), None)
+    ("'mass', 'height'", '0, 1, 2, 3, 4 and 2 more')
+    """
+    return join_limited([str(j) if names is None else repr(str(names[j])) for j in columns])
 
 
 class _Fields(Exception):

@@ -18,7 +18,13 @@ from eigenlens.kernel_pca.kernels.gram import CentredGram, KernelOperator, upper
 from eigenlens.kernel_pca.kernels.precomputed import Precomputed
 from eigenlens.kernel_pca.model import KernelComponents
 from eigenlens.kernel_pca.panels import input_directions, no_variance_error
-from eigenlens.kernel_pca.route import DENSE_ROWS_PER_COMPONENT, LANCZOS_BLOCK, EigenRoute, choose_eigen_route
+from eigenlens.kernel_pca.route import (
+    DENSE_ROWS_PER_COMPONENT,
+    LANCZOS_BLOCK,
+    TILED_LANCZOS_BLOCK,
+    EigenRoute,
+    choose_eigen_route,
+)
 from eigenlens.linalg import n_components as select
 from eigenlens.linalg.lanczos import lanczos, residual_norms
 from eigenlens.linalg.randomized import randomized
@@ -177,7 +183,8 @@ def _dense(operator: Operator, wanted: Requested, tol: float, rng: np.random.Gen
 
 def _lanczos(operator: Operator, wanted: Requested, tol: float, rng: np.random.Generator) -> Spectrum:
     with one_thread():  # the products have threads of their own, and the rest is small beside them
-        return lanczos(operator, wanted, tol, rng, block=LANCZOS_BLOCK[isinstance(operator, KernelOperator)])
+        block = TILED_LANCZOS_BLOCK if isinstance(operator, KernelOperator) else LANCZOS_BLOCK
+        return lanczos(operator, wanted, tol, rng, block=block)
 
 
 def _randomized(operator: Operator, wanted: Requested, tol: float, rng: np.random.Generator) -> Spectrum:

@@ -9,7 +9,7 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source
-from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, warn_user
+from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, list_columns, warn_user
 from eigenlens.latent.n_components import DIMENSION_RULES, DimensionChoice
 from eigenlens.missing.result import LatentFit
 
@@ -62,8 +62,8 @@ def warn_latent_fit(fit: LatentFit, source: Source, tol: float, max_iter: int) -
         several = fit.model.loadings.shape[1] > 1
         warn_user(DataWarning(what, fix="use fewer components or more rows" if several else "more rows are needed"))
     if fit.constant:
-        names = [repr(source.names[j]) if source.names else str(j) for j in fit.constant[:5]]
-        what = f"{len(fit.constant)} of {source.n_features} columns are constant ({', '.join(names)})"
+        names = list_columns(fit.constant, source.names)
+        what = f"{len(fit.constant)} of {source.n_features} columns are constant ({names})"
         warn_user(DataWarning(what, fix="they are taken for columns without noise, so leave them out"))
 
 

@@ -12,7 +12,7 @@ from eigenlens.arrays import Array, to_numpy
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source
 from eigenlens.densities.mixture import Mixture
-from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError, warn_user
+from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError, list_columns, warn_user
 from eigenlens.mixture.fit import MixtureFit, MixtureOptions
 from eigenlens.mixture.prior import PRIORS
 from eigenlens.mixture.starts import CENTRE_RULES, StartRule, from_centres, from_mixture, from_responsibilities
@@ -189,8 +189,8 @@ def _row_warnings(fit: MixtureFit, source: Source) -> Iterator[Warning]:
     if fit.empty:
         yield DataWarning(f"{fit.empty} rows have no observed entry (NaN in every column) and were left out")
     if fit.constant:
-        names = [repr(source.names[j]) if source.names else str(j) for j in fit.constant[:5]]
-        what = f"{len(fit.constant)} of {source.n_features} columns are constant ({', '.join(names)})"
+        names = list_columns(fit.constant, source.names)
+        what = f"{len(fit.constant)} of {source.n_features} columns are constant ({names})"
         yield DataWarning(f"{what}, so their density is as high as floor allows", fix="leave them out")
 
 

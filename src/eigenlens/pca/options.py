@@ -9,7 +9,7 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.arrays import dense, slices
 from eigenlens.data.source import BLOCK_BYTES, Block, Source, accumulate
-from eigenlens.errors import ConvergenceWarning, DataWarning, warn_user
+from eigenlens.errors import ConvergenceWarning, DataWarning, list_columns, warn_user
 from eigenlens.linalg.n_components import N_COMPONENTS_RULES
 from eigenlens.linalg.solve import SOLVERS
 from eigenlens.missing.result import STOP_REASONS
@@ -84,6 +84,6 @@ def warn_about_pca(fit: PCAFit, source: Source, estimator: Any) -> None:
         warn_user(ConvergenceWarning(what, fix="raise that, or use {solver}", settings=settings))
     constant = np.flatnonzero(model.column_variances <= 1e-26 * model.mean**2)
     if constant.size and (estimator.standardize or constant.size == model.mean.size):
-        names = [repr(source.names[j]) if source.names else str(j) for j in constant[:5]]
-        what = f"{constant.size} of {model.mean.size} columns are constant ({', '.join(names)})"
+        names = list_columns(constant, source.names)
+        what = f"{constant.size} of {model.mean.size} columns are constant ({names})"
         warn_user(DataWarning(f"{what}; they carry no variance and were left unscaled"))

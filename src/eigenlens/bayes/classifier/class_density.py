@@ -24,9 +24,10 @@ from eigenlens.errors import (
     EigenlensError,
     MissingExtra,
     OptionError,
+    join_limited,
     warn_user,
 )
-from eigenlens.estimator.rows import dense_blocks, join_limited, validate_rows
+from eigenlens.estimator.rows import dense_blocks, validate_rows
 
 # ---- messages that name the class -----------------------------------------------------------------------------
 

@@ -13,14 +13,9 @@ from sklearn.utils.validation import has_fit_parameter
 
 from eigenlens.arrays import Array
 from eigenlens.bayes.class_moments import ClassMoments, attach_classes, summarise_classes
+from eigenlens.bayes.class_variances import VARIANCE_FLOOR, ClassVariances, replace_variances
 from eigenlens.bayes.classifier.class_density import is_eigenlens_estimator, log_density, run_for_class
-from eigenlens.bayes.discriminant.covariances import (
-    VARIANCE_FLOOR,
-    ClassVariances,
-    Shrinkage,
-    has_density,
-    replace_variances,
-)
+from eigenlens.bayes.discriminant.covariances import Shrinkage, has_density
 from eigenlens.bayes.discriminant.fit_missing import complete_classes
 from eigenlens.bayes.discriminant.options import warn_about_convergence
 from eigenlens.data.coerce import as_source

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, to_numpy
-from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, warn_user
+from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, list_columns, warn_user
 from eigenlens.latent.factor.solvers import heywood_columns
 from eigenlens.latent.rotation import Rotation
 from eigenlens.missing.result import LatentFit
@@ -48,9 +48,7 @@ def warn_heywood(fit: LatentFit, estimator: Any) -> None:
     """Warn the caller of `fit` about uniquenesses that are practically 0, naming their columns."""
     columns = heywood_columns(fit.model, estimator.min_uniqueness)
     if columns.size:
-        known = getattr(estimator, "feature_names_in_", None)
-        names = ", ".join(repr(str(known[j])) if known is not None else str(j) for j in columns[:5])
-        names += ", …" if columns.size > 5 else ""
+        names = list_columns(columns, getattr(estimator, "feature_names_in_", None))
         what = (
             f"Heywood case: the uniqueness of {columns.size} of {fit.model.mean.size} variables ({names}) has reached "
             "its floor, or nearly, so the factors explain them without error"

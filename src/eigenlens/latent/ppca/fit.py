@@ -20,7 +20,7 @@ from eigenlens.errors import DataError, OptionError
 from eigenlens.latent.ppca.em import products_and_rest, run_ppca_em
 from eigenlens.linalg.covariance import MAX_LAPACK_SIZE
 from eigenlens.linalg.operators import CentredRows
-from eigenlens.linalg.solve import LOST_DIGITS
+from eigenlens.linalg.solve import LOST_DIGITS, LOST_DIGITS_SINGLE
 from eigenlens.missing.fit import fit_incomplete_rows, random_starts
 from eigenlens.missing.result import (
     LatentFit,
@@ -149,7 +149,8 @@ def _spectrum(source: Source, k: int, options: _Options) -> _Leading:
     total = found.model.total
     _constant_columns(found.model.mean, found.model.column_variances)
     rest = total - float(found.model.variances.sum())
-    if rest > max(MIN_TRACE_SHARE, LOST_DIGITS[rows.single_products]) * total:
+    lost = LOST_DIGITS_SINGLE if rows.single_products else LOST_DIGITS
+    if rest > max(MIN_TRACE_SHARE, lost) * total:
         return _Leading(found, rest)
     if found.spectrum.outcome.solver != "svd" and _is_small(rows):
         found = principal_components(rows, k, "svd", 1e-9, options.generator)
