@@ -33,6 +33,28 @@ def transform(model, rows=X, **given):
     return lambda x: model.fit(x(rows), **given).transform(x(rows))
 
 
+def answer(model, method, y=None):
+    return lambda x: getattr(model.fit(x(X), y), method)(x(X))
+
+
+def prior(model):
+    return lambda x: model.fit(x(X), Y).class_prior_
+
+
+def draw(model):
+    """Rows that a model draws, or the classes of such rows where it has classes."""
+
+    def drawn(x):
+        found = model.fit(x(X), Y).sample(5, random_state=0)
+        return found[1] if isinstance(found, tuple) else found
+
+    return drawn
+
+
+CLASSIFIERS = (
+    el.NaiveBayes(), el.BayesClassifier(el.GaussianMixture(1)), el.LinearDiscriminant(), el.QuadraticDiscriminant(),
+)  # fmt: skip
+
 CASES = {
     **{f"PCA {solver}": transform(el.PCA(2, solver=solver, random_state=0)) for solver in
        ("covariance", "gram", "svd", "lanczos", "randomized", "power")},
@@ -54,6 +76,17 @@ CASES = {
     "BayesClassifier": lambda x: el.BayesClassifier(el.GaussianMixture(1)).fit(x(X), Y).predict_proba(x(X)),
     "LinearDiscriminant": transform(el.LinearDiscriminant(), y=Y),
     "QuadraticDiscriminant": lambda x: el.QuadraticDiscriminant().fit(x(X), Y).predict_proba(x(X)),
+    **{f"PCA {method}": answer(el.PCA(2), method) for method in
+       ("score_samples", "reconstruction_error", "cos2", "contributions")},
+    **{f"{type(model).__name__} score_samples": answer(model, "score_samples") for model in
+       (el.ProbabilisticPCA(2), el.FactorAnalysis(1), el.GaussianMixture(2, random_state=0), el.KernelDensity())},
+    "GaussianMixture predict": answer(el.GaussianMixture(2, random_state=0), "predict"),
+    "KernelDensity density": answer(el.KernelDensity(), "density"),
+    **{f"{type(model).__name__} {method}": answer(model, method, Y) for model in CLASSIFIERS for method in
+       ("predict", "predict_log_proba", "predict_joint_log_proba")},
+    "LinearDiscriminant decision_function": answer(el.LinearDiscriminant(), "decision_function", Y),
+    **{f"{type(model).__name__} prior": prior(model) for model in CLASSIFIERS},
+    **{f"{type(model).__name__} draw": draw(model) for model in (*CLASSIFIERS, el.PCA(2), el.KernelDensity())},
 }  # fmt: skip
 
 

@@ -135,7 +135,7 @@ def explain_gaussian_classes(estimator: Any, densities: Sequence[Any], X: Any, o
     terms = np.stack([gaussian_shares(density, rows) for density in densities], axis=2)
     names = getattr(estimator, "feature_names_in_", range(estimator.n_features_in_))
     with np.errstate(divide="ignore"):
-        log_prior = np.log(estimator.class_prior_)
+        log_prior = np.log(estimator._prior)
     return explain_terms(names, estimator.classes_, terms, log_prior, of, against)
 
 

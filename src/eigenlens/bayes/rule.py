@@ -1,6 +1,6 @@
 """Bayes' rule, shared by all classifiers: priors, and p(c | x) from ln p(x | c), in log space throughout.
 
-A classifier has `BayesRule` among its bases, keeps `classes_` and `class_prior_`, and implements `_log_likelihoods(X)`
+A classifier has `BayesRule` among its bases, keeps `classes_` and `_prior`, and implements `_log_likelihoods(X)`
 and, to sample, `_draw(labels, rng)`. `ClassCounts` keeps the weight of each class.
 """
 
@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenlens import checks
 from eigenlens.arrays import Array, Like, to_numpy
 from eigenlens.errors import OptionError, warn_user
+from eigenlens.estimator.rows import per_row
 from eigenlens.native.class_sums import winners
 
 # ---- priors ---------------------------------------------------------------------------------------------------
@@ -100,6 +101,15 @@ def choose_classes(joint: Array, log_prior: Array) -> tuple[Array, Array, int]:
     return winners(joint), joint, int(lost.sum())
 
 
+def _class_count(classifier: Any) -> int:
+    return len(classifier.classes_)
+
+
+def _probability_dtype(classifier: Any, X: Any) -> Any:
+    single = not classifier._double and "float32" in str(getattr(X, "dtype", ""))
+    return np.float32 if single else np.float64
+
+
 class BayesRule(ClassifierMixin):  # type: ignore[misc]
     """The methods of a classifier whose `_log_likelihoods(X)` yields ln p(x | c) (b, C), block by block.
 
@@ -107,7 +117,8 @@ class BayesRule(ClassifierMixin):  # type: ignore[misc]
     """
 
     classes_: Array
-    class_prior_: Array
+    _prior: Array
+    _like: Like
     _double = False  # whether float32 rows have float64 probabilities: near 1, float32 keeps no digits
 
     def _log_likelihoods(self, X: Any) -> Iterator[Array]:
@@ -116,39 +127,48 @@ class BayesRule(ClassifierMixin):  # type: ignore[misc]
     def _draw(self, labels: Array, rng: np.random.Generator) -> Any:
         raise NotImplementedError
 
-    def predict(self, X: Any) -> Array:
+    @per_row(dtype=lambda self, source: self.classes_.dtype)
+    def predict(self, X: Any) -> Any:
         """Return the most likely class (n,) of each row: argmax ln p(c) + ln p(x | c); of equal ones the first."""
         check_is_fitted(self)
         narrow = np.min_scalar_type(len(self.classes_))  # one byte per row until all blocks are read
         best = np.concatenate([best.astype(narrow) for best, _ in self._decisions(X)])
         return np.asarray(self.classes_.take(best))
 
+    @per_row(_class_count, _probability_dtype)
     def predict_joint_log_proba(self, X: Any) -> Any:
         """Return ln p(x, c) = ln p(c) + ln p(x | c), (n, C)."""
         return self._collect(X, lambda joint: joint)
 
+    @per_row(_class_count, _probability_dtype)
     def predict_log_proba(self, X: Any) -> Any:
         """Return ln p(c | x) (n, C)."""
         return self._collect(X, log_posterior)
 
+    @per_row(_class_count, _probability_dtype)
     def predict_proba(self, X: Any) -> Any:
         """Return p(c | x) (n, C)."""
         return self._collect(X, posterior)
 
-    def sample(self, n_samples: int = 1, *, random_state: Any = None) -> tuple[Any, Array]:
+    def sample(self, n_samples: int = 1, *, random_state: Any = None) -> tuple[Any, Any]:
         """Draw rows X (n_samples, d) from the model, and their classes y (n_samples,)."""
         check_is_fitted(self)
         n = checks.integer("n_samples", n_samples, 1)
         rng = checks.generator(getattr(self, "random_state", None) if random_state is None else random_state)
-        labels = rng.choice(len(self.classes_), size=n, p=self.class_prior_)
-        return self._draw(labels, rng), np.asarray(self.classes_)[labels]
+        labels = rng.choice(len(self.classes_), size=n, p=self._prior)
+        return self._draw(labels, rng), self._like.exact(np.asarray(self.classes_)[labels])
+
+    @property
+    def class_prior_(self) -> Any:
+        """The prior p(c) (C,)."""
+        return self._like.exact(self._prior)
 
     # ---- parts ------------------------------------------------------------------------------------------
 
     def _decisions(self, X: Any) -> Iterator[tuple[Array, Array]]:
         """Yield the most likely class and ln p(x, c) of each block; rows of density 0 in every class have the prior."""
         with np.errstate(divide="ignore"):
-            log_prior = np.log(self.class_prior_)
+            log_prior = np.log(self._prior)
         lost, repeated = 0, log_prior
         for joint in self._log_likelihoods(X):
             if repeated.size < joint.size:  # NumPy is slow over rows of a few classes, quick over one long row
@@ -166,8 +186,7 @@ class BayesRule(ClassifierMixin):  # type: ignore[misc]
     def _collect(self, X: Any, function: Any) -> Any:
         check_is_fitted(self)
         found = np.concatenate([function(joint) for _, joint in self._decisions(X)])
-        single = not self._double and "float32" in str(getattr(X, "dtype", ""))
-        return Like(X, np.dtype(np.float32 if single else np.float64))(found)
+        return found.astype(_probability_dtype(self, X), copy=False)
 
 
 def sample_by_class(labels: Array, d: int, draw: Callable[[int, int], Array]) -> Array:
@@ -183,8 +202,8 @@ class ClassCounts:
     """A classifier that keeps the weight of each class, to which `partial_fit` may add."""
 
     classes_: Array
-    class_prior_: Array
     prior: Any
+    _prior: Array
     _counts: Array
     _rows: int
 
@@ -192,7 +211,7 @@ class ClassCounts:
         """Count rows of the classes codes (n,), in addition to those counted before if `more`."""
         each = np.ones(len(codes)) if weight is None else weight
         counts = np.bincount(codes, each, minlength=len(self.classes_)) + (self._counts if more else 0.0)
-        self.class_prior_ = check_prior(self.prior, self.classes_, counts)
+        self._prior = check_prior(self.prior, self.classes_, counts)
         self._counts, self._rows = counts, int(np.count_nonzero(each)) + (self._rows if more else 0)
 
     @property

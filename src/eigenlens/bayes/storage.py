@@ -16,7 +16,7 @@ from eigenlens.model_file import Layout, pack, unpack
 
 def pack_classes(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
     """Return arrays and header entries with the classes of a fitted classifier; a prior of the user as a list."""
-    prior = estimator.class_prior_
+    prior = estimator._prior
     header = {
         "parameters": {} if isinstance(estimator.prior, str | None) else {"prior": prior.tolist()},
         "classes": estimator.classes_.tolist(),
@@ -29,7 +29,7 @@ def pack_classes(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
 def restore_classes(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]) -> None:
     """Give a classifier the classes of `pack_classes`."""
     estimator.classes_ = np.asarray(header["classes"], dtype=np.dtype(header["class_dtype"]))
-    estimator.class_prior_, estimator._counts, estimator._rows = arrays["prior"], arrays["counts"], header["rows"]
+    estimator._prior, estimator._counts, estimator._rows = arrays["prior"], arrays["counts"], header["rows"]
 
 
 AXES_LAYOUT = Layout(Axes, arrays={"scale": "scale", "axes": "axes", "variances_along": "along", "rest": "rest"})

@@ -52,6 +52,11 @@ def _library(X: Any) -> str:
     return type(X).__module__.split(".")[0]
 
 
+def is_dask_array(X: Any) -> bool:
+    """Return whether X is a Dask array, without importing Dask."""
+    return _library(X) == "dask" and hasattr(X, "to_delayed") and not hasattr(X, "to_dask_array")
+
+
 def _is_dask_frame(X: Any) -> bool:
     return _library(X).startswith("dask") and hasattr(X, "to_dask_array")
 
@@ -173,7 +178,7 @@ CONTAINERS: list[Container] = [
     Container(is_tensor, _tensor),
     Container(is_sparse, _sparse),
     Container(_is_dask_frame, _reject_dask_frame),
-    Container(lambda X: _library(X) == "dask" and hasattr(X, "to_delayed"), _dask),
+    Container(is_dask_array, _dask),
     Container(lambda X: _is_a(X, "polars", "LazyFrame"), LazySource, MixedSource.of_lazy),
     Container(
         lambda X: _is_a(X, "pyarrow", "RecordBatch"),

@@ -72,11 +72,16 @@ class DaskSource(Source):
             progress(self.n_rows or 0, self.n_rows, label)
         return total
 
-    def map_rows(self, function: Callable[[Any], Any], n_columns: int) -> Any:
-        """Return a Dask array (n, n_columns): `function` of each chunk of rows, computed on demand."""
-        chunks = (self.array.chunks[0], (n_columns,))
+    def map_rows(self, function: Callable[[Any], Any], n_columns: int | None, dtype: Any = None) -> Any:
+        """Return a Dask array (n, n_columns), (n,) for None: `function` of each chunk of rows, computed on demand."""
+        width = () if n_columns is None else ((n_columns,),)
+        result = np.dtype(dtype or self.dtype)
         return self.array.astype(self.dtype).map_blocks(
-            function, dtype=self.dtype, chunks=chunks, meta=np.empty((0, 0), self.dtype)
+            function,
+            dtype=result,
+            chunks=(self.array.chunks[0], *width),
+            drop_axis=1 if n_columns is None else None,
+            meta=np.empty((0,) * (1 + len(width)), result),
         )
 
     def _chunks(self) -> Iterator[tuple[Any, int, int]]:

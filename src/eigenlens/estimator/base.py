@@ -20,7 +20,7 @@ from eigenlens.arrays import Array, Like, is_tensor, to_numpy
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
-from eigenlens.estimator.rows import map_blocks, validate_rows
+from eigenlens.estimator.rows import map_blocks, per_row, validate_rows
 from eigenlens.estimator.storage import pack_estimator, restore_parameters
 
 
@@ -116,7 +116,8 @@ class DensityEstimator(ModelEstimator):
     model_: Any
     random_state: Any
 
-    def score_samples(self, X: Any) -> Array:
+    @per_row()
+    def score_samples(self, X: Any) -> Any:
         """Return the log density (n,) of the observed entries of each row; 0 for a row without any."""
         check_is_fitted(self)
         return self._log_densities(validate_rows(self, X))

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from eigenlens import checks
-from eigenlens.arrays import Array, Like, dense, is_sparse, namespace, slices
-from eigenlens.data.coerce import as_source, explain_nonfinite, require_finite, require_no_infinity
+from eigenlens.arrays import Array, Like, dense, is_sparse, is_tensor, namespace, slices
+from eigenlens.data.coerce import as_source, explain_nonfinite, is_dask_array, require_finite, require_no_infinity
 from eigenlens.data.memory import FrameSource, LazySource
 from eigenlens.data.rows import row_count, stack_rows
 from eigenlens.data.source import Source
@@ -109,6 +109,44 @@ def _finite_chunk(rows: Any, function: Callable[[Any], Any], check_rows: bool) -
     return found
 
 
+def per_row(
+    width: Callable[[Any], int | None] = lambda estimator: None,
+    dtype: Callable[[Any, Source], Any] = lambda estimator, source: np.float64,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the decorator of a method from rows X to NumPy results, one per row, that returns them in the kind of X.
+
+    A tensor gives a tensor on its device, but text stays a NumPy array. A Dask array gives a Dask array, whose chunks
+    are computed, and checked, on demand.
+
+    Args:
+        width: the number of columns of the result, of a fitted estimator; None for one number per row.
+        dtype: that of a Dask result, of a fitted estimator and the source of X.
+    """
+
+    def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(method)
+        def of_rows(estimator: Any, X: Any, *arguments: Any, **options: Any) -> Any:
+            if not is_dask_array(X):
+                found = method(estimator, X, *arguments, **options)
+                return Like(X).exact(found) if is_tensor(X) and isinstance(found, np.ndarray) else found
+            check_is_fitted(estimator)
+            source: Any = validate_rows(estimator, X)
+            columns, kind = width(estimator), np.dtype(dtype(estimator, source))
+            call = getattr(estimator, method.__name__), arguments, options
+            return source.map_rows(partial(_chunk_results, call=call, width=columns, dtype=kind), columns, kind)
+
+        return of_rows
+
+    return decorate
+
+
+def _chunk_results(rows: Any, call: tuple[Any, Any, Any], width: int | None, dtype: np.dtype[Any]) -> Array:
+    if not rows.shape[0]:
+        return np.empty((0,) if width is None else (0, width), dtype)
+    method, arguments, options = call
+    return np.asarray(method(rows, *arguments, **options), dtype=dtype)
+
+
 def collect_rows(source: Source) -> Any:
     """Return all rows in memory as an array, a CSR matrix or a tensor; NaN and infinities raise an error."""
     parts = list(source.rows())
@@ -159,13 +197,24 @@ def to_frame_like(values: Array, X: Any, source: Source) -> Any:
 def impute_rows(model: Any, X: Any, source: Source, with_std: bool) -> list[Any]:
     """Return X (n, d) with NaN replaced by the model's conditional means, and their standard deviations if wanted.
 
-    They are frames of X's kind if X is one.
+    They are frames of X's kind if X is one, and Dask arrays if it is one.
     """
-    parts, like = [impute_block(block, model, with_std) for block in dense_blocks(source)], Like(X, source.dtype)
+    if hasattr(source, "map_rows"):
+        chunks = [partial(_impute_chunk, model=model, which=which) for which in range(1 + with_std)]
+        return [source.map_rows(chunk, source.n_features) for chunk in chunks]
+    parts, like = [_impute_block(block, model, with_std) for block in dense_blocks(source)], Like(X, source.dtype)
     return [to_frame_like(like(np.concatenate(part)), X, source) for part in zip(*parts, strict=True)]
 
 
-def impute_block(rows: Array, model: Any, with_std: bool) -> tuple[Array, ...]:
+def _impute_chunk(rows: Any, model: Any, which: int) -> Any:
+    """Return the imputed rows (0) or their standard deviations (1) of a chunk, in its dtype.
+
+    Complete chunks are copied too, so that no result shares memory with its input.
+    """
+    return Like(rows)(np.array(_impute_block(dense(rows), model, bool(which))[which]))
+
+
+def _impute_block(rows: Array, model: Any, with_std: bool) -> tuple[Array, ...]:
     """Return imputed rows, and the standard deviations of imputed entries if these are wanted."""
     require_no_infinity(rows)
     return model.impute(rows, return_std=True) if with_std else (model.impute(rows),)

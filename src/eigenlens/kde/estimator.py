@@ -10,12 +10,12 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
-from eigenlens.arrays import Array, Like
+from eigenlens.arrays import Array, Like, to_numpy
 from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.source import Source
 from eigenlens.errors import OptionError
 from eigenlens.estimator.base import DensityEstimator
-from eigenlens.estimator.rows import dense_blocks, validate_rows
+from eigenlens.estimator.rows import dense_blocks, per_row, validate_rows
 from eigenlens.kde import storage
 from eigenlens.kde.bounds import BOUNDARIES
 from eigenlens.kde.model import KernelEstimate
@@ -94,11 +94,13 @@ class KernelDensity(DensityEstimator, DensityMixin, BaseEstimator):  # type: ign
 
     # ---- the density ------------------------------------------------------------------------------------
 
-    def density(self, X: Any) -> Array:
+    @per_row()
+    def density(self, X: Any) -> Any:
         """Return the density (n,) at the rows of X (n, d)."""
-        return np.exp(self.score_samples(X))
+        return np.exp(to_numpy(self.score_samples(X)))
 
-    def derivative(self, X: Any) -> Array:
+    @per_row()
+    def derivative(self, X: Any) -> Any:
         """Return the derivative (n,) of the density of one column."""
         return self.model_.derivative(self._rows(X)[:, 0] if self.n_features_in_ == 1 else np.empty(0))
 
@@ -116,7 +118,8 @@ class KernelDensity(DensityEstimator, DensityMixin, BaseEstimator):  # type: ign
 
     # ---- distribution function, quantiles ---------------------------------------------------------------
 
-    def cdf(self, X: Any) -> Array:
+    @per_row()
+    def cdf(self, X: Any) -> Any:
         """Return the probability (n,) of rows not above those of X (n, d) in any column; NaN in X is no limit."""
         check_is_fitted(self)
         return self.model_.cdf(np.concatenate(list(dense_blocks(validate_rows(self, X)))))
@@ -152,7 +155,7 @@ class KernelDensity(DensityEstimator, DensityMixin, BaseEstimator):  # type: ign
     def bandwidth_(self) -> Any:
         """The bandwidth h: a number for one column, else (d,), or the matrix (d, d)."""
         h = self.model_.bandwidth
-        return float(h[0]) if h.size == 1 else h
+        return float(h[0]) if h.size == 1 else self._like.exact(h)
 
     @property
     def n_samples_(self) -> int:

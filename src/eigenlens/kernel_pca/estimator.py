@@ -16,7 +16,7 @@ from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source, progress_callback
 from eigenlens.errors import ConvergenceWarning, DataWarning, warn_user
 from eigenlens.estimator.base import ProjectionEstimator, forward, model_view
-from eigenlens.estimator.rows import map_rows, require_finite_rows, validate_rows
+from eigenlens.estimator.rows import map_rows, per_row, require_finite_rows, validate_rows
 from eigenlens.kernel_pca import storage
 from eigenlens.kernel_pca.features import APPROXIMATIONS, fit_landmark_components
 from eigenlens.kernel_pca.fit import KernelPCAFit, fit_kernel_pca
@@ -182,6 +182,7 @@ class KernelPCA(ProjectionEstimator):
         scores = self._check_scores(X)
         return Like(scores)(self._back(self.model_, to_numpy(scores), None).rows)
 
+    @per_row(lambda self: self.n_features_in_, lambda self, source: source.dtype)
     def denoise(self, X: Any, n_components: int | None = None) -> Any:
         """Return denoised rows (n, d): pre-images of P phi(x), the projections onto the first components.
 

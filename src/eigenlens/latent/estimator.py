@@ -20,7 +20,7 @@ from eigenlens.data.rows import select_rows
 from eigenlens.data.source import BLOCK_BYTES, Source, progress_callback
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.estimator.base import DensityEstimator, IterativeFit, ProjectionEstimator, model_view
-from eigenlens.estimator.rows import dense_blocks, impute_block, impute_rows, map_blocks, validate_rows
+from eigenlens.estimator.rows import dense_blocks, impute_rows, map_blocks, validate_rows
 from eigenlens.latent import storage
 from eigenlens.latent.n_components import DimensionChoice
 from eigenlens.latent.options import candidate_dimensions, warn_interrupted_choice
@@ -95,12 +95,7 @@ class LatentGaussian(IterativeFit[LatentFit], ProjectionEstimator, DensityEstima
         """
         check_is_fitted(self)
         source, with_std = validate_rows(self, X), checks.boolean("return_std", return_std)
-        if hasattr(source, "map_rows"):
-            which = [0, 1] if with_std else [0]
-            lazy = [partial(_impute_chunk, model=self.model_, which=i) for i in which]
-            found = [source.map_rows(part, source.n_features) for part in lazy]
-        else:
-            found = impute_rows(self.model_, X, source, with_std)
+        found = impute_rows(self.model_, X, source, with_std)
         return tuple(found) if with_std else found[0]
 
     # ---- the density ------------------------------------------------------------------------------------
@@ -207,14 +202,6 @@ def _latent_means(rows: Any, model: LinearGaussian, T: Array | None, V: Array) -
     values = np.array(to_numpy(found))
     values[incomplete] = means
     return Like(found)(values)
-
-
-def _impute_chunk(rows: Any, model: LinearGaussian, which: int) -> Any:
-    """Return the imputed rows (0) or their standard deviations (1) of a chunk, in its dtype.
-
-    Complete chunks are copied too, so that no result shares memory with its input.
-    """
-    return Like(rows)(np.array(impute_block(dense(rows), model, bool(which))[which]))
 
 
 def _join_covariances(parts: list[tuple[Array, Array]]) -> Array:

@@ -19,7 +19,7 @@ from eigenlens.data.source import Source, progress_callback
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import OptionError
 from eigenlens.estimator.base import DensityEstimator, IterativeFit, model_view
-from eigenlens.estimator.rows import impute_rows, map_blocks, validate_rows
+from eigenlens.estimator.rows import impute_rows, map_blocks, per_row, validate_rows
 from eigenlens.mixture import storage
 from eigenlens.mixture.binned import fit_binned_mixture
 from eigenlens.mixture.fit import MixtureFit, fit_mixture
@@ -171,21 +171,23 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityEstimator, DensityMixin, 
         warn_mixture_fit(state.fit, source, options.tol, options.max_iter)
         return self
 
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to the rows of X, then predict their components."""
         return self.fit(X, y, sample_weight=sample_weight).predict(X)
 
     # ---- rows to components -----------------------------------------------------------------------------
 
-    def predict(self, X: Any) -> Array:
+    @per_row(dtype=lambda self, source: np.intp)
+    def predict(self, X: Any) -> Any:
         """Return the most likely component (n,) of each row."""
         joint = self._by_block(validate_rows(self, X), Mixture.log_joint)
         return np.asarray(joint.argmax(axis=1))
 
+    @per_row(lambda self: len(self.model_.weights), lambda self, source: source.dtype)
     def predict_proba(self, X: Any) -> Any:
         """Return P(component k | x_i) (n, K)."""
         source = validate_rows(self, X)
-        return Like(X, source.dtype)(self._by_block(source, Mixture.responsibilities))
+        return self._by_block(source, Mixture.responsibilities).astype(source.dtype, copy=False)
 
     def impute(self, X: Any, return_std: bool = False) -> Any:
         """Return X (n, d) with NaN replaced by its conditional mean given the observed entries of the row.
@@ -250,7 +252,8 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityEstimator, DensityMixin, 
         """Draw rows (n_samples, d) from the mixture; with return_labels also the component (n_samples,) of each."""
         rng = checks.generator(self.random_state if random_state is None else random_state)
         rows, labels = self.model_.sample_labelled(checks.integer("n_samples", n_samples, 1), rng)
-        return (self._like(rows), labels) if checks.boolean("return_labels", return_labels) else self._like(rows)
+        drawn = self._like(rows)
+        return (drawn, self._like.exact(labels)) if checks.boolean("return_labels", return_labels) else drawn
 
     def marginal(self, columns: Any) -> Mixture:
         """Return the mixture of some columns, by number or name, in this order."""

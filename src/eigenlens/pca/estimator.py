@@ -17,7 +17,7 @@ from eigenlens.data.rows import positive_weight_rows, row_count
 from eigenlens.data.source import Source, accumulate, progress_callback
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.base import DensityEstimator, ProjectionEstimator, forward, model_view
-from eigenlens.estimator.rows import MomentsOnlySource, map_blocks, map_rows, validate_rows
+from eigenlens.estimator.rows import MomentsOnlySource, map_blocks, map_rows, per_row, validate_rows
 from eigenlens.linalg.operators import CentredRows, project_rows
 from eigenlens.linalg.spectrum import Outcome
 from eigenlens.pca import interpret, storage
@@ -168,7 +168,7 @@ class PCA(ProjectionEstimator, DensityEstimator):
     def transform(self, X: Any) -> Any:
         """Return the scores (n, k) of the rows of X, in X's dtype and on its device.
 
-        A Dask array gives a Dask array (a NumPy array with missing="em").
+        A Dask array gives a Dask array.
         """
         check_is_fitted(self)
         V = (self.model_.components / self.model_.scale[None, :]).T
@@ -176,10 +176,12 @@ class PCA(ProjectionEstimator, DensityEstimator):
             deviation = np.sqrt(self.model_.variances)
             V = V * np.where(deviation > 0.0, 1.0 / np.where(deviation > 0.0, deviation, 1.0), 0.0)
         source = validate_rows(self, X)
-        if self.missing == "em":
-            filled = (_complete(rows, self.model_) for rows in source.rows())
-            return Like(X, source.dtype)(np.concatenate([project_rows(rows, self.model_.mean, V) for rows in filled]))
-        return map_rows(source, partial(project_rows, mean=self.model_.mean, V=V), V.shape[1])
+        project = (
+            partial(_project_completed, model=self.model_, V=V)
+            if self.missing == "em"
+            else partial(project_rows, mean=self.model_.mean, V=V)
+        )
+        return map_rows(source, project, V.shape[1])
 
     def inverse_transform(self, X: Any) -> Any:
         """Return the rows (n, d) whose scores are X (n, k)."""
@@ -195,16 +197,20 @@ class PCA(ProjectionEstimator, DensityEstimator):
 
         With per_row=False, their sum over Σw − 1: for the fitted rows, the sum of the discarded eigenvalues.
         """
+        if per_row:
+            return self._row_errors(X)
         check_is_fitted(self)
         source = validate_rows(self, X, sample_weight)
         errors = map_blocks(source, self.model_.squared_error)
-        if per_row:
-            return errors
         w = np.ones(len(errors)) if source.weight is None else source.weight
         if w.sum() <= 1.0:
             what = f"X has a total weight of {w.sum():g}, but more than 1 row is needed"
             raise DataError(what, fix="pass {per_row}", settings={"per_row": True})
         return float(w @ errors / (w.sum() - 1.0))
+
+    @per_row()
+    def _row_errors(self, X: Any) -> Any:
+        return map_blocks(validate_rows(self, X), self.model_.squared_error)
 
     # ---- the density ------------------------------------------------------------------------------------
 
@@ -236,7 +242,8 @@ class PCA(ProjectionEstimator, DensityEstimator):
         if X is None:
             return self._like(interpret.contributions_by_column(self.model_))
         source = validate_rows(self, X, sample_weight)
-        return interpret.contributions_by_row(self.model_, map_blocks(source, self.model_.project), source.weight)
+        Z = map_blocks(source, self.model_.project)
+        return Like(X, source.dtype).exact(interpret.contributions_by_row(self.model_, Z, source.weight))
 
     def cos2(self, X: Any = None) -> Any:
         """Return the squared cosine of the columns (d, k), or of the rows of X (n, k), with each component.
@@ -245,6 +252,10 @@ class PCA(ProjectionEstimator, DensityEstimator):
         """
         if X is None:
             return self._like(interpret.correlations_with_components(self.model_) ** 2)
+        return self._row_cos2(X)
+
+    @per_row(lambda self: self.n_components_)
+    def _row_cos2(self, X: Any) -> Any:
         source = validate_rows(self, X)
         Z = map_blocks(source, self.model_.project)
         return interpret.row_cos2(Z, map_blocks(source, self.model_.squared_error))
@@ -340,6 +351,11 @@ class PCA(ProjectionEstimator, DensityEstimator):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         self._fitted_source = None
+
+
+def _project_completed(rows: Any, model: PrincipalComponents, V: Array) -> Any:
+    """Return the scores of rows whose missing entries are replaced by their expectations."""
+    return Like(rows)(project_rows(_complete(rows, model), model.mean, V))
 
 
 def _complete(rows: Any, model: PrincipalComponents) -> Array:

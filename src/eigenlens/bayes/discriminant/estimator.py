@@ -51,7 +51,7 @@ from eigenlens.data.source import Source, progress_callback
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.base import ModelEstimator, model_view
-from eigenlens.estimator.rows import dense_blocks, validate_rows
+from eigenlens.estimator.rows import dense_blocks, per_row, validate_rows
 from eigenlens.linalg.operators import concatenate, project_rows
 from eigenlens.linalg.spectrum import Outcome
 
@@ -231,7 +231,7 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         covariance, amounts = pooled_covariance(found, shrinkage)
         if not covariance.rank:
             raise DataError("no column varies within any class, so there is no covariance", fix="check X and y")
-        rule = FisherRule(self.class_prior_, found.mean, covariance)
+        rule = FisherRule(self._prior, found.mean, covariance)
         warn_about_linear(rule, self)
         return rule, amounts
 
@@ -243,18 +243,19 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
 
     # ---- rows to classes --------------------------------------------------------------------------------
 
-    def decision_function(self, X: Any) -> Array:
+    @per_row(lambda self: None if len(self.classes_) == 2 else len(self.classes_))
+    def decision_function(self, X: Any) -> Any:
         """Return w_c·x + b_c (n, C), up to one number per row; for two classes the second less the first (n,)."""
         check_is_fitted(self)
         with np.errstate(divide="ignore"):
             found = np.concatenate(list(self._log_likelihoods(X)))
-            found += np.log(self.class_prior_)
+            found += np.log(self._prior)
         return np.asarray(found[:, 1] - found[:, 0] if len(self.classes_) == 2 else found)
 
+    @per_row(lambda self: len(self.classes_))
     def predict_joint_log_proba(self, X: Any) -> Any:
         """Return ln p(x, c) = ln p(c) + ln p(x | c), (n, C)."""
-        found = np.concatenate([self._mixture.log_joint(rows) for rows in finite_blocks(self, X)])
-        return Like(X, np.dtype(np.float64))(found)
+        return np.concatenate([self._mixture.log_joint(rows) for rows in finite_blocks(self, X)])
 
     def _log_likelihoods(self, X: Any) -> Iterator[Array]:
         return map(self._log_densities, dense_blocks(validate_rows(self, X)))
@@ -421,7 +422,7 @@ class QuadraticDiscriminant(GaussianClasses):
         if not all(getattr(C, "rank", 1) for C in own.covariances):
             raise DataError("no column varies within any class, so there is no covariance", fix="check X and y")
         warn_about_quadratic(own, found.rows, self)
-        return gaussian_classes(self.class_prior_, found.mean, own.covariances), own.amounts
+        return gaussian_classes(self._prior, found.mean, own.covariances), own.amounts
 
     @property
     def model_(self) -> Mixture:

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
-from eigenlens.arrays import Array
+from eigenlens.arrays import Array, Like
 from eigenlens.bayes.explain import Explanation, explain_terms
 from eigenlens.bayes.labels import class_positions, encode_labels, partial_fit_labels, require_two_classes
 from eigenlens.bayes.naive import storage
@@ -138,7 +138,9 @@ class NaiveBayes(BayesRule, ModelEstimator):
         with progress_callback(self.verbose) as progress:
             statistics = summarise_naive(source, labels.codes, weight, plan, len(labels.classes), progress)
         warn_naive_fit(statistics, plan, options, labels.classes)
-        return self._remember(labels.classes, statistics, plan, options, frame_kind(X))
+        self._remember(labels.classes, statistics, plan, options)
+        self._frame, self._rows_like = frame_kind(X), Like(X, np.dtype(np.float64))
+        return self
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows: the result is that of `fit` on all rows so far, exactly up to rounding.
@@ -159,17 +161,17 @@ class NaiveBayes(BayesRule, ModelEstimator):
             more = summarise_naive(source, codes, weight, plan, len(known), progress)
         check_partial_fit(more, plan)
         total = more if first else self._statistics + more
-        return self._remember(known, total, plan, options, frame_kind(X) if first else self._frame)
+        self._remember(known, total, plan, options)
+        if first:
+            self._frame, self._rows_like = frame_kind(X), Like(X, np.dtype(np.float64))
+        return self
 
-    def _remember(
-        self, classes: Array, statistics: NaiveStatistics, plan: Plan, options: NaiveOptions, frame: str | None
-    ) -> Self:
+    def _remember(self, classes: Array, statistics: NaiveStatistics, plan: Plan, options: NaiveOptions) -> None:
         """Keep the result of a fit, all of it or, where something is wrong with it, nothing."""
         model = estimate_naive(statistics, plan, check_prior(self.prior, classes, statistics.weight), options)
         check_smoothed_categories(model, plan, options)
-        self.classes_, self._frame = classes, frame
+        self.classes_ = classes
         self._statistics, self._plan, self._model = statistics, plan, model
-        return self
 
     # ---- prediction -----------------------------------------------------------------------------------
 
@@ -189,7 +191,8 @@ class NaiveBayes(BayesRule, ModelEstimator):
             raise DataError("contains infinity", argument="X", fix="replace it by NaN, which is a missing entry")
 
     def _draw(self, labels: Array, rng: np.random.Generator) -> Any:
-        return rows_from_columns(self.model_.sample(labels, rng), self._plan.fields, self._frame)
+        drawn = rows_from_columns(self.model_.sample(labels, rng), self._plan.fields, self._frame)
+        return self._like(drawn) if isinstance(drawn, np.ndarray) else drawn
 
     def explain(self, X: Any, *, of: Any = None, against: Any = None) -> Explanation:
         """Return each feature's part of the log-odds of a row's class: ln p(x_j | of) − ln p(x_j | against).
@@ -217,7 +220,7 @@ class NaiveBayes(BayesRule, ModelEstimator):
         check_is_fitted(self)
         return self._statistics.weight
 
-    class_prior_ = forward("model_.prior", "The prior p(c) (C,).")
+    _prior = forward("model_.prior", "The prior p(c) (C,).")
     coef_ = forward("_linear.coef", "The coefficients (C, d) where the rule is linear.")
     intercept_ = forward("_linear.intercept", "The intercepts (C,) where the rule is linear.")
 

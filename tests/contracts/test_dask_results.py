@@ -1,0 +1,81 @@
+"""A Dask array gives lazy Dask arrays: the answers of the array, computed and checked chunk by chunk, on demand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import eigenlens as el
+
+da = pytest.importorskip("dask.array")
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((60, 4)) @ RNG.standard_normal((4, 4)) + [0.0, 1.0, -1.0, 2.0]
+INCOMPLETE = np.where(np.arange(240).reshape(60, 4) % 23 == 5, np.nan, X)
+Y = np.where(X[:, 0] > 0.5, "high", np.where(X[:, 0] < -0.5, "low", "middle"))
+
+DENSITIES = [
+    el.PCA(2), el.ProbabilisticPCA(2), el.FactorAnalysis(1), el.GaussianMixture(2, random_state=0), el.KernelDensity(),
+]  # fmt: skip
+CLASSIFIERS = [
+    el.NaiveBayes(), el.BayesClassifier(el.GaussianMixture(1)), el.LinearDiscriminant(), el.QuadraticDiscriminant(),
+]  # fmt: skip
+CASES = [
+    *((model, "score_samples", X) for model in DENSITIES),
+    *((el.PCA(2), method, X) for method in ("transform", "reconstruction_error", "cos2")),
+    (el.PCA(2, missing="em"), "transform", INCOMPLETE),
+    *((el.KernelPCA(2), method, X) for method in ("transform", "denoise")),
+    *((model, "impute", INCOMPLETE) for model in DENSITIES[1:4]),
+    *((DENSITIES[3], method, X) for method in ("predict", "predict_proba")),
+    *((el.KernelDensity(), method, X) for method in ("density",)),
+    *(
+        (model, method, X)
+        for model in CLASSIFIERS
+        for method in ("predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba")
+    ),
+    (el.LinearDiscriminant(), "decision_function", X),
+]
+
+
+# A Heywood case is warned of, in whatever the rows come.
+@pytest.mark.filterwarnings("ignore::eigenlens.DataWarning")
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("model", "method", "rows"), CASES, ids=[f"{type(m).__name__}.{f}" for m, f, _ in CASES])
+def test_results_are_lazy_and_those_of_the_array(model, method, rows, dtype):
+    rows = rows.astype(dtype)
+    model.fit(rows, Y)
+    expected = getattr(model, method)(rows)
+    found = getattr(model, method)(da.from_array(rows, chunks=(25, 3)))
+    assert isinstance(found, da.Array)
+    assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+    computed = found.compute()
+    assert computed.dtype == expected.dtype
+    if expected.dtype.kind == "f":
+        tolerance = 1e-10 if dtype == np.float64 else 1e-4
+        np.testing.assert_allclose(computed, expected, rtol=tolerance, atol=tolerance * np.abs(expected).max())
+    else:
+        assert np.array_equal(computed, expected)
+
+
+def test_standard_deviations_of_imputed_values_are_lazy_too():
+    model = el.GaussianMixture(2, random_state=0).fit(X)
+    found = model.impute(da.from_array(INCOMPLETE, chunks=(25, 4)), return_std=True)
+    for lazy, expected in zip(found, model.impute(INCOMPLETE, return_std=True), strict=True):
+        assert isinstance(lazy, da.Array)
+        np.testing.assert_allclose(lazy.compute(), expected, rtol=1e-12)
+
+
+def test_chunks_without_rows_have_results_without_rows():
+    model = el.GaussianMixture(2, random_state=0).fit(X)
+    empty = da.concatenate([da.from_array(X[:30], chunks=10), da.from_array(X[:0], chunks=10)])
+    assert np.array_equal(model.predict(empty).compute(), model.predict(X[:30]))
+    assert model.predict_proba(empty).compute().shape == (30, 2)
+
+
+def test_rows_are_checked_at_once_and_values_where_they_are_computed():
+    model = el.LinearDiscriminant().fit(X, Y)
+    with pytest.raises(ValueError, match="3 features"):
+        model.predict(da.from_array(X[:, :3], chunks=25))
+    lazy = model.predict(da.from_array(np.where(np.arange(60)[:, None] == 50, np.inf, X), chunks=25))
+    with pytest.raises(el.DataError, match="infinity"):
+        lazy.compute()
