@@ -53,7 +53,8 @@ def pack_estimator(estimator: Any) -> tuple[str, dict[str, Array], dict[str, Any
 def restore_parameters(cls: Any, header: Mapping[str, Any]) -> Any:
     """Return an estimator with the stored parameters, feature names and dtype; its arrays are NumPy's."""
     estimator = cls(**header["parameters"])
-    estimator._rows_like = Like(np.empty(0), np.dtype(header.get("dtype", "float64")))
+    if "dtype" in header:
+        estimator._rows_like = Like(np.empty(0), np.dtype(header["dtype"]))
     if header["feature_names"]:
         estimator.feature_names_in_ = np.asarray(header["feature_names"], dtype=object)
     return estimator

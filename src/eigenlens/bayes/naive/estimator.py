@@ -120,6 +120,7 @@ class NaiveBayes(BayesRule, ModelEstimator):
 
     _storage = storage
     _takes_missing = True
+    _kind = Like(np.empty(0))  # rows may be of many dtypes: their library is remembered, but not saved
 
     # ---- fitting ----------------------------------------------------------------------------------------
 
@@ -139,7 +140,7 @@ class NaiveBayes(BayesRule, ModelEstimator):
             statistics = summarise_naive(source, labels.codes, weight, plan, len(labels.classes), progress)
         warn_naive_fit(statistics, plan, options, labels.classes)
         self._remember(labels.classes, statistics, plan, options)
-        self._frame, self._rows_like = frame_kind(X), Like(X, np.dtype(np.float64))
+        self._frame, self._kind = frame_kind(X), Like(X, np.dtype(np.float64))
         return self
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -163,7 +164,7 @@ class NaiveBayes(BayesRule, ModelEstimator):
         total = more if first else self._statistics + more
         self._remember(known, total, plan, options)
         if first:
-            self._frame, self._rows_like = frame_kind(X), Like(X, np.dtype(np.float64))
+            self._frame, self._kind = frame_kind(X), Like(X, np.dtype(np.float64))
         return self
 
     def _remember(self, classes: Array, statistics: NaiveStatistics, plan: Plan, options: NaiveOptions) -> None:
@@ -192,7 +193,7 @@ class NaiveBayes(BayesRule, ModelEstimator):
 
     def _draw(self, labels: Array, rng: np.random.Generator) -> Any:
         drawn = rows_from_columns(self.model_.sample(labels, rng), self._plan.fields, self._frame)
-        return self._like(drawn) if isinstance(drawn, np.ndarray) else drawn
+        return self._like.exact(drawn) if isinstance(drawn, np.ndarray) else drawn
 
     def explain(self, X: Any, *, of: Any = None, against: Any = None) -> Explanation:
         """Return each feature's part of the log-odds of a row's class: ln p(x_j | of) − ln p(x_j | against).
@@ -213,6 +214,11 @@ class NaiveBayes(BayesRule, ModelEstimator):
         """Return the frozen model."""
         check_is_fitted(self)
         return self._model
+
+    @property
+    def _like(self) -> Like:
+        check_is_fitted(self)
+        return self._kind
 
     @property
     def class_count_(self) -> Array:
