@@ -58,8 +58,7 @@ def check_bounds(bounds: Any, X: Array) -> Array:
     pairs = [bounds] * d if _is_pair(bounds) else list(bounds) if isinstance(bounds, Sequence | np.ndarray) else []
     if len(pairs) != d:
         raise OptionError(
-            f"must be None, one pair (low, high) for all columns, or {d} of them, one per column; None stands for no "
-            "bound",
+            f"must be None, one pair (low, high) for all columns, or {d} of them, one per column; None means no bound",
             argument="bounds",
             value=bounds,
         )
