@@ -79,13 +79,13 @@ def join_text_columns(
 
     `exact` has, by column number, the codes of columns of integers that floats would round.
     """
-    exact = exact or {}
-    is_text = [field.kind == "text" for field in fields]
-    numeric = [j for j, word in enumerate(is_text) if not word]
-    kept = [place for place, j in enumerate(numeric) if j not in exact]
-    words = iter(text)
-    encoded = [exact[j] if j in exact else encode(next(words)) for j, word in enumerate(is_text) if word or j in exact]
-    return _placed(numbers[:, kept] if exact else numbers, encoded, [w or j in exact for j, w in enumerate(is_text)])
+    codes = dict(exact or {})
+    texts = [j for j, field in enumerate(fields) if field.kind == "text"]
+    codes |= {j: encode(words) for j, words in zip(texts, text, strict=True)}
+    if exact:
+        numeric = (j for j, field in enumerate(fields) if field.kind != "text")
+        numbers = numbers[:, [place for place, j in enumerate(numeric) if j not in exact]]
+    return _placed(numbers, [codes[j] for j in sorted(codes)], [j in codes for j in range(len(fields))])
 
 
 def _placed(numbers: Array, encoded: Sequence[EncodedColumn], is_code: Sequence[bool]) -> MixedRows:

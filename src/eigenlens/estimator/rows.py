@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,7 @@ from eigenlens.data.coerce import as_source, explain_nonfinite, require_finite, 
 from eigenlens.data.memory import FrameSource, LazySource
 from eigenlens.data.rows import row_count, stack_rows
 from eigenlens.data.source import Source
-from eigenlens.errors import DataError, OptionError
+from eigenlens.errors import DataError, OptionError, join_limited
 from eigenlens.linalg.operators import concatenate
 from eigenlens.stats.moments import Moments
 
@@ -72,16 +72,6 @@ def _names_that_differ(names: list[Any], known: list[Any]) -> str:
         j = next(j for j, (name, other) in enumerate(zip(names, known, strict=False)) if name != other)
         parts = [f"their order differs (column {j} is {names[j]!r}, not {known[j]!r})"]
     return f"the columns of X are not those the model was fitted on: {'; '.join(parts)}"
-
-
-def join_limited(things: Sequence[str], shown: int = 5, of: str = "") -> str:
-    """Return the first few texts, joined by commas, and the number of those left out.
-
-    >>> join_limited(["a", "b", "c"], 2, of=" letters")
-    'a, b and 1 more letters'
-    """
-    more = f" and {len(things) - shown} more{of}" if len(things) > shown else ""
-    return ", ".join(things[:shown]) + more
 
 
 def dense_blocks(source: Source) -> Iterator[Array]:

@@ -14,7 +14,7 @@ NARROW = {np.dtype(np.float64): 640, np.dtype(np.float32): 160}
 Narrow float32 rows are multiplied in float64, wider ones in float32 over short panels that are added in float64.
 """
 
-PANEL_BYTES, PANEL_ROWS = 4 << 20, {True: 8192, False: 2048}
+PANEL_BYTES, PANEL_ROWS, SINGLE_PANEL_ROWS = 4 << 20, 2048, 8192
 TRIANGLE_BLOCK = 128
 
 
@@ -53,7 +53,7 @@ def moments_about_numpy(
     # One BLAS for everything: NumPy's and SciPy's have threads of their own, which would wait for each other.
     syrk, gemv = (blas.ssyrk, blas.sgemv) if single else (blas.dsyrk, blas.dgemv)
     total, scatter = np.zeros(d), np.zeros((d, d), order="F")
-    step = max(PANEL_ROWS[single], PANEL_BYTES // (rows.dtype.itemsize * d))
+    step = max(SINGLE_PANEL_ROWS if single else PANEL_ROWS, PANEL_BYTES // (rows.dtype.itemsize * d))
     centred = not shift.any()
     for start in range(0, n, step):
         panel = np.asarray(rows[start : start + step], dtype=dtype)

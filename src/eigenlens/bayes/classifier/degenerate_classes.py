@@ -19,25 +19,16 @@ from sklearn.base import clone
 
 from eigenlens.arrays import Array, read_only
 from eigenlens.bayes.class_moments import ClassDeviations, ClassMoments
+from eigenlens.bayes.class_variances import VARIANCE_FLOOR, ClassVariances, replace_variances
 from eigenlens.bayes.classifier.class_density import log_density, run_for_class, sample_density
 from eigenlens.bayes.classifier.fit_per_class import fit_to_class, read_class_variances, require_density, try_fit
-from eigenlens.bayes.discriminant.covariances import (
-    VARIANCE_FLOOR,
-    ClassVariances,
-    Shrinkage,
-    covariance_within,
-    has_density,
-    read_classes,
-    replace_spread,
-    replace_variances,
-)
+from eigenlens.bayes.discriminant.covariances import Shrinkage, covariance_within, has_density, read_classes
 from eigenlens.bayes.discriminant.fit_missing import complete_classes
 from eigenlens.data.source import Source
 from eigenlens.densities.base import as_rows
 from eigenlens.densities.covariance import Diagonal
 from eigenlens.densities.gaussian import Gaussian, GaussianFamily
-from eigenlens.errors import DataError, DataWarning, OptionError, warn_user
-from eigenlens.estimator.rows import join_limited
+from eigenlens.errors import DataError, DataWarning, OptionError, join_limited, list_columns, warn_user
 from eigenlens.latent.families import FactorFamily, PPCAFamily
 from eigenlens.stats.moments import ColumnMoments, Moments
 
@@ -198,10 +189,19 @@ def _fit_member(
     if made is not None:
         fallbacks.pooled_variance[c] = np.flatnonzero(constant)
     else:
-        statistics, fallbacks.clamped = replace_spread(part, found, variances)
+        statistics, fallbacks.clamped = _replace_spread(part, found, variances)
         made = run_for_class(label, None, partial(family.estimate, statistics))
         fallbacks.pooled_covariance.append(c)
     return replace(made, fitted=None) if isinstance(made, Gaussian) else made
+
+
+def _replace_spread(part: Any, found: ClassMoments, variances: ClassVariances) -> tuple[Any, bool]:
+    """Return the statistics of a class with the spread within all classes, and whether that is clamped at the floor."""
+    if not isinstance(part, Moments):
+        everywhere = np.ones(part.mean.size, dtype=bool)
+        return replace_variances(part, everywhere, variances.fallback), bool(variances.constant_within.any())
+    covariance, clamped = covariance_within(found)
+    return replace(part, scatter=part.weight * covariance.matrix()), clamped
 
 
 def _try_estimate(family: Any, part: Any, label: Any) -> Any:
@@ -375,5 +375,4 @@ def _describe_pooled_covariance(fallbacks: Fallbacks, kind: str, labels: list[st
 
 
 def _name_columns(columns: Array, names: Sequence[str] | None) -> str:
-    chosen = [repr(str(names[j])) if names is not None else str(j) for j in np.asarray(columns).tolist()]
-    return f"column{'s' * (len(chosen) > 1)} {join_limited(chosen)}"
+    return f"column{'s' * (len(columns) > 1)} {list_columns(columns, names)}"

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from eigenlens.arrays import Array
 from eigenlens.bayes.classifier.degenerate_classes import InColumns
 from eigenlens.bayes.classifier.densities import FittedDensities, is_family
-from eigenlens.bayes.discriminant.storage import STORED_COVARIANCES, pack_classes, restore_classes
+from eigenlens.bayes.storage import STORED_COVARIANCES, pack_classes, restore_classes
 from eigenlens.catalogue import estimator_class
 from eigenlens.densities.gaussian import Gaussian, GaussianFamily
 from eigenlens.densities.linear_gaussian import LinearGaussian

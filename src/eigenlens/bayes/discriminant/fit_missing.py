@@ -19,8 +19,8 @@ import numpy as np
 
 from eigenlens.arrays import Array, dense, is_sparse, to_numpy
 from eigenlens.bayes.class_moments import ClassMoments, attach_classes, summarise_classes
+from eigenlens.bayes.class_variances import VARIANCE_FLOOR
 from eigenlens.bayes.discriminant.covariances import (
-    VARIANCE_FLOOR,
     Shrinkage,
     class_covariances,
     pooled_covariance,

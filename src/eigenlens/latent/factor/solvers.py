@@ -59,7 +59,7 @@ DISTINCT_FACTOR_RATIO = 2.0
 MAX_VARIABLES_IN_TURN = 20
 """Up to this many variables, each is put near the floor in turn, from two bases."""
 
-N_RANDOM_STARTS = {True: 32, False: 8}
+N_RANDOM_STARTS, N_RANDOM_STARTS_WIDE = 32, 8
 """The number of random starts for at most `MAX_VARIABLES_IN_TURN` variables, and for more."""
 
 N_IN_TURN = 10
@@ -139,7 +139,9 @@ def many_starts(base: Array, rng: np.random.Generator) -> Array:
     turns = np.arange(d) if few else np.argsort(base)[:N_IN_TURN]
     near, far = np.tile(base, (len(turns), 1)), np.full((len(turns), d), 0.5)
     near[np.arange(len(turns)), turns], far[np.arange(len(turns)), turns] = NEAR_FLOOR, 10.0 * NEAR_FLOOR
-    return np.concatenate([near, far if few else far[:0], random_uniquenesses(rng, (N_RANDOM_STARTS[few], d))])
+    if not few:
+        return np.concatenate([near, random_uniquenesses(rng, (N_RANDOM_STARTS_WIDE, d))])
+    return np.concatenate([near, far, random_uniquenesses(rng, (N_RANDOM_STARTS, d))])
 
 
 def neighbour_starts(psi: Array) -> Array:
@@ -241,8 +243,9 @@ def _run_starts(
         if newton is not None:
             yield newton(_best(ends).uniquenesses)
         return
-    more_starts = many_starts if newton_first else few_starts
-    yield newton(np.stack([*(end.uniquenesses for end in [*ends, *led]), *more_starts(base, rng)]))
+    reached = [end.uniquenesses for end in ends] + [end.uniquenesses for end in led]
+    more_starts = many_starts(base, rng) if newton_first else few_starts(base, rng)
+    yield newton(np.concatenate([reached, more_starts]))
     if newton_first is not None:
         yield from _try_neighbours(newton_first, ends)
 
