@@ -193,7 +193,7 @@ def test_the_least_uniqueness_is_an_option():
 
 
 def test_what_is_said_of_a_fit_that_did_not_converge():
-    with pytest.warns(ConvergenceWarning, match=r"after 2 steps with a gradient of .*: raise max_iter=2, or tol"):
+    with pytest.warns(ConvergenceWarning, match=r"after 2 steps with a gradient of .*; raise max_iter=2, or tol"):
         FactorAnalysis(2, max_iter=2).fit_covariance(HARMAN, 145)
     with pytest.warns(ConvergenceWarning, match="rounding hides what is left to gain: more steps would not help"):
         FactorAnalysis(2, tol=1e-18).fit_covariance(HARMAN, 145)

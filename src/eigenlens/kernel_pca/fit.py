@@ -31,6 +31,7 @@ from eigenlens.linalg.randomized import randomized
 from eigenlens.linalg.spectrum import Outcome, Requested, Spectrum, column_signs
 from eigenlens.linalg.symmetric import leading_eigenpairs
 from eigenlens.resources import one_thread
+from eigenlens.tables.text_table import count_noun
 
 Operator = CentredGram | KernelOperator
 
@@ -124,7 +125,8 @@ def _check_row_count(X: Any, weight: Array | None) -> int:
     """Return the number of rows with positive weight, once there are enough for a variance."""
     count, total = (X.shape[0], X.shape[0]) if weight is None else (int(np.count_nonzero(weight)), float(weight.sum()))
     if count < 2:
-        raise DataError(f"n_samples={count}: a component needs at least 2 rows with positive weight")
+        what = f"has {count_noun(count, 'sample')} of positive weight, but a component needs at least 2 rows"
+        raise DataError(what, argument="X", fix="give more rows")
     checks.total_weight(total)
     return count
 

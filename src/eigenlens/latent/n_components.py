@@ -139,8 +139,8 @@ def _folds(weight: Array, rng: np.random.Generator) -> Array:
     n = int(np.count_nonzero(positive))
     if n < MIN_ROWS:
         what = (
-            f"needs at least {MIN_ROWS} rows with positive weight, to leave some out and fit the others, but "
-            f"n_samples={n}"
+            f"needs at least {MIN_ROWS} rows with positive weight, to leave some out and fit the others, and there "
+            f"are {n}"
         )
         raise DataError(what, argument="n_components", value="cv", fix="give a number")
     fold = np.full(weight.size, -1)

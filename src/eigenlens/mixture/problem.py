@@ -107,7 +107,8 @@ def ensure_variance(covariance: Array, constant: tuple[int, ...]) -> Array:
     """
     each = floor_variances(covariance).copy()
     if len(constant) == each.size:
-        raise DataError("X has no variance: every column is constant (n_samples=1, or equal rows); nothing to model")
+        what = "has no variance: every column is constant (1 sample, or equal rows), so there is nothing to model"
+        raise DataError(what, argument="X", fix="give rows that differ")
     each[list(constant)] = np.delete(each, constant).mean()
     if covariance.ndim == 1:
         return each

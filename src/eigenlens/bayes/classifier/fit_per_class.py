@@ -22,7 +22,7 @@ from eigenlens.data.coerce import as_source
 from eigenlens.data.rows import ChosenRows, row_count, take_rows
 from eigenlens.data.source import Source, accumulate
 from eigenlens.densities.gaussian import GaussianFamily
-from eigenlens.errors import DataError, DataWarning, OptionError, warn_user
+from eigenlens.errors import DataError, DataWarning, MissingValues, OptionError, warn_user
 from eigenlens.estimator.rows import dense_blocks
 from eigenlens.kde.estimator import KernelDensity
 from eigenlens.latent.families import FactorFamily, PPCAFamily
@@ -158,8 +158,8 @@ def drop_incomplete_rows(density: Any, source: Source, codes: Array, classes: Ar
     n, lost = (np.bincount(codes[which], minlength=len(classes)) for which in (positive, incomplete))
     names, kind = classes.tolist(), type(density).__name__
     if np.any(lost == n):
-        raise DataError(
-            f"class {names[int(np.argmax(lost == n))]!r} has no complete row (Input X contains NaN), and a {kind} "
+        raise MissingValues(
+            f"class {names[int(np.argmax(lost == n))]!r} has no complete row (the others contain NaN), and a {kind} "
             "needs complete rows",
             fix="fill missing values in with ProbabilisticPCA(k).fit(X).impute(X), or use a GaussianMixture",
         )

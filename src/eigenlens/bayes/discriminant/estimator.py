@@ -227,8 +227,7 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
     def _estimate(self, found: Any, shrinkage: Shrinkage) -> tuple[FisherRule, Array]:
         require_rows(found, self.classes_, 0.0, "give the rows of every class before asking for results")
         if not np.any(row_counts(found) > 1.0):
-            what = f"every class has 1 row (n_samples={len(found.rows)}), so no class varies"
-            raise DataError(what, fix="give more rows than classes")
+            raise DataError("every class has 1 row, so no class varies", fix="give more rows than classes")
         covariance, amounts = pooled_covariance(found, shrinkage)
         if not covariance.rank:
             raise DataError("no column varies within any class, so there is no covariance", fix="check X and y")

@@ -144,4 +144,4 @@ def warn_about_convergence(done: ExpectedMoments) -> None:
     if not done.outcome.converged:
         steps = f"EM stopped after {done.steps} steps, at a change of {done.change:.1e} above {EM_TOLERANCE:g}"
         fix = "X has too many missing values; leave out columns that are mostly missing"
-        warn_user(ConvergenceWarning(f"{steps}: {fix}."))
+        warn_user(ConvergenceWarning(steps, fix=fix))

@@ -186,7 +186,7 @@ class NaiveBayes(BayesRule, ModelEstimator):
 
     def _check_infinity(self, rows: Any) -> None:
         if np.isinf(numbers_of(rows, np.arange(rows.shape[1]))).any():
-            raise DataError("Input X contains infinity", fix="replace it by NaN, which is a missing entry")
+            raise DataError("contains infinity", argument="X", fix="replace it by NaN, which is a missing entry")
 
     def _draw(self, labels: Array, rng: np.random.Generator) -> Any:
         return rows_from_columns(self.model_.sample(labels, rng), self._plan.fields, self._frame)

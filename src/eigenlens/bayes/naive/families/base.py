@@ -180,7 +180,8 @@ def unknown_category_error(name: Any, unknown: Sequence[Any]) -> DataError:
 def infinity_error(name: Any, what: str = "infinity") -> DataError:
     """Return the error for a column with infinite values."""
     return DataError(
-        f"Input X contains {what} in column {name!r}",
+        f"contains {what} in column {name!r}",
+        argument="X",
         columns=[str(name)],
         fix="replace it by NaN, which is a missing entry",
     )
