@@ -231,10 +231,10 @@ class ConfusionTable:
         return float(np.sqrt(p * (1.0 - p) / max(self.counts.sum() - 1.0, 1.0)))
 
 
-def class_name(value: Any) -> str:
+def _class_name(value: Any) -> str:
     """Return the name of a class: 1 and 1.0 are the same class.
 
-    >>> class_name(1.0), class_name(1), class_name("a"), class_name(None)
+    >>> _class_name(1.0), _class_name(1), _class_name("a"), _class_name(None)
     ('1', '1', 'a', '(missing)')
     """
     if value is None or value != value or value == "":
@@ -250,8 +250,8 @@ def class_codes(classes: Any, y: Any) -> Array:
     """
     labels = [label if label.__hash__ is not None else str(label) for label in np.asarray(to_numpy(y)).ravel().tolist()]
     places = {label: c for c, label in enumerate(np.asarray(classes).tolist())}
-    names = {class_name(label): c for label, c in places.items()}
-    codes = {label: places.get(label, names.get(class_name(label), -1)) for label in set(labels)}
+    names = {_class_name(label): c for label, c in places.items()}
+    codes = {label: places.get(label, names.get(_class_name(label), -1)) for label in set(labels)}
     return np.array([codes[label] for label in labels], dtype=np.intp)
 
 
@@ -325,11 +325,11 @@ def count_confusion(classes: Any, y: Any, predicted: Any, weight: Array | None =
            [0., 1.]]), ('7',), 0.5)
     """
     true, found, C = class_codes(classes, y), class_codes(classes, predicted), len(classes)
-    names = np.array([class_name(label) for label in np.asarray(to_numpy(y)).ravel()[true < 0].tolist()], dtype=object)
+    names = np.array([_class_name(label) for label in np.asarray(to_numpy(y)).ravel()[true < 0].tolist()], dtype=object)
     unknown, places = np.unique(names, return_inverse=True)
     true[true < 0] = C + places
     flat = np.bincount(true * C + found, weight, minlength=(C + len(unknown)) * C).astype(np.float64)
-    known = tuple(class_name(label) for label in np.asarray(classes).tolist())
+    known = tuple(_class_name(label) for label in np.asarray(classes).tolist())
     return ConfusionTable(known, tuple(unknown.tolist()), flat.reshape(-1, C), true == found)
 
 

@@ -148,7 +148,7 @@ def fit_fallback_members(
         for c, label in labels
     ]
     numbers = {c: kept[columns] for c, columns in fallbacks.pooled_variance.items()}
-    warn_about_fallbacks(replace(fallbacks, pooled_variance=numbers), type(family).__name__, classes, counts, names)
+    _warn_about_fallbacks(replace(fallbacks, pooled_variance=numbers), type(family).__name__, classes, counts, names)
     return tuple(_place(density, kept, mean[c]) for c, density in enumerate(made))
 
 
@@ -241,7 +241,7 @@ def fit_fallback_estimators(
             fallbacks.pooled_covariance.append(c)
     if fallbacks.pooled_covariance:
         _use_pooled_covariance(found, fallbacks, source, codes, classes, failed, variances)
-    warn_about_fallbacks(fallbacks, kind, classes, counts, names)
+    _warn_about_fallbacks(fallbacks, kind, classes, counts, names)
     return tuple(_place(density, kept, mean[c]) for c, density in enumerate(found))
 
 
@@ -313,7 +313,7 @@ def _require_spread(variances: ClassVariances, density: Any, first: DataError | 
     if not all(np.all(values) for values in known):
         raise first
     if variances.constant_within.all():
-        raise no_spread_error(type(density).__name__) from first
+        raise _no_spread_error(type(density).__name__) from first
     return variances
 
 
@@ -322,7 +322,7 @@ def _place(density: Any, kept: Array, mean: Array) -> Any:
     return density if len(kept) == mean.size else InColumns(density, kept, mean, np.zeros(mean.size))
 
 
-def no_spread_error(kind: str) -> DataError:
+def _no_spread_error(kind: str) -> DataError:
     """Return the error about classes none of which varies, such as classes of one row each."""
     return DataError(
         f"no column varies within any class, so the spread of a class is not known, and the likelihood of a {kind} has "
@@ -334,7 +334,7 @@ def no_spread_error(kind: str) -> DataError:
 # ---- warnings -------------------------------------------------------------------------------------------------
 
 
-def warn_about_fallbacks(
+def _warn_about_fallbacks(
     fallbacks: Fallbacks, kind: str, classes: Array, counts: Array, names: Sequence[str] | None = None
 ) -> None:
     """Warn once, naming classes and columns, their fallback, and what to do about it."""

@@ -78,7 +78,7 @@ class Shrinkage:
         return np.asarray((1.0 - self.reg) * a * find_target(self.target)(variances) + self.reg)
 
 
-def choose_summary(n_classes: int, shrinkage: Shrinkage, pooled: bool) -> Callable[[Block], Any]:
+def _choose_summary(n_classes: int, shrinkage: Shrinkage, pooled: bool) -> Callable[[Block], Any]:
     """Return the function that summarises a block with classes in one pass."""
     if pooled and not shrinkage.needs_rule:
         return partial(summarise_pooled, n_classes=n_classes)
@@ -116,7 +116,7 @@ def read_classes(
     rows = attach_classes(source, codes)
     if not mergeable and choose_covariance_route(n, source.n_features)[0] == "gram":
         return read_class_deviations(rows, n_classes)
-    return accumulate(rows, choose_summary(n_classes, shrinkage, pooled), progress, "reading classes")
+    return accumulate(rows, _choose_summary(n_classes, shrinkage, pooled), progress, "reading classes")
 
 
 def require_variance_range(variances: Array) -> None:
@@ -187,7 +187,7 @@ def class_covariances(found: Any, shrinkage: Shrinkage) -> ClassCovariances:
     parts = list(found.parts)
     amounts = _choose_intensities(shrinkage, parts)
     matrices = [shrinkage.apply(part.scatter / part.weight, a) for part, a in zip(parts, amounts, strict=True)]
-    total = found.variances + variances_between(found)
+    total = found.variances + _variances_between(found)
     constant = is_constant(total + shrinkage.reg, found.mean)
     pairs = zip(matrices, found.mean, strict=True)
     singular = ~np.array([has_density(C, mean, constant, shrinkage.min_share) for C, mean in pairs])
@@ -203,7 +203,7 @@ def covariance_within(found: Any) -> tuple[Covariance, bool]:
     """Return the covariance within all classes, clamped at the floor where it is singular, and whether it is."""
     if isinstance(found, ClassDeviations):
         return _wide_covariance_within(found)
-    S, total = found.scatter / found.weight.sum(), found.variances + variances_between(found)
+    S, total = found.scatter / found.weight.sum(), found.variances + _variances_between(found)
     constant = is_constant(total, found.mean)
     if has_density(S, found.mean, constant):
         return _leave_out(S, constant), False
@@ -241,7 +241,7 @@ def has_density(C: Array, means: Array, constant: Array, min_share: float = 0.0)
     return not kept.any() or bool(np.linalg.eigvalsh(correlations)[0] > bound)
 
 
-def variances_between(found: ClassMoments | ClassDeviations) -> Array:
+def _variances_between(found: ClassMoments | ClassDeviations) -> Array:
     """Return the variances (d,) of the means of the classes, weighted as the classes are."""
     share = found.weight / found.weight.sum()
     return np.asarray(share @ (found.mean - share @ found.mean) ** 2)
@@ -281,7 +281,7 @@ def _wide_pooled_covariance(found: ClassDeviations, shrinkage: Shrinkage) -> tup
 def _wide_covariance_within(found: ClassDeviations) -> tuple[Axes, bool]:
     """Return `covariance_within` without a d×d matrix: with fewer rows than columns it is singular."""
     B = found.deviations * np.sqrt(found.each / found.each.sum())[:, None]
-    return _axes(B, VARIANCE_FLOOR * (found.variances + variances_between(found)), found.mean), True
+    return _axes(B, VARIANCE_FLOOR * (found.variances + _variances_between(found)), found.mean), True
 
 
 def _axes(B: Array, diagonal: Array, means: Array) -> Axes:
@@ -303,7 +303,7 @@ def _wide_class_covariances(found: ClassDeviations, shrinkage: Shrinkage) -> Cla
     """Return `class_covariances` without d×d matrices."""
     covariances: list[Covariance] = []
     amounts, clamped = np.zeros(len(found.mean)), np.zeros(len(found.mean), dtype=bool)
-    total = found.variances + variances_between(found)
+    total = found.variances + _variances_between(found)
     constant = is_constant(total + shrinkage.reg, found.mean)
     for c, weight in enumerate(found.weight):
         mine = found.of(c)

@@ -279,7 +279,7 @@ def _observed_em(source: Source, observed: ColumnMoments, k: int, options: _Opti
     constant = _constant_columns(observed.mean, variances)
     more = random_starts(observed, k) if options.thorough else []
     found = fit_incomplete_rows(
-        source, [mean_filled_start(source, k, observed.mean, options.generator), *more], tol=options.tol,
+        source, [_mean_filled_start(source, k, observed.mean, options.generator), *more], tol=options.tol,
         max_iter=options.max_iter, observed=observed, progress=options.progress,
     )  # fmt: skip
     model, floored = principal_form(found.model), not _has_noise(found, source, observed)
@@ -325,7 +325,7 @@ def _gains_of_lower_floors(
     return float(before), float(last)
 
 
-def mean_filled_start(source: Source, k: int, mean: Array, rng: np.random.Generator) -> LinearGaussian:
+def _mean_filled_start(source: Source, k: int, mean: Array, rng: np.random.Generator) -> LinearGaussian:
     """Return the model that EM starts from: the probabilistic PCA of rows with missing values replaced by `mean`."""
     filled: Source = MappedSource(source, partial(fill_with_mean, mean=mean))
     n, d = source.n_rows, source.n_features
