@@ -148,7 +148,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         write_iris(Path(folder) / "iris.csv")
         for name in [name for name in (*WORK, *COMMANDS) if name.startswith(tuple(options.only))]:
-            rounds = [[seconds(source, name, folder) for source in (options.old, options.new)] for _ in range(options.rounds)]
+            rounds = [
+                [seconds(source, name, folder) for source in (options.old, options.new)] for _ in range(options.rounds)
+            ]
             before, after = (min(times) for times in zip(*rounds, strict=True))
             table.append({"work": name, "before": before, "after": after})
             print(f"| {name} | {1e3 * before:.4g} ms | {1e3 * after:.4g} ms | {after / before:.2f} |", flush=True)

@@ -1,4 +1,4 @@
-"""Check the built pages: every local link leads somewhere, nothing is loaded from elsewhere, and pictures have words.
+"""Check the built pages: local links lead somewhere, nothing is loaded from elsewhere, and images have descriptions.
 
 python docs/check_links.py docs/build/html
 """
@@ -24,7 +24,7 @@ LOADED_BY_STYLE = re.compile(
 
 
 class Page(HTMLParser):
-    """Links, loaded things, anchors and pictures without words of one page."""
+    """The links, loaded resources, anchors and images without a description of one page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class Page(HTMLParser):
         if tag in LOADED and "src" in given:
             self.loaded.add(given["src"])
         # An empty text is right for what a caption beside it says already: thumbnails.
-        if tag == "img" and ("alt" not in given or ("run-picture" in given.get("class", "") and not given["alt"])):
+        if tag == "img" and ("alt" not in given or ("run-image" in given.get("class", "") and not given["alt"])):
             self.wordless.add(given.get("src", ""))
 
 
@@ -66,7 +66,7 @@ def problems(root: Path) -> list[str]:
 
 def _of_page(path: Path, page: Page, pages: dict[Path, Page]) -> list[str]:
     found = [f"loads {address}" for address in sorted(page.loaded) if FAR.match(address)]
-    found += [f"no words for the picture {address}" for address in sorted(page.wordless)]
+    found += [f"no description of the image {address}" for address in sorted(page.wordless)]
     for address in sorted(page.links | page.loaded):
         parts = urlsplit(address)
         if parts.scheme or FAR.match(address):

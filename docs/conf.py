@@ -10,7 +10,7 @@ from pathlib import Path
 HERE = Path(__file__).parent.resolve()
 sys.path[:0] = [str(HERE / "extensions"), str(HERE.parent / "src")]
 
-import gallery_pictures
+import gallery_images
 
 with (HERE.parent / "pyproject.toml").open("rb") as file:
     release = tomllib.load(file)["project"]["version"]
@@ -34,7 +34,7 @@ extensions = [
     "run_blocks",
     "docstrings",
     "generated",
-    "gallery_pictures",
+    "gallery_images",
     "excerpts",
     "times",
 ]
@@ -94,8 +94,8 @@ sphinx_gallery_conf = {
     "examples_dirs": "gallery",
     "gallery_dirs": "generated/gallery",
     "filename_pattern": r"/plot_",
-    "image_scrapers": (gallery_pictures.scrape,),
-    "reset_modules": (gallery_pictures.reset,),
+    "image_scrapers": (gallery_images.scrape,),
+    "reset_modules": (gallery_images.reset,),
     "reset_modules_order": "before",
     "min_reported_time": 1,
     "download_all_examples": False,

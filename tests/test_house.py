@@ -10,6 +10,8 @@ from collections import defaultdict
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "eigenlens"
 MODULES = {path.relative_to(PACKAGE).as_posix(): path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
@@ -58,10 +60,13 @@ WORDS = {
     r"\bfaces? of\b": "scikit-learn estimator for",
     r"\bcolumns? of one value\b": "constant column",
     r"\bmarks? of missing\b": "missing-value markers",
-    r"\b(?:one|number|value|entry|label) a (?:row|column|class|component|group|line|feature)\b": "per",
+    r"\b(?:one|one (?!is|in|on)\w+|number|value|entry|label) a (?:row|column|class|component|group|feature)\b": "per",
     r"\bpictures?\b": "plot, figure",
 }
 """Patterns that the prose avoids, and the words of the field."""
+
+LITERAL = ("spectral gap", "eigenvalue gap")
+"""Terms of the field in which one of these words has its own sense."""
 
 
 def code_lines(text: str) -> set[int]:
@@ -106,6 +111,35 @@ def prose() -> list[tuple[str, str]]:
         for name, text in MODULES.items()
         for token in tokenize.generate_tokens(io.StringIO(text).readline)
         if token.type == tokenize.COMMENT or (token.type in STRINGS and " " in token.string)
+    ]
+
+
+@cache
+def pages() -> list[tuple[str, str]]:
+    """Return (place, text) of the lines of the documents, the gallery and the other scripts of the pages."""
+    documents = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
+    documents += [path for kind in ("md", "rst", "py") for path in (ROOT / "docs").rglob(f"*.{kind}")]
+    return [
+        (f"{path.relative_to(ROOT)}:{number}", line)
+        for path in sorted(documents)
+        if not {"build", "generated"} & set(path.relative_to(ROOT).parts)
+        for number, line in enumerate(path.read_text(encoding="utf-8").split(VOCABULARY)[0].splitlines(), start=1)
+    ]
+
+
+VOCABULARY = "## Vocabulary"
+"""The heading in docs/notation.md below which the words to avoid are listed."""
+
+
+@cache
+def prose_of_tests() -> list[tuple[str, str]]:
+    """Return (place, text) of the names and docstrings of the tests' functions, classes and modules."""
+    return [
+        (f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}", text)
+        for path in (ROOT / "tests").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        for text in (getattr(node, "name", "").replace("_", " "), ast.get_docstring(node) or "")
     ]
 
 
@@ -178,12 +212,13 @@ def test_docstrings_are_sentences():
     assert poor == []
 
 
-def test_the_prose_uses_the_words_of_the_field():
+@pytest.mark.parametrize("texts", [prose, pages, prose_of_tests], ids=["source", "pages", "tests"])
+def test_the_prose_uses_the_words_of_the_field(texts):
     found = [
         f"{place}: {text.strip()[:100]} (better: {better})"
         for pattern, better in WORDS.items()
-        for place, text in prose()
-        if re.search(pattern, text, re.IGNORECASE)
+        for place, text in texts()
+        if re.search(pattern, re.sub("|".join(LITERAL), "", text), re.IGNORECASE)
     ]
     assert found == []
 
@@ -199,3 +234,14 @@ def test_private_names_stay_in_their_module():
         if alias.name.startswith("_") and not (ROOT / "src" / Path(*node.module.split("."))).is_dir()
     ]
     assert borrowed == []
+
+
+def test_warnings_are_given_by_one_function():
+    """`errors.warn_user` finds the user's line; a number of stack frames is wrong as soon as a function is added."""
+    found = [
+        f"{name}:{node.lineno}"
+        for name, tree in trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "warnings.warn" and not name.endswith("errors.py")
+    ]
+    assert found == []

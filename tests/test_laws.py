@@ -343,7 +343,7 @@ class TestWeights:
             b = PCA(rule).fit(np.repeat(X, w, axis=0))
             assert a.n_components_ == b.n_components_
 
-    def test_the_number_of_rows_that_count(self):
+    def test_the_number_of_rows_with_positive_weight(self):
         X, w = rows(60), np.tile([0.0, 1.0, 2.0], 20)
         assert pca().fit(X, sample_weight=w).n_samples_ == 40
 

@@ -1,4 +1,4 @@
-"""Rows in either memory order, or a view with steps, are the same rows: nothing that is learned or told differs."""
+"""Rows in either memory order, or a view with steps, are the same rows: no estimate and no warning differs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ METHODS = ("transform", "score_samples", "impute", "predict_proba", "predict")
 
 
 def rows(gaps):
-    """20 columns, so that patterns of gaps take several bytes."""
+    """20 columns, so that patterns of missing values take several bytes."""
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 60)
     X = rng.normal(size=(120, 3)) @ rng.normal(size=(3, 20)) + rng.normal(size=(120, 20)) + 2.0 * y[:, None]

@@ -1,4 +1,4 @@
-"""Model files: what goes in comes out; what is not a whole file of ours is refused with a reason."""
+"""Model files: what goes in comes out; anything but a whole file of ours is rejected with a reason."""
 
 from __future__ import annotations
 
@@ -109,11 +109,11 @@ def test_floats_that_json_lacks_are_kept(path: Path) -> None:
 def test_the_file_is_strict_json_that_other_tools_read(path: Path) -> None:
     model_file.write(path, "x", {"a": np.ones(2)}, {"nan": math.nan})
 
-    def refuse(token: str) -> None:
+    def reject(token: str) -> None:
         raise AssertionError(token)
 
     with safetensors.safe_open(path, "numpy") as file:
-        envelope = json.loads(file.metadata()["eigenlens"], parse_constant=refuse)
+        envelope = json.loads(file.metadata()["eigenlens"], parse_constant=reject)
         assert file.get_tensor("a").tolist() == [1.0, 1.0]
     assert set(envelope) == {"format", "kind", "version", "digest", "header"}
     assert (envelope["format"], envelope["kind"], len(envelope["digest"])) == (1, "x", 64)

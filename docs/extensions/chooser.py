@@ -28,7 +28,7 @@ TREE: dict[str, Any] = {
                     "Which structure?": {
                         "straight": Leaf("PCA", "pca"),
                         "curved": Leaf("kernel PCA", "kernel-pca"),
-                        "gaps to fill": Leaf("probabilistic PCA", "probabilistic-pca"),
+                        "missing values to fill in": Leaf("probabilistic PCA", "probabilistic-pca"),
                         "hidden traits": Leaf("factor analysis", "factor-analysis"),
                     }
                 },

@@ -1,6 +1,6 @@
-"""Pictures for a light and a dark page: each matplotlib figure is saved twice, the second time recoloured.
+"""Figures for a light and a dark page: each matplotlib figure is saved twice, the second time recoloured.
 
-The light picture is the figure as it was drawn. For the dark one, backgrounds become transparent, and neutral colours
+The light file is the figure as it was drawn. For the dark one, backgrounds become transparent, and neutral colours
 (black text, grey grids, white edges) change their lightness; colours that carry meaning stay, only the very dark ones
 are lifted. A map of colours on paper (white for nothing, or in its middle) becomes one on slate; photographs and other
 maps stay, and so does text over them.
@@ -16,7 +16,7 @@ import matplotlib as mpl
 import numpy as np
 
 PIXELS_PER_INCH = 96
-"""What a browser takes an inch to be; pictures are saved at twice that."""
+"""CSS pixels per inch; figures are saved at twice this resolution."""
 
 STYLE = {
     "figure.figsize": (6.8, 4.2),
@@ -151,7 +151,7 @@ def for_dark(colour: np.ndarray) -> tuple[float, float, float, float]:
 
 
 def css_width(path: Path) -> int:
-    """Width at which a picture of twice the resolution is shown, in pixels of the page."""
+    """Return the width of a figure on the page in CSS pixels, given its file at twice the resolution."""
     import struct
 
     with path.open("rb") as file:

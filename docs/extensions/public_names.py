@@ -34,7 +34,7 @@ GROUPS = {
 }
 MODULES = {
     "densities": "Densities with a closed form: frozen values, built by hand or by `fit`.",
-    "plot": "Pictures of fitted models. Each function returns the matplotlib Axes it drew on.",
+    "plot": "Plots of fitted models. Each function returns the matplotlib Axes it drew on.",
     "datasets": "The embedded examples.",
 }
 

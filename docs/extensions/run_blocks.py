@@ -22,8 +22,8 @@ axes and None), then each open matplotlib figure, once for the light and once fo
       eigenlens.PCA(n_components=99).fit(food.data)
       ```
 
-* Options: `:hide-code:` (for set-up and pictures that need no code), `:hide-output:` (no text), `:alt: text` (says what
-  the picture shows; a picture without it fails the build), `:caption: text`, `:width: 480px`, `:warns:` (warnings are
+* Options: `:hide-code:` (for set-up and figures that need no code), `:hide-output:` (no text), `:alt: text` (says what
+  the figure shows; a figure without it fails the build), `:caption: text`, `:width: 480px`, `:warns:` (warnings are
   printed like output instead of failing the build).
 
 A number in a sentence is a value of the page too: {value}`f"{pca.explained_variance_ratio_[0]:.0%}"` puts the text
@@ -70,20 +70,20 @@ import figures
 logger = logging.getLogger(__name__)
 
 SHOWN_WIDTH = 760
-"""Pictures wider than this are shown at this width, in pixels."""
+"""Figures wider than this are shown at this width, in pixels."""
 
 COLUMNS = 94
 """Characters that a line of code or output has on a page with a table of contents beside it."""
 
 
 class Page:
-    """What the blocks of one page share: names, a folder, and a count of pictures."""
+    """The state that the blocks of one page share: names, a folder, and a count of figures."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.names: dict[str, Any] = {"__name__": "__main__"}
         self.folder = Path(tempfile.mkdtemp(prefix="eigenlens-page-"))
-        self.pictures = 0
+        self.n_figures = 0
         self.where = self.folder.resolve()
         command = self.folder / ".bin" / "eigenlens"
         command.parent.mkdir()
@@ -144,19 +144,19 @@ class Run(SphinxDirective):
         if text and "hide-output" not in self.options:
             found.append(literal(text, "text", "run-output"))
         with timed(page):
-            return [*found, *self.pictures(page)]
+            return [*found, *self.figures(page)]
 
-    def pictures(self, page: Page) -> list[nodes.Node]:
+    def figures(self, page: Page) -> list[nodes.Node]:
         import matplotlib.pyplot as plt
 
         found: list[nodes.Node] = []
         for number in plt.get_fignums():
-            page.pictures += 1
-            path = image_folder(self.env) / f"{page.name.replace('/', '-')}-{page.pictures}.png"
+            page.n_figures += 1
+            path = image_folder(self.env) / f"{page.name.replace('/', '-')}-{page.n_figures}.png"
             found.extend(shown(self, figures.save_twice(plt.figure(number), path)))
         plt.close("all")
         if found and not self.options.get("alt"):
-            logger.warning("a picture needs :alt:, which says what it shows", location=self.get_location())
+            logger.warning("a figure needs :alt:, which says what it shows", location=self.get_location())
         if found and "caption" in self.options:
             found.append(nodes.paragraph("", self.options["caption"], classes=["run-caption"]))
         return found
@@ -275,19 +275,19 @@ def literal(text: str, language: str, kind: str) -> nodes.container:
 
 
 def shown(directive: Run, paths: tuple[Path, Path]) -> list[nodes.Node]:
-    """The two pictures of a figure, of which the theme shows one."""
+    """Return the light and the dark image of a figure, of which the theme shows one."""
     width = directive.options.get("width", f"{min(figures.css_width(paths[0]), SHOWN_WIDTH)}px")
     root, alt = Path(directive.env.srcdir), directive.options.get("alt", "")
     found: list[nodes.Node] = []
     for path, kind in zip(paths, ("only-light", "only-dark"), strict=True):
         uri = f"/{path.relative_to(root).as_posix()}"
-        image = nodes.image(uri=uri, alt=alt, width=width, classes=[kind, "run-picture"])
+        image = nodes.image(uri=uri, alt=alt, width=width, classes=[kind, "run-image"])
         found.append(image)
     return found
 
 
 def image_folder(env: Any) -> Path:
-    folder = Path(env.srcdir) / "build" / "pictures"
+    folder = Path(env.srcdir) / "build" / "figures"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

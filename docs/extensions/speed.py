@@ -129,7 +129,7 @@ def _compared(name: str, run: dict[str, Any]) -> str:
     return "\n\n".join([f"## {title}", words, f"Kept on {run['date']}. {run['of']}", *parts])
 
 
-def picture() -> Any:
+def figure() -> Any:
     """How many times as fast as the fastest peer, one dot for each kind of work."""
     import matplotlib.pyplot as plt
 

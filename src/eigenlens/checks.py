@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from eigenlens.arrays import Array, to_numpy
-from eigenlens.errors import DataError, OptionError
+from eigenlens.errors import DataError, OptionError, closest, suggest
 
 
 def choice(argument: str, value: Any, known: Iterable[str]) -> Any:
@@ -25,10 +26,58 @@ def choice(argument: str, value: Any, known: Iterable[str]) -> Any:
     names = list(known)
     if callable(value) or (isinstance(value, str) and value in names):
         return value
-    near = difflib.get_close_matches(str(value), names, n=1)
-    listed = ", ".join(map(repr, names))
-    fix = f"did you mean {near[0]!r}? Known: {listed}" if near else f"use one of {listed}"
-    raise OptionError("is not known", argument=argument, value=value, fix=fix)
+    raise OptionError("is not known", argument=argument, value=value, fix=suggest(closest(value, names), names))
+
+
+def column_number(argument: str, value: Any, d: int, names: Iterable[Any] | None = None) -> int:
+    """Return the number of one of d columns, given by its name or its number."""
+    return _position(argument, value, d, _positions(names))
+
+
+def column_numbers(
+    argument: str, value: Any, d: int, names: Iterable[Any] | None = None, *, low: int = 1, high: int | None = None
+) -> list[int]:
+    """Return the numbers of between low and high of d columns, given by name or number, each once.
+
+    `value` is a single column or several. A name goes before a number, for columns whose names are numbers.
+
+    >>> column_numbers("columns", ["mass", 0], 3, ["height", "width", "mass"])
+    [2, 0]
+    >>> column_numbers("columns", "hight", 3, ["height", "width", "mass"])
+    Traceback (most recent call last):
+      ...
+    eigenlens.errors.OptionError: columns='hight' is not one of the 3 columns; did you mean 'height'? Known: 'height', \
+'width', 'mass', or a number from 0 to 2.
+    """
+    value = value.tolist() if hasattr(value, "tolist") else value
+    single = isinstance(value, str) or not isinstance(value, Iterable)
+    given, positions = [value] if single else list(value), _positions(names)
+    found = [_position(argument, each, d, positions) for each in given]
+    if len(set(found)) < len(found):
+        repeated = next(each for place, each in enumerate(given) if found[place] in found[:place])
+        raise OptionError(f"names the column {repeated!r} twice", argument=argument, fix="name each column once")
+    most = d if high is None else high
+    if not low <= len(found) <= most:
+        needed = str(low) if low == most else f"between {low} and {most}"
+        raise OptionError(f"names {len(found)} columns", argument=argument, fix=f"give {needed} of the {d}, each once")
+    return found
+
+
+def _positions(names: Iterable[Any] | None) -> dict[Any, int]:
+    return {} if names is None else {name: j for j, name in enumerate(names)}
+
+
+def _position(argument: str, value: Any, d: int, positions: Mapping[Any, int]) -> int:
+    """Return the number of a column; True and False are neither names nor numbers, and numbers are not negative."""
+    if not isinstance(value, bool | np.bool_):
+        if isinstance(value, Hashable) and value in positions:
+            return positions[value]
+        if isinstance(value, int | np.integer) and 0 <= value < d:
+            return int(value)
+    number = f"a number from 0 to {d - 1}"
+    named = [name for name in positions if isinstance(name, str)]  # others are numbers themselves
+    fix = suggest(closest(value, named, 3), named, number) if named else f"use {number}"
+    raise OptionError(f"is not one of the {d} columns", argument=argument, value=value, fix=fix)
 
 
 def boolean(argument: str, value: Any) -> bool:
@@ -81,6 +130,14 @@ def real(argument: str, value: Any, low: float, high: float = np.inf) -> float:
         below = f" and below {high:g}" if high < np.inf else ""
         raise OptionError(f"must be a number above {low:g}{below}", argument=argument, value=value)
     return float(value)
+
+
+def numbers(argument: str, value: Any) -> Array:
+    """Return `value` as an array of float64, of any shape."""
+    try:
+        return np.asarray(to_numpy(value), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise OptionError("must be a number or an array of numbers", argument=argument, value=value) from None
 
 
 def memory(argument: str, value: Any) -> int:
@@ -136,6 +193,38 @@ def total_weight(total: float) -> None:
     if not total > 1.0:
         what = f"sums to {total:g}, but a weight counts copies of its row, so the sum must exceed 1"
         raise DataError(what, argument="sample_weight", fix="multiply the weights by the number of rows")
+
+
+def target_file(path: Any, *, overwrite: bool = True, make_folder: bool = False) -> Path:
+    """Return the path of a file to write, after checking that it can be, and may be replaced.
+
+    make_folder: whether a folder that does not exist is made by the caller, rather than an error.
+
+    >>> target_file("")
+    Traceback (most recent call last):
+      ...
+    eigenlens.errors.OptionError: path='' is not a file name; give one such as 'results/wine.html'.
+    """
+    text = os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else ""
+    named: dict[str, Any] = {"argument": "path", "value": text or path}
+    if not text or "\0" in text:
+        raise OptionError("is not a file name", **named, fix="give one such as 'results/wine.html'")
+    target = Path(text)
+    if target.is_dir():
+        raise OptionError("is a folder", **named, fix="give a file in it")
+    if target.exists() and not overwrite:
+        fix, settings = "choose another name, or replace it with {overwrite}", {"overwrite": True}
+        raise OptionError("exists already", **named, fix=fix, settings=settings)
+    folder = next(each for each in target.absolute().parents if each.exists())
+    if not folder.is_dir():
+        raise OptionError(f"lies in {str(folder)!r}, which is a file, not a folder", **named, fix="give another path")
+    if folder != target.absolute().parent and not make_folder:
+        fix = f"create it first: mkdir -p {str(target.parent)!r}"
+        raise OptionError(f"lies in the folder {target.parent}, which does not exist", **named, fix=fix)
+    if not os.access(folder, os.W_OK):
+        what = f"lies in {str(folder)!r}, which cannot be written to"
+        raise DataError(what, **named, fix="choose another folder")
+    return target
 
 
 def generator(random_state: Any) -> np.random.Generator:

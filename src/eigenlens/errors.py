@@ -8,7 +8,9 @@ subclasses of the built-in that a reader would expect, so `except ValueError` ke
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -26,10 +28,16 @@ __all__ = [
     "OptionError",
     "ResourceError",
     "SourceChanged",
+    "closest",
     "python_setting",
+    "suggest",
+    "warn_user",
 ]
 
 _NO_VALUE: Any = object()
+
+MOST_LISTED = 16
+"""How many known names an error lists; no list of options is longer, but tables have more columns."""
 
 
 def python_setting(argument: str, value: Any) -> str:
@@ -41,6 +49,31 @@ def python_setting(argument: str, value: Any) -> str:
     'label=…'
     """
     return f"{argument}=…" if value is ... else f"{argument}={value!r}"
+
+
+def closest(value: Any, known: Iterable[Any], count: int = 1) -> list[Any]:
+    """Return up to `count` known names that are spelled like `value`, in any case, the most similar first.
+
+    >>> closest("Lanczoz", ["svd", "lanczos"])
+    ['lanczos']
+    """
+    import difflib
+
+    spellings = {str(name).lower(): name for name in known}
+    near = difflib.get_close_matches(str(value).lower(), spellings, n=count, cutoff=0.55)
+    return [spellings[name] for name in near]
+
+
+def suggest(near: Iterable[Any], known: Iterable[Any], other: str = "") -> str:
+    """Return the way out of an unknown name: those `near` it, and the known ones; `other` says what else may be given.
+
+    >>> suggest([], ["svd", "lanczos"], "a callable")
+    "use one of 'svd', 'lanczos', or a callable"
+    """
+    names, guess = list(known), " or ".join(map(repr, near))
+    listed = ", ".join([*map(repr, names[:MOST_LISTED]), *(["…"] if len(names) > MOST_LISTED else [])])
+    listed += f", or {other}" if other else ""
+    return f"did you mean {guess}? Known: {listed}" if guess else f"use one of {listed}"
 
 
 class _Fields(Exception):
@@ -161,6 +194,17 @@ class MissingExtra(EigenlensError, ImportError):
 
 class DataWarning(_Fields, UserWarning):
     """The rows can be used, but the answer deserves a second look (a constant column, …)."""
+
+
+def warn_user(message: str | Warning, category: type[Warning] = DataWarning) -> None:
+    """Warn at the line of the user's program that led here: the innermost outside this package and its helpers."""
+    frame, level = sys._getframe(1), 2  # `warnings.warn` counts the frame of this function as 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _NOT_THE_USERS:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+_NOT_THE_USERS = frozenset({"eigenlens", "sklearn", "contextlib"})  # scikit-learn wraps methods and calls ours in turn
 
 
 def __getattr__(name: str) -> Any:

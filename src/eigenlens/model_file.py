@@ -26,6 +26,7 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
+from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.errors import ModelFileError, OptionError
 
@@ -67,7 +68,7 @@ def write(
     ...     read(path)
     ('line', {'slope': array([2.])}, {'names': ['x'], 'missing': nan})
     """
-    target = _target(path, overwrite)
+    target = checks.target_file(path, overwrite=overwrite)
     tensors = {_check_name(name): _storable(name, array) for name, array in arrays.items()}
     envelope = {"format": FORMAT, "kind": str(kind), "version": _version(), "digest": ""}
     envelope["header"] = _encode(dict(header), "header")
@@ -194,32 +195,26 @@ def _digest(envelope: Mapping[str, Any], arrays: Mapping[str, Array]) -> str:
 # ---- the file, out ----------------------------------------------------------------------------------------
 
 
-def _target(path: str | os.PathLike[str], overwrite: bool) -> Path:
-    target = Path(os.path.realpath(path))
-    named: dict[str, Any] = {"argument": "path", "value": os.fspath(path)}
-    if not target.parent.is_dir():
-        raise OptionError(f"is in the folder {target.parent}, which does not exist", **named, fix="create it first")
-    if target.is_dir():
-        raise OptionError("is a folder", **named, fix="name a file in it")
-    if target.exists() and not overwrite:
-        raise OptionError("exists already", **named, fix="choose another name or pass overwrite=True")
-    return target
-
-
 def replace_file(target: Path, data: bytes) -> None:
     """Write bytes to a file, whole or not at all: under another name in its folder, which is then renamed."""
+    target = Path(os.path.realpath(target))  # a link stays one
     temporary = target.with_name(f".eigenlens-{secrets.token_hex(8)}.tmp")
     try:
         with open(temporary, "xb") as handle:
             handle.write(data)
             handle.flush()
             os.fsync(handle.fileno())
-        if target.exists():
-            shutil.copymode(target, temporary)
-        os.replace(temporary, target)
+        move_into_place(temporary, target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def move_into_place(temporary: Path, target: Path) -> None:
+    """Rename a file that is complete, over an old one whose permissions it takes."""
+    if target.exists():
+        shutil.copymode(target, temporary)
+    os.replace(temporary, target)
     with contextlib.suppress(OSError):  # the rename itself survives a power cut where folders can be synced
         _sync_folder(target.parent)
 

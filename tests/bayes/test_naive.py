@@ -33,7 +33,7 @@ from eigenlens.stats.moments import ColumnMoments
 
 
 def table(rng, n=120, family="gaussian"):
-    """Rows that a family takes, with gaps, and three classes."""
+    """Rows that a family takes, with missing values, and three classes."""
     y = rng.integers(0, 3, n).astype(np.int32)
     X = rng.standard_normal((n, 4)) + y[:, None] * np.arange(4.0)
     if family in ("categorical", "multinomial"):

@@ -1,4 +1,4 @@
-"""NaiveBayes: scikit-learn's classes and e1071 on their own ground, any table, any source, and what is refused."""
+"""NaiveBayes: results of scikit-learn and e1071 on their own examples, any table and source, and what is rejected."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ IRIS, SPECIES = load_iris(return_X_y=True)
 DIGITS, NUMBERS = load_digits(return_X_y=True)
 
 
-def people(n=400, seed=0, gaps=0.0):
+def people(n=400, seed=0, missing=0.0):
     """A mixed table, and a class for each row."""
     rng = np.random.default_rng(seed)
     y = rng.choice(["adult", "child", "senior"], n, p=[0.5, 0.3, 0.2])
@@ -41,7 +41,7 @@ def people(n=400, seed=0, gaps=0.0):
         }
     )
     for column in ("height", "drink"):
-        frame.loc[rng.random(n) < gaps, column] = None
+        frame.loc[rng.random(n) < missing, column] = None
     return frame, y
 
 
@@ -107,7 +107,7 @@ def test_votes_with_missing_values_as_e1071_has_them(form, smoothing, expected, 
 @pytest.mark.filterwarnings("ignore::eigenlens.errors.DataWarning")
 @pytest.mark.parametrize("features", ["auto", "shared-gaussian", "categorical", "multinomial", "kde", "mixture"])
 def test_scikit_learn_checks_pass(features):
-    """Of the families only "bernoulli" is not there: it refuses the numbers of these checks."""
+    """Only the family "bernoulli" is absent: it rejects the numbers of these checks."""
     found = check_estimator(NaiveBayes(features, max_components=1), on_fail=None, on_skip=None)
     assert [check["check_name"] for check in found if check["status"] == "failed"] == []
     assert len(found) > 40
@@ -149,7 +149,7 @@ def test_probabilities_are_counted_fractions():
 
 
 def test_a_mixed_table_by_hand():
-    frame, y = people(gaps=0.1)
+    frame, y = people(missing=0.1)
     rule = NaiveBayes({"visits": "gaussian"}).fit(frame, y)
     assert [choice.family for choice in rule.features_] == ["gaussian", "bernoulli", "categorical", "gaussian"]
     assert "text" in str(rule.features_)
@@ -172,7 +172,7 @@ def test_a_mixed_table_by_hand():
 
 @pytest.mark.parametrize("form", [pl.DataFrame, pl.LazyFrame, pa.Table.from_pandas, lambda f: f.to_numpy(dtype=object)])
 def test_every_kind_of_table_gives_the_same(form):
-    frame, y = people(gaps=0.1)
+    frame, y = people(missing=0.1)
     expected = NaiveBayes().fit(frame, y).predict_log_proba(frame)
     made = form(frame) if form not in (pl.DataFrame, pl.LazyFrame) else pl.from_pandas(frame)
     made = made.lazy() if form is pl.LazyFrame else made
@@ -363,7 +363,7 @@ def test_a_family_of_ones_own():
 
 
 def test_explanations_add_up_to_the_log_odds():
-    frame, y = people(gaps=0.2)
+    frame, y = people(missing=0.2)
     rule = NaiveBayes().fit(frame, y)
     found = rule.explain(frame[:50])
     proba = rule.predict_log_proba(frame[:50])
@@ -379,7 +379,7 @@ def test_explanations_add_up_to_the_log_odds():
         against.log_odds, proba[:, k.index("child")] - proba[:, k.index("senior")], rtol=1e-9, atol=1e-9
     )
     assert "child against senior" in str(against)
-    with pytest.raises(OptionError, match="of='baby'"):
+    with pytest.raises(OptionError, match="of holds the class 'baby', not among the 3 known"):
         rule.explain(frame[:1], of="baby")
 
 
@@ -404,7 +404,7 @@ def test_draws_look_like_the_table(form):
     "features", ["auto", {"height": "shared-gaussian", "visits": "kde"}, {"height": "mixture"}, {"visits": "gaussian"}]
 )
 def test_saved_and_read_again(tmp_path, features):
-    frame, y = people(gaps=0.1)
+    frame, y = people(missing=0.1)
     rule = NaiveBayes(features, smoothing={"drink": {"tea": 2.0, "juice": 1.0, "coffee": 1.0}}, prior="uniform").fit(
         frame, y
     )
@@ -490,7 +490,7 @@ def test_rows_that_are_rejected():
             NaiveBayes(family).fit(odd, SPECIES)
         with pytest.raises(DataError, match="infinity"):
             NaiveBayes(family).fit(IRIS, SPECIES).predict(odd)
-    with pytest.raises(DataError, match=r"not among the 2 that are known"):
+    with pytest.raises(DataError, match=r"holds the class 2, not among the 2 known"):
         NaiveBayes().partial_fit(IRIS[:80], SPECIES[:80]).partial_fit(IRIS[100:], SPECIES[100:])
 
 

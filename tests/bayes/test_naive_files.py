@@ -26,7 +26,7 @@ TABLES = pytest.mark.parametrize("suffix", WRITERS)
 
 
 def table(n: int = 300, seed: int = 0) -> pl.DataFrame:
-    """Every kind of column, gaps, a category of the last rows alone, and classes that all of it depends on."""
+    """Every kind of column, missing values, a category in the last rows only, and classes that depend on them."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 3, n)
     drink = np.array(["coffee", "juice", "tea"])[(y + (rng.random(n) < 0.4)) % 3].tolist()

@@ -118,12 +118,12 @@ def containers(table, folder):
 
 
 def test_families_do_not_depend_on_the_container(tmp_path):
-    """The same values have the same family for the same reason, as integers or floats, with gaps or without."""
+    """The same values have the same family for the same reason, as integers or floats, complete or incomplete."""
     table = pl.DataFrame(
         {
             "few": np.arange(N) % 5,
             "floats": (np.arange(N) % 3).astype(float),
-            "gaps": pl.Series([None if i % 7 == 0 else i % 4 for i in range(N)], dtype=pl.Int64),
+            "missing": pl.Series([None if i % 7 == 0 else i % 4 for i in range(N)], dtype=pl.Int64),
             "two": (np.arange(N) % 2).astype(float),
             "late": [0.5 if i == N - 1 else float(i % 2) for i in range(N)],
             "one": np.full(N, 3),
@@ -277,10 +277,10 @@ LETTERS = pd.DataFrame({"t": list("ababa"), "u": list("ppqqq")})
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"smoothing": {"tt": 5}}, "smoothing names the column 'tt'"),
+        ({"smoothing": {"tt": 5}}, "smoothing='tt' is not one of the 2 columns"),
         ({"smoothing": {"t": {"aa": 5}}}, r"smoothing\['t'\] names the category 'aa'"),
-        ({"added_variance": {"tt": 5}}, "added_variance names the column 'tt'"),
-        ({"features": {"t": "categorical", 0: "bernoulli"}}, "'t' twice"),
+        ({"added_variance": {"tt": 5}}, "added_variance='tt' is not one of the 2 columns"),
+        ({"features": {"t": "categorical", 0: "bernoulli"}}, "names the column 0 twice"),
     ],
 )
 def test_keys_that_are_no_columns(options, words):
@@ -359,7 +359,7 @@ def test_regions_of_mixed_tables():
 
 
 def test_calibration_of_labels_that_are_no_classes():
-    with pytest.raises(DataError, match="does not know"):
+    with pytest.raises(DataError, match="y holds the class 5 and 1 more, not among the 2 known"):
         class_tables.calibration(NaiveBayes().fit(PEOPLE, CLASSES), PEOPLE, CLASSES + 5)
 
 

@@ -44,7 +44,7 @@ class Case:
         self.smoothing, self.unknown = float(rng.choice([0.0, 0.5, 1.0])), str(rng.choice(["smooth", "ignore"]))
 
     def frame(self, columns, rows=slice(None)) -> pd.DataFrame:
-        """Columns as a frame, None for a gap in text and NaN in numbers."""
+        """Columns as a frame, with None for missing text and NaN for missing numbers."""
         kinds = [object if kind == "text" else float for kind in self.kinds]
         named = {
             f"c{j}": pd.Series(c[rows], dtype=kind) for j, (c, kind) in enumerate(zip(columns, kinds, strict=True))

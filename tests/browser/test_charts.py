@@ -1,4 +1,4 @@
-"""Charts of real reports in a real browser: tips, names on cells, pictures, regions, and more rows than are points."""
+"""Charts of real reports in a real browser: tooltips, names on cells, saved images, regions, and many rows."""
 
 from __future__ import annotations
 

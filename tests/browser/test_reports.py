@@ -31,7 +31,7 @@ def foods(chromium, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def several(chromium, tmp_path_factory):
-    """A report of several models, of rows with gaps and names that try to be markup."""
+    """A report of several models, of incomplete rows, and with names that look like markup."""
     X = pd.DataFrame(RNG.standard_normal((80, 3)) @ RNG.standard_normal((3, 3)), columns=["a", EVIL, IMAGE])
     density = eigenlens.KernelDensity().fit(X)
     found = eigenlens.compare({"kde": eigenlens.KernelDensity(), EVIL: eigenlens.ProbabilisticPCA(1)}, X)

@@ -10,6 +10,7 @@ import pytest
 
 import eigenlens
 from eigenlens import BayesClassifier, GaussianMixture, LinearDiscriminant, NaiveBayes, QuadraticDiscriminant
+from eigenlens.bayes.tables import count_confusion
 from eigenlens.cli import main
 
 RNG = np.random.default_rng(11)
@@ -88,9 +89,12 @@ def test_a_class_that_the_model_does_not_know_and_rows_without_one(run):
 def test_weights_count_in_the_accuracy(run):
     run("fit", "lda", "flowers.csv", "-c", "x,y", "--label", "kind", "-o", "m.safetensors")
     found = json.loads(run("score", "m.safetensors", "flowers.csv", "--label", "kind", "--weight", "wet", "--json"))
-    right = LinearDiscriminant().fit(ROWS, KIND).predict(ROWS) == KIND
-    assert found["accuracy"] == pytest.approx(np.average(right, weights=WET))
+    predicted = LinearDiscriminant().fit(ROWS, KIND).predict(ROWS)
+    assert found["accuracy"] == pytest.approx(np.average(predicted == KIND, weights=WET))
     assert confusion(found).sum() == WET.sum()
+    copies = count_confusion(np.unique(KIND), np.repeat(KIND, WET), np.repeat(predicted, WET))
+    assert (found["accuracy"], found["standard_error"]) == (copies.accuracy, copies.accuracy_error)
+    np.testing.assert_array_equal(confusion(found), copies.counts)
 
 
 def test_naive_bayes_says_the_family_of_each_column_and_why(run):

@@ -152,7 +152,7 @@ def test_files_that_may_not_be_read_or_written(fails, tmp_path):
     assert main(["fit", "pca", "good.csv", "-o", "m.safetensors", "-q"]) == 0
     (tmp_path / "locked").mkdir(mode=0o500)
     code, said, _ = fails("sample", "m.safetensors", "-o", "locked/d.csv")
-    assert (code, said) == (3, "nothing may be written into the folder 'locked'")
+    assert (code, said) == (3, f"'locked/d.csv' lies in '{tmp_path / 'locked'}', which cannot be written to")
     for name, words in {"good.csv": ("fit", "pca", "good.csv"), "m.safetensors": ("info", "m.safetensors")}.items():
         (tmp_path / name).chmod(0)
         code, said, fix = fails(*words)
@@ -252,11 +252,11 @@ USAGE = {
     "unknown command": (("fut",), "no such command 'fut'", "eigenlens --help"),
     "unknown option": (("fit", "pca", "good.csv", "--kk", 3), "--kk", "see eigenlens fit --help"),
     "no file": (("fit", "pca"), "missing argument 'FILE…'", "see eigenlens fit --help"),
-    "unknown model": (("fit", "pcaa", "good.csv"), "'pcaa' is not a model", "use one of pca, kpca"),
+    "unknown model": (("fit", "pcaa", "good.csv"), "'pcaa' is not a model", "did you mean 'pca'? Known: 'pca', 'kpca'"),
     "another's option": (("fit", "pca", "good.csv", "--kernel", "rbf"), "--kernel is not an option", "kpca, kde"),
     "too many": (("fit", "pca", "good.csv", "-k", 9), "-k 9 must be at most 3", ""),
     "unknown solver": (("fit", "pca", "good.csv", "--solver", "lanczoz"), "--solver lanczoz is not known", "'lanczos'"),
-    "unknown column": (("fit", "pca", "good.csv", "--drop", "d"), "the file has no such column", "it has a, b, c"),
+    "unknown column": (("fit", "pca", "good.csv", "--drop", "d"), "has no such column", "use one of 'a', 'b', 'c'"),
     "backwards": (("fit", "pca", "good.csv", "-c", "c:a"), "runs backwards", "write a:c"),
     "unknown type": (("fit", "pca", "good.csv", "-c", "@date"), "@date is not a column type", "@number"),
     "no test": (("fit", "pca", "good.csv", "--where", "a"), "--where 'a' is not a valid test", "age >= 18"),
@@ -267,13 +267,13 @@ USAGE = {
     "no such density": (("fit", "bayes", "good.csv", "--density", "lda"), "--density lda is not a density", "use pca"),
     "unknown kernel": (("compare", "good.csv", "-m", "kde:kernel=boxx"), "--kernel boxx is not known", "'box'"),
     "negative seed": (("fit", "pca", "good.csv", "--seed", -1), "--seed", "see eigenlens fit --help"),
-    "near column": (("fit", "pca", "wide.csv", "--drop", "lenght"), "no such column", "did you mean length?"),
-    "near model": (("fit", "naive-bayes", "good.csv"), "'naive-bayes' is not a model", "did you mean nb?"),
-    "near example": (("demo", "two-circle"), "is not an example", "did you mean two-circles?"),
+    "near column": (("fit", "pca", "wide.csv", "--drop", "lenght"), "no such column", "did you mean 'length'?"),
+    "near model": (("fit", "naive-bayes", "good.csv"), "'naive-bayes' is not a model", "did you mean 'nb'?"),
+    "near example": (("demo", "two-circle"), "is not an example", "did you mean 'two-circles'?"),
     "rows of info": (("info", "good.csv", "--where", "a > 1"), "no such option: --where", "see eigenlens info --help"),
     "no label": (("fit", "lda", "good.csv"), "no column of classes is named", "add --label"),
     "wrong suffix": (("fit", "pca", "good.csv", "-o", "m.pkl"), "has the suffix '.pkl'", ".safetensors"),
-    "no folder": (("fit", "pca", "good.csv", "-o", "x/m.safetensors"), "'x' does not exist", "mkdir -p 'x'"),
+    "no folder": (("fit", "pca", "good.csv", "-o", "x/m.safetensors"), "x, which does not exist", "mkdir -p 'x'"),
     "no memory": (("fit", "pca", "good.csv", "--max-memory", "lots"), "--max-memory lots must be", ""),
     "threads": (("fit", "pca", "good.csv", "--threads", 0), "--threads", "see eigenlens fit --help"),
     "models twice": (("compare", "good.csv", "-m", "kde,kde"), "names kde twice", "gmm:k=2"),

@@ -1,4 +1,4 @@
-"""What the commands write is what Python computes: for every model, rows in any column order, with gaps and filters."""
+"""The commands write what Python computes: for every model, columns in any order, missing values and filters."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def table(rows, order):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Models fitted by the command line, and new rows with and without gaps, their columns in another order."""
+    """Models fitted by the command line, and new rows, complete and incomplete, with their columns in another order."""
     place = tmp_path_factory.mktemp("numbers")
     fitted = pl.DataFrame(dict(zip(NAMES, X.T, strict=True)) | {"side": LABEL})
     fitted.write_csv(place / "fit.csv")

@@ -198,7 +198,7 @@ def test_marks_among_decimal_commas_are_advised_as_they_are_written(run, tmp_pat
     assert run("fit", "pca", "t.csv", "--na", "n.a.", "--skip-missing")[0] == 0
 
 
-def test_a_mark_with_a_point_is_no_number_with_a_comma(tmp_path):
+def test_a_missing_value_marker_with_a_point_is_not_a_number_with_a_comma(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a;b\n9,9;2\n1,5;3\n")
     table = read_table([str(path)], ReadingOptions(na=["9.9"]), RunningOptions())

@@ -284,7 +284,7 @@ def test_a_line_of_years_is_names(run, tmp_path):
     assert json.loads(run("info", "u.csv", "--json")[1])["rows"] == 9
 
 
-def test_marks_of_missing_entries_that_all_the_world_uses(run, tmp_path):
+def test_common_missing_value_markers(run, tmp_path):
     marks = ["NA", "n/a", "?", "-", ".", "null"]
     cells = [marks[i] if i < len(marks) else f"{i}.5" for i in range(40)]
     (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{cell},{i % 7}\n" for i, cell in enumerate(cells)))
@@ -411,7 +411,7 @@ def test_naive_bayes_reads_labels_as_other_models_do(run, tmp_path):
 
 # ---- numbers that mean missing --------------------------------------------------------------------------------
 
-GAPS = {
+MARKERS = {
     "spaces": (" -999", ".", "-999"),
     "decimals": ("-999.00", ".", "-999"),
     "commas": ("-999,0", ",", "-999,0"),
@@ -423,10 +423,10 @@ GAPS = {
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("case", GAPS)
-def test_marks_of_missing_numbers_however_they_are_written(run, tmp_path, case):
-    """The same gaps in info, in rows, in weights, and in whole tables; never a number by mistake."""
-    mark, decimal, na = GAPS[case]
+@pytest.mark.parametrize("case", MARKERS)
+def test_missing_value_markers_in_any_spelling(run, tmp_path, case):
+    """The same entries are missing in info, rows, weights, and whole tables; none becomes a number by mistake."""
+    mark, decimal, na = MARKERS[case]
     rows = [[mark if i % 7 == j else f"{x:.2f}".replace(".", decimal) for j, x in enumerate(row)]
             for i, row in enumerate(ROWS)]  # fmt: skip
     (tmp_path / "t.csv").write_text("a;b;c\n" + "".join(f"{a};{b};{'xy'[i % 2]}\n" for i, (a, b) in enumerate(rows)))

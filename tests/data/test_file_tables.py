@@ -30,7 +30,7 @@ def small_pieces(monkeypatch):
 
 
 def people(n: int = 200, seed: int = 0) -> pl.DataFrame:
-    """Numbers, text with gaps and a category that comes in the last rows only, and booleans."""
+    """Numbers, text with missing values and a category that only the last rows have, and booleans."""
     rng = np.random.default_rng(seed)
     town = rng.choice(["Ulm", "Bonn, old", 'the "Hof"'], n).tolist()
     return pl.DataFrame(
@@ -150,7 +150,7 @@ class TestDelimited:
         with pytest.raises(DataError, match=r"'kids' has text in 5 rows \(first: row 4, '3\+'\); add na="):
             next(scan(tmp_path / "a.csv").rows())
         assert texts(as_table(scan(tmp_path / "a.csv", text=["kids"])), 0) == ["0", "1", "2", "3+"] * 5
-        with pytest.raises(OptionError, match="text='kid' is not a column"):
+        with pytest.raises(OptionError, match="text='kid' is not one of the 2 columns; did you mean 'kids'"):
             scan(tmp_path / "a.csv", text=["kid"])
 
     def test_codes_can_be_said_to_be_text(self, tmp_path):

@@ -344,7 +344,7 @@ class TestNpy:
     def test_positions_out_of_range(self, tmp_path):
         np.save(tmp_path / "a.npy", np.zeros((4, 3)))
         for bad in (3, -1, "x"):
-            with pytest.raises(OptionError, match="position from 0 to 2"):
+            with pytest.raises(OptionError, match="is not one of the 3 columns; use a number from 0 to 2"):
                 scan(tmp_path / "a.npy", columns=[bad])
 
 

@@ -1,4 +1,4 @@
-"""Rows with gaps: all patterns at once are what one pattern after the other gives, for any covariance."""
+"""Incomplete rows: all patterns at once give the same as one pattern after the other, for any covariance."""
 
 from __future__ import annotations
 

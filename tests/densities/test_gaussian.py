@@ -75,16 +75,16 @@ def test_imputed_entries_row_by_row(kind):
     m = model(kind)
     rng = np.random.default_rng(4)
     X = m.sample(100, rng)
-    gaps = rng.random(X.shape) < 0.4
-    gaps[0], gaps[1] = True, False
-    Y = np.where(gaps, np.nan, X)
+    missing = rng.random(X.shape) < 0.4
+    missing[0], missing[1] = True, False
+    Y = np.where(missing, np.nan, X)
     filled, deviation = m.impute(Y, return_std=True)
-    np.testing.assert_array_equal(filled[~gaps], X[~gaps])
-    np.testing.assert_array_equal(deviation[~gaps], 0.0)
+    np.testing.assert_array_equal(filled[~missing], X[~missing])
+    np.testing.assert_array_equal(deviation[~missing], 0.0)
     np.testing.assert_array_equal(m.impute(Y), filled)
-    assert np.isnan(Y[gaps]).all()
+    assert np.isnan(Y[missing]).all()
     M = m.covariance.matrix()
-    for row, gap, mean, std in zip(Y, gaps, filled, deviation, strict=True):
+    for row, gap, mean, std in zip(Y, missing, filled, deviation, strict=True):
         gain = np.linalg.solve(M[np.ix_(~gap, ~gap)], M[np.ix_(~gap, gap)]).T
         np.testing.assert_allclose(mean[gap], m.mean[gap] + gain @ (row - m.mean)[~gap], atol=1e-10)
         left = M[np.ix_(gap, gap)] - gain @ M[np.ix_(~gap, gap)]

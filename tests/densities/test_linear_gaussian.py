@@ -69,8 +69,8 @@ def test_a_frozen_value():
 # ---- missing entries: every method against dense matrices, row by row ---------------------------------------
 
 
-def with_gaps(m, n=60, share=0.4, repeated=False, seed=4):
-    """Rows drawn from a model, with gaps: every row its own, or four patterns only; the first row has no entry."""
+def with_missing(m, n=60, share=0.4, repeated=False, seed=4):
+    """Rows of a model with a pattern of missing values per row, or four in all; the first row has no entry."""
     rng = np.random.default_rng(seed)
     X = m.sample(n, rng)
     missing = rng.random(X.shape) < share
@@ -101,19 +101,19 @@ def conditioned(m, row):
 @pytest.mark.parametrize(("d", "k"), [(6, 2), (4, 5), (30, 4)])
 def test_incomplete_rows(d, k, noise, repeated):
     m = model(d, k, noise)
-    X = with_gaps(m, repeated=repeated)
+    X = with_missing(m, repeated=repeated)
     twins = [conditioned(m, row) for row in X]
     np.testing.assert_allclose(m.log_density(X), [t[0] for t in twins], rtol=1e-10, atol=1e-10)
     mean, covariance = m.posterior(X)
     np.testing.assert_allclose(mean, [t[1] for t in twins], atol=1e-10)
     np.testing.assert_allclose(covariance, [t[2] for t in twins], atol=1e-10)
     filled, deviation = m.impute(X, return_std=True)
-    gaps = np.isnan(X)
-    np.testing.assert_array_equal(filled[~gaps], X[~gaps])
-    np.testing.assert_array_equal(deviation[~gaps], 0.0)
-    np.testing.assert_allclose(filled[gaps], np.array([t[3] for t in twins])[gaps], rtol=1e-9, atol=1e-10)
+    missing = np.isnan(X)
+    np.testing.assert_array_equal(filled[~missing], X[~missing])
+    np.testing.assert_array_equal(deviation[~missing], 0.0)
+    np.testing.assert_allclose(filled[missing], np.array([t[3] for t in twins])[missing], rtol=1e-9, atol=1e-10)
     variances = np.array([t[4].diagonal() for t in twins])
-    np.testing.assert_allclose(deviation[gaps] ** 2, variances[gaps], rtol=1e-9)
+    np.testing.assert_allclose(deviation[missing] ** 2, variances[missing], rtol=1e-9)
     np.testing.assert_array_equal(m.impute(X), filled)
 
 
@@ -122,7 +122,7 @@ def test_pieces_change_nothing(monkeypatch):
     from eigenlens.densities import linear_gaussian as latent_rows
 
     m = model(9, 3)
-    X = with_gaps(m, 41)
+    X = with_missing(m, 41)
     whole = (m.log_density(X), *m.posterior(X), *m.impute(X, return_std=True))
     monkeypatch.setattr(latent_rows, "MAX_PIECE_ENTRIES", 20)
     small = LinearGaussian(m.mean, m.loadings, m.noise)
@@ -132,7 +132,7 @@ def test_pieces_change_nothing(monkeypatch):
 
 
 def test_a_first_missing_value_late_in_the_rows(monkeypatch):
-    """One covariance while rows are complete, and one a row from the first gap on, also for the rows before it."""
+    """One covariance while rows are complete; one per row, earlier rows too, once a row is incomplete."""
     from eigenlens.densities import linear_gaussian as latent_rows
 
     monkeypatch.setattr(latent_rows, "MAX_PIECE_ENTRIES", 20)
@@ -204,7 +204,7 @@ def test_turning_the_latent_space_changes_no_row():
     m = model(6, 3)
     Q = np.linalg.qr(np.random.default_rng(8).standard_normal((3, 3)))[0]
     turned = LinearGaussian(m.mean, m.loadings @ Q, m.noise)
-    X = with_gaps(m)
+    X = with_missing(m)
     np.testing.assert_allclose(turned.log_density(X), m.log_density(X), atol=1e-10)
     np.testing.assert_allclose(turned.impute(X), m.impute(X), atol=1e-10)
     np.testing.assert_allclose(turned.posterior(X)[0], m.posterior(X)[0] @ Q, atol=1e-10)

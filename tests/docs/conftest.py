@@ -17,8 +17,8 @@ SMALLEST_FONT = 11.0
 
 
 @pytest.fixture
-def told(monkeypatch):
-    """Run a script of the gallery without warnings, see that its picture can be read, and give what it leaves."""
+def run_script(monkeypatch):
+    """Run a script of the gallery without warnings, check that its figure can be read, and return its variables."""
     plt = pytest.importorskip("matplotlib.pyplot")
     monkeypatch.delenv("DISPLAY", raising=False)
 
@@ -47,7 +47,7 @@ def readable(figure):
 
 @pytest.fixture
 def claims_of():
-    """The script of a folder that a claim is about: they stand in the same order, and every script has a claim."""
+    """Return the script that a claim is about: claims and scripts have the same order, and every script has a claim."""
 
     def name(folder, claims, claim):
         named = [f"plot_{number:02}_{each.__name__}" for number, each in enumerate(claims, start=1)]

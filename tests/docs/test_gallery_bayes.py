@@ -83,11 +83,11 @@ def calibration(said):
         cell = np.clip(np.digitize(p, said["edges"]) - 1, 0, 9)
         return p, np.array([[part[cell == c].mean() for c in range(10)] for part in (p, said["truth"])])
 
-    naive, (told, happened) = curve(NaiveBayes("gaussian"))
-    yield np.abs(told - happened).max() > 0.2
+    naive, (predicted, happened) = curve(NaiveBayes("gaussian"))
+    yield np.abs(predicted - happened).max() > 0.2
     yield np.mean((naive < 0.1) | (naive > 0.9)) > 0.5
-    _, (told, happened) = curve(LinearDiscriminant())
-    yield np.abs(told - happened).max() < 0.03
+    _, (predicted, happened) = curve(LinearDiscriminant())
+    yield np.abs(predicted - happened).max() < 0.03
     yield said["X"].shape[1] == 10
 
 
@@ -105,6 +105,6 @@ CLAIMS = [
 
 @pytest.mark.long
 @pytest.mark.parametrize("claim", CLAIMS)
-def test_a_script_on_bayes_classifiers_runs_and_its_text_is_true(claim, told, claims_of):
-    held = list(claim(told(claims_of("bayes", CLAIMS, claim))))
+def test_a_script_on_bayes_classifiers_runs_and_its_text_is_true(claim, run_script, claims_of):
+    held = list(claim(run_script(claims_of("bayes", CLAIMS, claim))))
     assert all(held), held

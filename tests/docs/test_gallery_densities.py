@@ -124,6 +124,6 @@ CLAIMS = [coin, multinomial, pearsons_crabs, em_for_mixtures, kernels, bandwidth
 
 @pytest.mark.long
 @pytest.mark.parametrize("claim", CLAIMS)
-def test_a_script_on_densities_runs_and_its_text_is_true(claim, told, claims_of):
-    held = list(claim(told(claims_of("densities", CLAIMS, claim))))
+def test_a_script_on_densities_runs_and_its_text_is_true(claim, run_script, claims_of):
+    held = list(claim(run_script(claims_of("densities", CLAIMS, claim))))
     assert all(held), held

@@ -74,6 +74,6 @@ CLAIMS = [closed_form_and_em, limit_to_pca, missing_pixels, missing_values, thre
 
 @pytest.mark.long
 @pytest.mark.parametrize("claim", CLAIMS)
-def test_a_script_on_latent_gaussians_runs_and_its_text_is_true(claim, told, claims_of):
-    held = list(claim(told(claims_of("latent", CLAIMS, claim))))
+def test_a_script_on_latent_gaussians_runs_and_its_text_is_true(claim, run_script, claims_of):
+    held = list(claim(run_script(claims_of("latent", CLAIMS, claim))))
     assert all(held), held

@@ -98,13 +98,13 @@ KERNEL = [circles, centring, out_of_sample, denoising, classifier, landmarks]
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("claim", PCA)
-def test_a_script_on_principal_components_runs_and_its_text_is_true(claim, told, claims_of):
-    held = list(claim(told(claims_of("pca", PCA, claim))))
+def test_a_script_on_principal_components_runs_and_its_text_is_true(claim, run_script, claims_of):
+    held = list(claim(run_script(claims_of("pca", PCA, claim))))
     assert all(held), held
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("claim", KERNEL)
-def test_a_script_on_kernel_components_runs_and_its_text_is_true(claim, told, claims_of):
-    held = list(claim(told(claims_of("kernel", KERNEL, claim))))
+def test_a_script_on_kernel_components_runs_and_its_text_is_true(claim, run_script, claims_of):
+    held = list(claim(run_script(claims_of("kernel", KERNEL, claim))))
     assert all(held), held

@@ -187,7 +187,7 @@ def test_links_of_built_pages_are_checked(tmp_path):
     (tmp_path / "a.html").write_text(
         '<a href="b.html#here">b</a><a href="c.html">c</a><script src="//x.org/s.js"></script>'
     )
-    far, picture = '<a href="https://example.org">far</a>', '<img src="a.html" class="run-picture" alt="">'
+    far, picture = '<a href="https://example.org">far</a>', '<img src="a.html" class="run-image" alt="">'
     (tmp_path / "b.html").write_text(f'<p id="there">{far}<img src="none.png" alt="">{picture}')
     (tmp_path / "s.css").write_text("@font-face { src: url('https://x.org/f.woff2') } body { background: url(a.png) }")
     assert check_links.problems(tmp_path) == [
@@ -273,14 +273,14 @@ def test_text_over_colours_that_let_the_page_through_turns_with_the_page():
 
 def test_figures_of_the_gallery_stand_above_the_code():
     pytest.importorskip("matplotlib")
-    import gallery_pictures
+    import gallery_images
 
     picture = "\n.. image:: /a.png\n   :alt: a\n   :class: only-light\n"
     page = f"Words.\n\n.. GENERATED FROM\n\n.. code-block:: Python\n\n    import numpy\n\n{picture}\nMore.\n"
-    made = gallery_pictures.picture_first(page)
+    made = gallery_images.images_first(page)
     assert made.index("image") < made.index("GENERATED") < made.index("More")
     assert sorted(made) == sorted(page)
-    assert gallery_pictures.picture_first(made) == made
+    assert gallery_images.images_first(made) == made
 
 
 def test_the_longest_scripts_are_named(tmp_path):

@@ -233,7 +233,7 @@ def ask(model: Any, query: str, question: str) -> dict[str, Any]:
 
 
 def answers(model: Any, queries: list[str]) -> dict[str, Any]:
-    """Return every answer that the model has: those that it refuses, or has no method for, are left out."""
+    """Return every answer that the model gives; those that it rejects, or has no method for, are left out."""
     asked = [("", name) for name in OF_MODELS] + [(query, name) for query in queries for name in OF_ROWS]
     found = {}
     for query, question in asked:

@@ -514,7 +514,7 @@ def test_products_are_cross_validated_as_products(rule):
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_other_kernels_have_one_bandwidth_a_column(rule):
+def test_other_kernels_have_one_bandwidth_per_column(rule):
     X = ridge(200)
     h = bandwidth(X, rule, kernel="epanechnikov")
     assert h.shape == (2,)

@@ -1,4 +1,4 @@
-"""`KernelDensity` as users meet it: every kind of X, rules, bounds, gaps in scored rows, files, errors."""
+"""`KernelDensity` as users meet it: every kind of X, rules, bounds, missing values in scored rows, files, errors."""
 
 from __future__ import annotations
 
@@ -329,12 +329,12 @@ def test_calls_that_are_rejected():
             call([0.5])
     with pytest.raises(OptionError, match="probabilities from 0 to 1"):
         KernelDensity().fit(column()).ppf([0.5, 1.5])
-    for columns in ([0, 0], [], [0, 1, 2, 1]):
-        with pytest.raises(OptionError, match="each once"):
+    for columns, words in (([0, 0], "the column 0 twice"), ([], "0 columns"), ([0, 1, 2, 1], "the column 1 twice")):
+        with pytest.raises(OptionError, match=f"columns names {words}"):
             kde.marginal(columns)
-    with pytest.raises(OptionError, match="'x' is not a column"):
+    with pytest.raises(OptionError, match="columns='x' is not one of the 3 columns"):
         kde.marginal("x")
-    with pytest.raises(OptionError, match="between 1 and 2"):
+    with pytest.raises(OptionError, match="columns names every column, so none is left"):
         kde.condition([0, 1, 2], [0.0, 0.0, 0.0])
     with pytest.raises(DataError, match="must be 2 numbers"):
         kde.condition([0, 1], [0.0])

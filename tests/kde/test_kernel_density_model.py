@@ -184,7 +184,7 @@ def test_the_last_digits_at_the_end_of_a_kernel():
             assert np.all(f.density(y) > 0.0)
 
 
-def test_quantiles_in_gaps_and_at_the_ends():
+def test_quantiles_between_clusters_and_at_the_ends():
     f = KernelEstimate(np.array([0.0, 10.0]), 1.0, None, SMOOTHING_KERNELS["epanechnikov"])
     assert f.ppf(np.array([0.5]))[0] == pytest.approx(1.0, abs=1e-7)  # the least y with half of the mass below it
     assert f.ppf(np.array([0.0, 1.0])).tolist() == [-1.0, 11.0]

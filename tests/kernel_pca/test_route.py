@@ -49,12 +49,12 @@ def test_the_memory_needed_is_at_least_the_memory_taken(dtype, route):
 )
 def test_the_table(n, k, budget, solver, route):
     found = choose_eigen_route(n, k, 8, budget, solver)
-    assert (found.solver, found.free) == route
+    assert (found.solver, found.matrix_free) == route
     assert found.reason
 
 
 def test_a_matrix_that_is_there_is_used():
-    assert choose_eigen_route(50_000, 20, 8, GB, stored=True).free is False
+    assert choose_eigen_route(50_000, 20, 8, GB, stored=True).matrix_free is False
 
 
 @pytest.mark.parametrize(("n", "k", "solver"), [(50_000, None, "auto"), (50_000, 20, "dense"), (3_000_000, 20, "auto")])

@@ -110,7 +110,7 @@ def test_missing_values_against_lavaan(scaled, accuracy):
     fit = fit_factor(ArraySource(X / scale), 1)
     shift = np.sum(~np.isnan(X) * np.log(scale))
     assert fit.solver == "em"
-    what = f"factor analysis of airquality with gaps, k = 1{', scaled' if scaled else ''}: log-likelihood"
+    what = f"factor analysis of airquality with missing values, k = 1{', scaled' if scaled else ''}: log-likelihood"
     accuracy.close(what, fit.loglik - shift, air.FACTOR_ANALYSIS[1], system="lavaan, FIML", atol=1e-6)
 
 
@@ -304,13 +304,13 @@ def test_what_is_rejected():
         fit_factor(ArraySource(constant), 2)
     with pytest.raises(OptionError, match=r"n_components=3 must be at most 2, two less than the number of rows"):
         fit_factor(ArraySource(X[:4]), 3)
-    gaps = X.copy()
-    gaps[0, 0] = np.nan
+    incomplete = X.copy()
+    incomplete[0, 0] = np.nan
     with pytest.raises(DataError, match="needs complete rows"):
-        fit_factor(ArraySource(gaps), 2, solver="quasi-newton")
-    gaps[:, 0] = np.nan
+        fit_factor(ArraySource(incomplete), 2, solver="quasi-newton")
+    incomplete[:, 0] = np.nan
     with pytest.raises(DataError, match="column 0 of X has no observed entry"):
-        fit_factor(ArraySource(gaps), 2)
+        fit_factor(ArraySource(incomplete), 2)
     X[0, 0] = np.inf
     with pytest.raises(DataError, match="infinity"):
         fit_factor(ArraySource(X), 2)
@@ -421,13 +421,13 @@ def test_adequacy_of_matrices():
 
 def test_adequacy_rejects_what_has_no_partial_correlations():
     X = table(n=50, d=4)
-    gaps = X.copy()
-    gaps[3, 2] = np.nan
+    incomplete = X.copy()
+    incomplete[3, 2] = np.nan
     for measure in (kmo, bartlett_sphericity):
         with pytest.raises(DataError, match=r"missing entries \(NaN\).*ProbabilisticPCA\(3\)\.fit\(X\)"):
-            measure(gaps)
+            measure(incomplete)
         with pytest.raises(DataError, match="infinity"):
-            measure(np.where(np.isnan(gaps), np.inf, gaps))
+            measure(np.where(np.isnan(incomplete), np.inf, incomplete))
     X[:, 3] = X[:, 0] + X[:, 1]
     for measure in (kmo, bartlett_sphericity):
         with pytest.raises(DataError, match="singular"):

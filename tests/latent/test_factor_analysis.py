@@ -155,8 +155,8 @@ def test_intervals_of_imputed_values_cover():
     M[np.random.default_rng(1).random(X.shape) < 0.2] = np.nan
     fa = FactorAnalysis(3).fit(M)
     filled, deviation = fa.impute(M, return_std=True)
-    gaps = np.isnan(M)
-    inside = np.abs(filled - X)[gaps] <= 1.96 * deviation[gaps]
+    missing = np.isnan(M)
+    inside = np.abs(filled - X)[missing] <= 1.96 * deviation[missing]
     assert abs(inside.mean() - 0.95) < 0.01
 
 
@@ -240,7 +240,7 @@ def test_progress_and_an_interrupt_keep_the_best():
     with pytest.warns(ConvergenceWarning, match=r"interrupted after [34] steps"):
         fa = FactorAnalysis(2, verbose=stop).fit(X)
     assert not fa.converged_
-    assert fa.n_iter_ in {3, 4}  # the step that was told of may count or not
+    assert fa.n_iter_ in {3, 4}  # the step that was reported may count or not
 
 
 # ---- warnings and errors ----------------------------------------------------------------------------------
@@ -358,7 +358,7 @@ def test_cross_validation_of_few_rows(n, d):
 
 @pytest.mark.parametrize("power", [2.0, 4.0, 5.0])
 def test_goodness_of_fit_does_not_depend_on_units(power):
-    """With gaps too: the free covariance matrix is fitted to columns over their deviations."""
+    """With missing values too, the free covariance matrix is fitted to columns divided by their standard deviations."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((500, 2)) @ rng.standard_normal((2, 6)) + rng.standard_normal((500, 6))
     X[rng.random(X.shape) < 0.2] = np.nan

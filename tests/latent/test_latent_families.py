@@ -114,7 +114,7 @@ def test_an_interrupt_is_for_the_caller(monkeypatch):
 
 
 def mixture(X, member, K, steps, seed=0):
-    """EM for a mixture, written out: responsibilities, moments weighted by them, one estimate a component."""
+    """EM for a mixture, written out: responsibilities, moments weighted by them, one estimate per component."""
     rng = np.random.default_rng(seed)
     R = rng.dirichlet(np.ones(K), len(X))
     models, path = [None] * K, []

@@ -32,7 +32,7 @@ def rows(n=300, d=8, k=3, seed=0, shift=4.0):
     return rng.standard_normal((n, k)) @ W.T + 0.8 * rng.standard_normal((n, d)) + shift
 
 
-def gaps(X, share=0.2, seed=1):
+def with_missing(X, share=0.2, seed=1):
     M = X.copy()
     M[np.random.default_rng(seed).random(X.shape) < share] = np.nan
     return M
@@ -137,7 +137,7 @@ def test_airquality_against_full_information_maximum_likelihood(k, accuracy):
     scaled = airquality.DATA / np.nanstd(airquality.DATA, axis=0, ddof=1)
     for X, (best, noise) in ((airquality.DATA, airquality.PPCA[k]), (scaled, airquality.SCALED_PPCA[k])):
         fit, how = fit_ppca(ArraySource(X), k), ", scaled" if X is scaled else ""
-        what, system = f"probabilistic PCA of airquality with gaps, k = {k}{how}", "lavaan, FIML"
+        what, system = f"probabilistic PCA of airquality with missing values, k = {k}{how}", "lavaan, FIML"
         accuracy.close(f"{what}: log-likelihood", fit.loglik, best, system=system, atol=1e-6)
         accuracy.close(f"{what}: noise", fit.model.noise, noise, system=system, rtol=1e-4)
         assert fit.loglik == pytest.approx(float(fit.model.log_density(X).sum()), rel=1e-12)
@@ -149,7 +149,7 @@ def test_airquality_against_full_information_maximum_likelihood(k, accuracy):
 @pytest.mark.parametrize("seed", range(4))
 def test_the_likelihood_never_falls(seed):
     X = rows(seed=seed)
-    for M in (X, gaps(X)):
+    for M in (X, with_missing(X)):
         fit = fit_ppca(ArraySource(M), 2, solver="em", rng=np.random.default_rng(seed))
         assert np.all(np.diff(fit.path) >= 0.0)
         assert fit.converged
@@ -320,7 +320,7 @@ def test_weights_are_copies_and_blocks_do_not_show(solver):
 
 
 def test_weights_are_copies_with_missing_values():
-    M, w = gaps(rows(80)), np.random.default_rng(4).integers(0, 4, 80)
+    M, w = with_missing(rows(80)), np.random.default_rng(4).integers(0, 4, 80)
     weighted = fit_ppca(ArraySource(M, block_rows=13).weighted(w.astype(float)), 2)
     copies = fit_ppca(ArraySource(np.repeat(M, w, axis=0)), 2)
     assert weighted.loglik == pytest.approx(copies.loglik, rel=1e-10)
@@ -357,7 +357,7 @@ def test_sparse_rows_stay_sparse():
 
 
 def test_a_start_does_not_matter():
-    M = gaps(rows())
+    M = with_missing(rows())
     ends = [fit_ppca(ArraySource(rows()), 3, solver="em", rng=np.random.default_rng(i)).loglik for i in range(4)]
     np.testing.assert_allclose(ends, fit_ppca(ArraySource(rows()), 3).loglik, atol=1e-6)
     assert fit_ppca(ArraySource(M), 3).reason == "X has missing entries"
@@ -381,7 +381,7 @@ def test_canonical_loadings_are_orthogonal_and_oriented():
 @pytest.mark.parametrize("rule", DIMENSION_RULES)
 @pytest.mark.parametrize("share", [0.0, 0.15])
 def test_the_number_of_dimensions_is_found(rule, share):
-    M = gaps(rows(250, 12), share)
+    M = with_missing(rows(250, 12), share)
     choice = DIMENSION_RULES[rule](fit_each_ppca, ArraySource(M), range(1, 12), np.random.default_rng(0))
     assert choice.k == 3
     assert choice.counts.tolist() == list(range(1, 9))  # five more were no better
@@ -404,7 +404,7 @@ def test_the_criteria_by_hand():
 
 
 def test_each_number_as_if_alone():
-    for M in (rows(), gaps(rows())):
+    for M in (rows(), with_missing(rows())):
         each = [fit.loglik for fit in fit_each_ppca(ArraySource(M), [1, 2, 4])]
         np.testing.assert_allclose(each, [fit_ppca(ArraySource(M), k).loglik for k in (1, 2, 4)], rtol=1e-9)
 
@@ -448,13 +448,13 @@ def test_little_noise_beside_missing_values(small):
     """With entries missing the noise is estimated all the same, down to 1e-12 of the variance."""
     rng = np.random.default_rng(13)
     X = rng.standard_normal((300, 2)) @ rng.standard_normal((2, 5)) + small * rng.standard_normal((300, 5))
-    assert fit_ppca(ArraySource(gaps(X, 0.1)), 2).model.noise == pytest.approx(small**2, rel=0.15)
+    assert fit_ppca(ArraySource(with_missing(X, 0.1)), 2).model.noise == pytest.approx(small**2, rel=0.15)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_collinear_incomplete_rows_are_rejected(seed):
     rng = np.random.default_rng(seed)
-    X = gaps(rng.standard_normal((100, 2)) @ rng.standard_normal((2, 6)), 0.1)
+    X = with_missing(rng.standard_normal((100, 2)) @ rng.standard_normal((2, 6)), 0.1)
     with pytest.raises(OptionError, match=r"fill only 2 of 6 dimensions.*cannot be distinguished from 0"):
         fit_ppca(ArraySource(X), 2)
 
@@ -482,12 +482,12 @@ def test_noise_at_its_floor_is_kept_where_the_likelihood_has_a_bound():
 def test_noise_above_its_floor_is_not_said_to_be_at_it():
     rng = np.random.default_rng(13)
     X = rng.standard_normal((300, 2)) @ rng.standard_normal((2, 5)) + 1e-5 * rng.standard_normal((300, 5))
-    assert not fit_ppca(ArraySource(gaps(X, 0.1)), 2).floored
+    assert not fit_ppca(ArraySource(with_missing(X, 0.1)), 2).floored
 
 
 def test_one_component_of_collinear_rows_cannot_be_fewer():
     rng = np.random.default_rng(1)
-    X = gaps(rng.standard_normal((100, 1)) @ rng.standard_normal((1, 6)), 0.1)
+    X = with_missing(rng.standard_normal((100, 1)) @ rng.standard_normal((1, 6)), 0.1)
     with pytest.raises(OptionError, match=r"n_components=1 .*more rows or other columns are needed"):
         fit_ppca(ArraySource(X), 1)
 
@@ -502,7 +502,7 @@ def test_constant_rows_with_a_missing_value_have_no_variance_either(solver):
 
 def test_folds_are_fitted_from_one_start():
     """The passes that a fit takes tell how many starts it made."""
-    few, many = (fit_ppca(ArraySource(gaps(rows(150, 6))), 2, thorough=thorough) for thorough in (False, True))
+    few, many = (fit_ppca(ArraySource(with_missing(rows(150, 6))), 2, thorough=thorough) for thorough in (False, True))
     assert few.passes < many.passes / 2
     assert few.loglik == pytest.approx(many.loglik, abs=1e-6)
 
@@ -565,7 +565,7 @@ def spoilt(X, w):
 def test_rows_of_weight_zero_may_hold_anything(solver, share, kind):
     if share and solver == "closed-form":
         pytest.skip("needs complete rows")
-    X, w = gaps(rows(120), share), np.random.default_rng(12).integers(0, 3, 120).astype(float)
+    X, w = with_missing(rows(120), share), np.random.default_rng(12).integers(0, 3, 120).astype(float)
     w[33:66] = 0.0  # a whole block
     fit = partial(fit_ppca, k=2, solver=solver)
     found = fit(kind(spoilt(X, w)).weighted(w), rng=np.random.default_rng(0))
@@ -578,7 +578,7 @@ def test_rows_of_weight_zero_may_hold_anything(solver, share, kind):
 @pytest.mark.parametrize("rule", DIMENSION_RULES)
 @pytest.mark.parametrize("share", [0.0, 0.15])
 def test_rows_of_weight_zero_are_in_no_fold(rule, share):
-    X, w = gaps(rows(80, 5), share), np.ones(80)
+    X, w = with_missing(rows(80, 5), share), np.ones(80)
     w[::4] = 0.0
     choose = partial(DIMENSION_RULES[rule], fit_each_ppca, counts=range(1, 5))
     found = choose(source=ArraySource(spoilt(X, w)).weighted(w), rng=np.random.default_rng(0))
@@ -651,7 +651,7 @@ def test_incomplete_sparse_rows_become_dense_by_blocks():
     X.data[::50] = np.nan
     source = SparseSource(X).weighted(np.tile([0.0, 1.0, 2.0], 10_000))
     tracemalloc.start()
-    rows, observed = missing_or_reraise(source, DataError("about gaps"))
+    rows, observed = missing_or_reraise(source, DataError("about missing values"))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 8 * 30_000 * 1000 / 2
@@ -666,11 +666,11 @@ def test_incomplete_sparse_rows_become_dense_by_blocks():
 @pytest.mark.parametrize("solver", ["auto", "em"])
 def test_no_square_matrix_of_many_columns(solver, share):
     d = 6000
-    X = gaps(rows(30, d, 2), share)
+    X = with_missing(rows(30, d, 2), share)
     tracemalloc.start()
     fit = fit_ppca(ArraySource(X), 2, solver=solver, max_iter=20, rng=np.random.default_rng(0))
     for method in (fit.model.posterior, fit.model.log_density, partial(fit.model.impute, return_std=True)):
-        method(gaps(X, 0.1))
+        method(with_missing(X, 0.1))
     fit.model.sample(10, np.random.default_rng(0))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -678,7 +678,7 @@ def test_no_square_matrix_of_many_columns(solver, share):
 
 
 def test_bad_incomplete_rows():
-    M = gaps(rows())
+    M = with_missing(rows())
     with pytest.raises(DataError, match="closed-form' needs complete rows"):
         fit_ppca(ArraySource(M), 2, solver="closed-form")
     with pytest.raises(DataError, match="closed-form' needs complete rows"):
@@ -708,9 +708,9 @@ def test_columns_of_very_different_scale_do_not_hide_a_component():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((500, 2)) @ rng.standard_normal((2, 6)) * 3.0 + rng.standard_normal((500, 6))
     X[:, 0] *= 1e4
-    gaps = rng.random(X.shape) < 0.1
-    gaps[:, 0] = False
-    fits = [fit_ppca(ArraySource(np.where(gaps, np.nan, X)), k) for k in (1, 2, 3)]
+    missing = rng.random(X.shape) < 0.1
+    missing[:, 0] = False
+    fits = [fit_ppca(ArraySource(np.where(missing, np.nan, X)), k) for k in (1, 2, 3)]
     assert fits[1].loglik > fits[0].loglik + 600.0
     assert fits[2].loglik > fits[1].loglik
     assert float(fits[1].model.noise) == pytest.approx(1.0656, abs=1e-3)

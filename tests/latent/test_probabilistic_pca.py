@@ -1,4 +1,4 @@
-"""`ProbabilisticPCA` as users meet it: every kind of X, gaps everywhere, files, warnings and errors."""
+"""`ProbabilisticPCA` as users meet it: every kind of X, missing values everywhere, files, warnings and errors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def rows(n=200, d=6, k=2, seed=0):
     return rng.standard_normal((n, k)) @ rng.standard_normal((k, d)) * 2.0 + 0.7 * rng.standard_normal((n, d)) + 3.0
 
 
-def gaps(X, share=0.2, seed=1):
+def with_missing(X, share=0.2, seed=1):
     M = X.copy()
     M[np.random.default_rng(seed).random(X.shape) < share] = np.nan
     return M
@@ -116,7 +116,7 @@ def test_posterior_and_both_ways_back():
 def test_intervals_of_imputed_entries_cover():
     """20% missing at random: 95% intervals hold 95 ± 1% of the truth."""
     X = rows(4000, 10, 3)
-    M = gaps(X)
+    M = with_missing(X)
     ppca = ProbabilisticPCA(3).fit(M)
     filled, deviation = ppca.impute(M, return_std=True)
     missing = np.isnan(M)
@@ -145,7 +145,7 @@ def test_imputing_beats_the_mean_and_mu_is_not_the_mean_of_what_is_seen():
 def test_missing_values_in_new_rows_of_a_complete_fit():
     X = rows()
     ppca = ProbabilisticPCA(2).fit(X)
-    M = gaps(X[:20])
+    M = with_missing(X[:20])
     assert np.isnan(M).any(axis=1).any()
     assert not np.isnan(M).any(axis=1).all()
     Z, covariance = ppca.posterior(M)
@@ -158,7 +158,7 @@ def test_missing_values_in_new_rows_of_a_complete_fit():
 
 
 def test_rows_without_an_entry():
-    M = np.vstack([gaps(rows()), np.full((2, 6), np.nan)])
+    M = np.vstack([with_missing(rows()), np.full((2, 6), np.nan)])
     with pytest.warns(DataWarning, match="2 rows of X have no observed entry"):
         ppca = ProbabilisticPCA(2).fit(M)
     assert ppca.loglik_ == pytest.approx(ProbabilisticPCA(2).fit(M[:-2]).loglik_, rel=1e-12)
@@ -193,7 +193,7 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("share", [0.0, 0.2])
 def test_every_kind_of_rows(kind, share):
-    X = gaps(rows(), share)
+    X = with_missing(rows(), share)
     here, there = ProbabilisticPCA(2).fit(X), ProbabilisticPCA(2).fit(KINDS[kind](X))
     same = KINDS[kind](X)
     assert there.loglik_ == pytest.approx(here.loglik_, rel=1e-11)
@@ -210,7 +210,7 @@ def test_every_kind_of_rows(kind, share):
 
 @pytest.mark.parametrize("share", [0.0, 0.2])
 def test_single_precision_in_and_out(share):
-    X = gaps(rows(), share).astype(np.float32)
+    X = with_missing(rows(), share).astype(np.float32)
     ppca = ProbabilisticPCA(2).fit(X)
     exact = ProbabilisticPCA(2).fit(X.astype(np.float64))
     Z = ppca.transform(X)
@@ -222,7 +222,7 @@ def test_single_precision_in_and_out(share):
 
 
 def test_names_pipelines_and_output():
-    frame = pd.DataFrame(gaps(rows()), columns=list("abcdef"))
+    frame = pd.DataFrame(with_missing(rows()), columns=list("abcdef"))
     ppca = ProbabilisticPCA(2).set_output(transform="pandas").fit(frame)
     assert list(ppca.transform(frame).columns) == ["probabilisticpca0", "probabilisticpca1"]
     assert list(ppca.feature_names_in_) == list("abcdef")
@@ -265,7 +265,7 @@ def test_the_number_of_dimensions(rule):
 
 def test_progress_says_the_likelihood():
     said = []
-    for X in (rows(), gaps(rows())):
+    for X in (rows(), with_missing(rows())):
         ProbabilisticPCA(2, solver="em", random_state=0, verbose=lambda *said_now: said.append(said_now)).fit(X)
     steps = [what for _, _, what in said if what.startswith("EM: step")]
     assert steps[0].startswith("EM: step 1, log-likelihood -")
@@ -285,7 +285,7 @@ def test_an_interrupt_keeps_the_best_so_far():
 @pytest.mark.parametrize("share", [0.0, 0.2])
 def test_stopping_early_is_said(share):
     with pytest.warns(ConvergenceWarning, match=r"stopped after 3 steps.*to be gained: about .*raise max_iter=3"):
-        ppca = ProbabilisticPCA(2, solver="em", max_iter=3, random_state=0).fit(gaps(rows(), share))
+        ppca = ProbabilisticPCA(2, solver="em", max_iter=3, random_state=0).fit(with_missing(rows(), share))
     assert not ppca.converged_
 
 
@@ -294,7 +294,7 @@ def test_stopping_early_is_said(share):
 
 @pytest.mark.parametrize("share", [0.0, 0.2])
 def test_save_and_restore(tmp_path, share):
-    frame = pd.DataFrame(gaps(rows(), share).astype(np.float32), columns=list("abcdef"))
+    frame = pd.DataFrame(with_missing(rows(), share).astype(np.float32), columns=list("abcdef"))
     ppca = ProbabilisticPCA("bic", random_state=0).fit(frame)
     ppca.save(tmp_path / "ppca.safetensors")
     kind, arrays, header = io.read(tmp_path / "ppca.safetensors")
@@ -317,7 +317,7 @@ def test_save_and_restore(tmp_path, share):
 
 
 def test_pickle():
-    ppca = ProbabilisticPCA(2).fit(gaps(rows()))
+    ppca = ProbabilisticPCA(2).fit(with_missing(rows()))
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(ppca)).loadings_, ppca.loadings_)
 
 
@@ -345,7 +345,7 @@ def bad(**options):
         (lambda X: bad()(X[:, [0, 1, 0, 1]]), OptionError, "fill only 2 of 4 dimensions"),
         (lambda X: bad()(np.where(np.arange(6) == 3, np.nan, X)), DataError, "column 3 of X has no observed entry"),
         (lambda X: bad()(np.where(X.max() == X, np.inf, X)), DataError, "infinity"),
-        (lambda X: bad(solver="closed-form")(gaps(X)), DataError, "needs complete rows"),
+        (lambda X: bad(solver="closed-form")(with_missing(X)), DataError, "needs complete rows"),
     ],
 )
 def test_errors_say_what_to_do(call, error, message):
@@ -386,7 +386,7 @@ def test_a_constant_column_is_named(share):
 def test_a_good_fit_says_nothing():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for X in (rows(), gaps(rows())):
+        for X in (rows(), with_missing(rows())):
             ProbabilisticPCA(2).fit(X).score(X)
 
 
@@ -435,7 +435,7 @@ def test_there_are_names_to_test():
 
 @pytest.mark.parametrize("share", [0.0, 0.2])
 def test_information_criteria_of_weighted_rows(share):
-    X, w = gaps(rows(), share), np.random.default_rng(5).integers(0, 4, 200).astype(float)
+    X, w = with_missing(rows(), share), np.random.default_rng(5).integers(0, 4, 200).astype(float)
     ppca = ProbabilisticPCA(2).fit(X, sample_weight=w)
     copies = np.repeat(X, w.astype(int), axis=0)
     assert ppca.bic() == pytest.approx(ppca.bic(X, sample_weight=w), rel=1e-10)
@@ -447,7 +447,7 @@ def test_information_criteria_of_weighted_rows(share):
 
 
 def test_rows_without_an_entry_do_not_count_in_bic():
-    M = gaps(rows())
+    M = with_missing(rows())
     ppca = ProbabilisticPCA(2).fit(M)
     assert ppca.bic(np.vstack([M, np.full((50, 6), np.nan)])) == pytest.approx(ppca.bic(), rel=1e-10)
 
@@ -472,7 +472,7 @@ def test_rows_of_weight_zero_may_be_missing(solver):
 
 
 def test_a_pandas_frame_comes_back_with_its_index():
-    frame = pd.DataFrame(gaps(rows()), columns=list("abcdef"), index=pd.date_range("2024-01-01", periods=200))
+    frame = pd.DataFrame(with_missing(rows()), columns=list("abcdef"), index=pd.date_range("2024-01-01", periods=200))
     ppca = ProbabilisticPCA(2).fit(frame)
     plain = ppca.model_.impute(frame.to_numpy(), return_std=True)
     for found, values in zip(ppca.impute(frame, return_std=True), plain, strict=True):
@@ -486,7 +486,7 @@ def test_other_frames_come_back_as_they_are(library):
     pytest.importorskip(library)
     import narwhals.stable.v2 as nw
 
-    M = gaps(rows()).astype(np.float32)
+    M = with_missing(rows()).astype(np.float32)
     frame = nw.from_dict({name: M[:, j] for j, name in enumerate("abcdef")}, backend=library).to_native()
     ppca = ProbabilisticPCA(2).fit(frame)
     filled, deviation = ppca.impute(frame, return_std=True)
@@ -499,7 +499,7 @@ def test_other_frames_come_back_as_they_are(library):
 
 @pytest.mark.parametrize("ending", ["npy", "parquet"])
 def test_rows_of_a_file(tmp_path, ending):
-    M = gaps(rows())
+    M = with_missing(rows())
     path = tmp_path / f"rows.{ending}"
     if ending == "npy":
         np.save(path, M)
@@ -517,7 +517,7 @@ def test_rows_of_a_file(tmp_path, ending):
 
 
 def test_incomplete_sparse_rows_are_dense_a_few_at_a_time():
-    """Every row has a gap, so each must be made dense; never all of them."""
+    """Every row is incomplete, so each must be made dense; never all of them at once."""
     X = sp.random(20_000, 500, density=0.01, random_state=0, format="csr").tolil()
     X[:, 3] = np.nan
     X = X.tocsr()
@@ -576,11 +576,11 @@ def test_noise_at_its_floor_is_warned_of():
 @pytest.mark.parametrize("share", [0.0, 0.2])
 def test_too_few_rows_to_leave_some_out(share):
     with pytest.raises(DataError, match=r"'cv' needs at least 4 rows.*n_samples=3"):
-        ProbabilisticPCA("cv", random_state=0).fit(gaps(rows(3), share))
+        ProbabilisticPCA("cv", random_state=0).fit(with_missing(rows(3), share))
 
 
 def test_a_column_that_a_fold_does_not_see():
-    M = gaps(rows())
+    M = with_missing(rows())
     M[1:, 2] = np.nan
     M[0, 2] = 1.0
     with pytest.raises(DataError, match=r"'cv' leaves out some rows.*column 2 .*no observed entry.*All rows can"):
@@ -593,7 +593,7 @@ def test_an_interrupt_before_all_folds_goes_on():
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        ProbabilisticPCA("cv", random_state=0, verbose=stop).fit(gaps(rows()))
+        ProbabilisticPCA("cv", random_state=0, verbose=stop).fit(with_missing(rows()))
 
 
 @pytest.mark.long
@@ -606,7 +606,7 @@ def test_folds_do_not_make_every_start():
 
         return note
 
-    M = gaps(rows(60, 4))
+    M = with_missing(rows(60, 4))
     tried = ProbabilisticPCA("cv", random_state=0, verbose=count("cv")).fit(M).selection_.counts.size
     ProbabilisticPCA(1, verbose=count("all")).fit(M)
     assert steps["cv"] == 5 * tried + steps["all"]  # a start a fold, and all of them at the end
@@ -626,8 +626,8 @@ def test_complete_rows_are_imputed_as_copies():
 @pytest.mark.parametrize("kind", [ProbabilisticPCA, FactorAnalysis])
 @pytest.mark.parametrize("rule", ["bic", "cv"])
 def test_an_interrupted_choice_keeps_the_best_tried(kind, rule, tmp_path):
-    """Stopped a few fits after the first, on rows with gaps, where each fit is an iteration."""
-    M, done = gaps(rows(120, 8, 4, seed=6), 0.1), []
+    """Stopped a few fits after the first, on incomplete rows, where each fit is an iteration."""
+    M, done = with_missing(rows(120, 8, 4, seed=6), 0.1), []
 
     def stop(_, total, what):
         if what.startswith(("EM: step 1,", "EM: start 1, step 1,")):

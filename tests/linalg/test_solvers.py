@@ -121,7 +121,7 @@ class TestSmallSingularValues:
 
 
 class TestTies:
-    """Eigenvalues of multiplicity 1 … 20, with gaps around them."""
+    """Eigenvalues of multiplicity 1 … 20, with eigengaps around them."""
 
     @pytest.mark.parametrize("solver", [lanczos, randomized, power])
     @pytest.mark.parametrize("multiplicity", [1, 2, 8, 9, 15, 20])

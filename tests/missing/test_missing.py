@@ -119,7 +119,7 @@ def test_a_column_without_entries_and_other_ugly_tables():
 
 
 def test_em_fits_keep_no_moments_of_filled_rows():
-    """Filled rows are a start, not data: what would grow from them is refused."""
+    """Filled rows are a start, not data: models that may be updated with more rows are rejected."""
     _, M = table()
     with pytest.raises(OptionError, match="kept no moments"):
         PCA(2, missing="em").fit(M).partial_fit(M)

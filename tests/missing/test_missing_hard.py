@@ -1,7 +1,7 @@
-"""Likelihoods with gaps that are hard to climb: uniquenesses that run to 0, units far apart, few rows.
+"""Likelihoods of incomplete rows that are hard to maximise: uniquenesses that run to 0, units far apart, few rows.
 
 The twin knows nothing of latent variables: dense covariance matrices, its own gradient, and SciPy's L-BFGS-B from
-where the climb ended.
+where the fit ended.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Twin:
         mean, loadings = (model.mean - self.mean) / self.scale, model.loadings / self.scale[:, None]
         return np.concatenate([mean, loadings.ravel(), np.atleast_1d(phi)])
 
-    def climbed(self, v):
+    def maximised(self, v):
         """The log-likelihood where long L-BFGS runs end."""
         size = self.d * (self.k + 1)
         bounds = [(None, None)] * size + [(self.least, None)] * (len(v) - size)
@@ -83,7 +83,7 @@ class Twin:
 
 
 def hard_table(seed, *, heywood, scales):
-    """Few rows of d = 3..8 columns with 5 to 40% gaps; one column nearly without noise, or units far apart."""
+    """Few rows of d = 3..8 columns, 5 to 40% missing; one column nearly without noise, or units far apart."""
     rng = np.random.default_rng(seed)
     n, d = int(rng.integers(30, 120)), int(rng.integers(3, 9))
     psi = rng.uniform(0.3, 1.5, d)
@@ -112,7 +112,7 @@ def test_no_brute_force_finds_anything_higher_nearby(noise, heywood, scales, see
     assert fit.converged
     assert np.all(np.diff(fit.path) >= 0.0)
     assert fit.loglik == pytest.approx(-twin(v)[0], abs=1e-6)
-    assert twin.climbed(v) - fit.loglik < 1e-6
+    assert twin.maximised(v) - fit.loglik < 1e-6
 
 
 def test_columns_of_very_different_scale():
@@ -125,11 +125,11 @@ def test_columns_of_very_different_scale():
     fit, twin = fit_ppca(ArraySource(X), 7), Twin(X, 7, "isotropic")
     start = np.concatenate([np.zeros(8), np.eye(8, 7).ravel(), [np.log(1e-2)]])
     assert fit.converged
-    assert fit.loglik == pytest.approx(twin.climbed(start), abs=1e-6)
+    assert fit.loglik == pytest.approx(twin.maximised(start), abs=1e-6)
 
 
 def prepared(noise, steep, monkeypatch):
-    """Small rows in the climb's units, a model, and what the pass says of it, by sweeping or by rotations."""
+    """Rows in the units of the optimisation, a model, and the results of a pass, by sweeping or by rotations."""
     if steep:
         monkeypatch.setattr(expectation, "ROTATED_SIGNAL", 0.0)
     X, _ = hard_table(3, heywood=False, scales=False)
@@ -202,7 +202,7 @@ def test_a_step_of_newton_knows_edges_and_flat_directions():
 
 
 def test_the_estimate_of_what_is_left_is_one():
-    """After few steps the gap is, within a factor, what a full climb still gains."""
+    """After few steps the estimated gain is, within a factor, what a full optimisation still gains."""
     X, _ = hard_table(7, heywood=True, scales=False)
     start = LinearGaussian(np.nanmean(X, axis=0), np.eye(X.shape[1], 2), np.nanvar(X, axis=0))
     whole = fit_incomplete_rows(ArraySource(X), [start], noise="diagonal", floor=1e-8)
@@ -362,7 +362,7 @@ def test_the_look_at_the_curvature_finds_one_upward_direction_among_many():
 
 @pytest.mark.long
 def test_few_rows_do_not_take_many_steps_from_floor_to_floor():
-    """10 rows of 40 columns: 300 steps of one climb ended at −73.5, and were still climbing."""
+    """10 rows of 40 columns: 300 steps from one start ended at −73.5, and were still gaining."""
     rng = np.random.default_rng(2)
     X = rng.standard_normal((10, 2)) @ (1.3 * rng.standard_normal((40, 2))).T
     X += 0.7 * rng.standard_normal((10, 40)) * rng.uniform(0.5, 1.5, 40)

@@ -1,4 +1,4 @@
-"""Climbs of mixtures that go on side by side: each is what it would be alone."""
+"""EM from several starts at once: each run is what it would be alone."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from eigenlens.mixture.structures.parameters import raise_to_floor
 IRIS = load_iris().data
 
 
-def with_gaps(X):
+def with_missing(X):
     rows = X.copy()
     rows[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
     return rows
@@ -56,7 +56,7 @@ def starts(problem, X, K, count):
 @pytest.mark.parametrize("rows", ["complete", "with gaps"])
 @pytest.mark.parametrize("name", COVARIANCE_STRUCTURES)
 def test_side_by_side_as_alone(name, rows):
-    X = IRIS[::2] if rows == "complete" else with_gaps(IRIS[::3])
+    X = IRIS[::2] if rows == "complete" else with_missing(IRIS[::3])
     problem = asked(X, 3, name, prior="conjugate")
     some = starts(problem, X, 3, 4)
     for one, alone in zip(

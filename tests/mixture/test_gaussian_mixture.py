@@ -181,7 +181,7 @@ def test_bad_columns():
     for columns, values in (("x", 0.0), ([4], [0.0]), ([0, 0], [0.0, 0.0]), ([], []), (range(4), np.zeros(4))):
         with pytest.raises(OptionError, match="columns"):
             fit.condition(columns, values)
-    with pytest.raises(DataError, match=r"values has shape \(1,\)"):
+    with pytest.raises(DataError, match=r"values=\[0.0\] must be 2 numbers"):
         fit.condition([0, 1], [0.0])
 
 
@@ -227,8 +227,8 @@ def test_weights_of_zero_leave_rows_out():
 # ---- missing entries ----------------------------------------------------------------------------------------
 
 
-def with_gaps(X, share=0.2, seed=7):
-    """Rows with gaps, none of them in all columns."""
+def with_missing(X, share=0.2, seed=7):
+    """Incomplete rows, none of them missing in all columns."""
     gaps = np.random.default_rng(seed).random(X.shape) < share
     gaps[gaps.all(axis=1), 0] = False
     return np.where(gaps, np.nan, X)
@@ -236,7 +236,7 @@ def with_gaps(X, share=0.2, seed=7):
 
 @pytest.mark.parametrize("name", STRUCTURES)
 def test_every_method_takes_missing_values(name):
-    X = with_gaps(rows())
+    X = with_missing(rows())
     fit = mixture(covariance_type=name).fit(X)
     assert fit.converged_
     assert fit.score_samples(X).sum() == pytest.approx(fit.loglik_, rel=1e-10)
@@ -257,7 +257,7 @@ def test_every_method_takes_missing_values(name):
 
 def test_imputed_entries_are_near_the_truth():
     X = rows(600, spread=8.0)
-    Y = with_gaps(X)
+    Y = with_missing(X)
     gaps = np.isnan(Y)
     filled, std = mixture().fit(Y).impute(Y, return_std=True)
     z = (filled[gaps] - X[gaps]) / std[gaps]
@@ -267,7 +267,7 @@ def test_imputed_entries_are_near_the_truth():
 
 
 def test_rows_without_entries():
-    X = with_gaps(rows())
+    X = with_missing(rows())
     X[[4, 9]] = np.nan
     with pytest.warns(DataWarning, match="rows of X have no observed entry"):
         fit = mixture().fit(X)
@@ -281,7 +281,7 @@ def test_rows_without_entries():
 
 
 def test_frames_with_missing_values_stay_frames():
-    frame = pd.DataFrame(with_gaps(rows()), columns=list("abcd"), index=range(500, 800))
+    frame = pd.DataFrame(with_missing(rows()), columns=list("abcd"), index=range(500, 800))
     fit = mixture().fit(frame)
     filled, std = fit.impute(frame, return_std=True)
     assert list(filled.columns) == list("abcd")
@@ -290,7 +290,7 @@ def test_frames_with_missing_values_stay_frames():
     frame["b"] = np.nan
     with pytest.raises(DataError, match="column 'b' of X has no observed entry"):
         mixture().fit(frame)
-    single = with_gaps(rows()).astype(np.float32)
+    single = with_missing(rows()).astype(np.float32)
     assert mixture().fit(single).impute(single).dtype == np.float32
 
 
@@ -380,7 +380,7 @@ def test_weights_that_count_as_no_more_than_one_row(sum_of_weights):
 
 
 def test_chunks_with_missing_values_and_after_a_fit(tmp_path):
-    X = with_gaps(rows(3000))
+    X = with_missing(rows(3000))
     fit = mixture().fit(X[:1500])
     before = fit.score(X)
     for chunk in np.split(X[1500:], 15):

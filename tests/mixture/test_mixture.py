@@ -87,7 +87,7 @@ def test_known_maxima(data, name, K, loglik):
 
 
 def test_mclusts_choice_for_old_faithful():
-    """`Mclust` stops a hundredth short of the maximum; from its parameters ours climbs to it."""
+    """`Mclust` stops a hundredth short of the maximum; from its parameters ours reaches it."""
     known = mclust.FAITHFUL_EEE_3
     start = gaussians(known["weights"], known["means"], [known["covariance"]] * 3)
     assert start.log_density(mclust.FAITHFUL).sum() == pytest.approx(known["loglik"], abs=1e-2)
@@ -114,7 +114,7 @@ def test_acceleration_saves_nine_steps_of_ten():
 
 @pytest.mark.parametrize("tol", [1e-8, 1e-10])
 def test_what_is_said_to_be_left_is_not_more(tol):
-    """From many starts: a climb that says it has converged is within tol a row of where far more steps lead."""
+    """From many starts, a fit reported as converged is within tol per row of the limit of far more steps."""
     cases = [(CRABS[0][:, None], CRABS[1], 2, "full"), (mclust.FAITHFUL, None, 3, "full"), (IRIS, None, 2, "tied")]
     cases += [(clusters(d=2, K=3, seed=seed, spread=0.8), None, 3, "diag") for seed in (1, 2)]
     for X, weight, K, name in cases:
@@ -428,19 +428,19 @@ def test_an_interrupt_keeps_the_best():
 
 
 def impatient_from(monkeypatch, call):
-    """From this call on, the climbs from guesses are stopped in their eighth pass; the list has an entry a call."""
+    """Stop EM from guesses in its eighth pass, from this call on; the list has one entry per call."""
     from eigenlens.mixture import starts as mixture_starts
 
     calls, calm = [], mixture_starts.run_from_starts
 
-    def climb_all(problem, starts, **options):
+    def run_all(problem, starts, **options):
         calls.append(len(starts))
         if len(calls) >= call:
             rows = StoppedAt(problem.source.array).weighted(problem.source.weight)
             problem = replace(problem, source=rows)
         return calm(problem, starts, **options)
 
-    monkeypatch.setattr(mixture_starts, "run_from_starts", climb_all)
+    monkeypatch.setattr(mixture_starts, "run_from_starts", run_all)
     return calls
 
 
@@ -490,7 +490,7 @@ def test_an_interrupt_before_there_is_a_mixture_is_one():
 # ---- few rows that count ------------------------------------------------------------------------------------
 
 
-def test_guesses_are_made_on_the_rows_that_count():
+def test_guesses_are_made_on_the_rows_with_positive_weight():
     rng = np.random.default_rng(0)
     X, w = rng.standard_normal((30_000, 2)), np.zeros(30_000)
     counts = rng.choice(30_000, 6, replace=False)

@@ -125,7 +125,7 @@ def test_a_block_without_rows_adds_nothing():
 )
 def test_one_component_is_lavaans_fiml(name, q, loglik, accuracy):
     fit = fitted(airquality.DATA, 1, structure=name, n_factors=q)
-    what = f"mixture of one, {name}, q = {q}, of airquality with gaps: log-likelihood"
+    what = f"mixture of one, {name}, q = {q}, of airquality with missing values: log-likelihood"
     accuracy.close(what, fit.loglik, loglik, system="lavaan, FIML", atol=1e-7)
     assert fit.converged
     assert fit.model.log_density(airquality.DATA).sum() == pytest.approx(fit.loglik, abs=1e-9)
@@ -175,7 +175,7 @@ def test_likelihood_never_falls_and_no_neighbour_is_likelier(name):
 
 @pytest.mark.parametrize("name", COVARIANCE_STRUCTURES)
 def test_without_missing_values_it_is_the_fit_of_complete_rows(name):
-    """A far row with a gap and next to no weight makes it take the other way."""
+    """A far incomplete row with next to no weight makes it take the other route."""
     X = rows(share=0.0)
     gap = np.where(np.arange(3) == 1, np.nan, X[:1])
     shares = np.eye(3)[np.arange(90) // 30] * 0.8 + 0.2 / 3

@@ -32,7 +32,7 @@ LAYOUTS = {
 }
 
 
-def rows_with_gaps(n, d, rng, dtype=np.float64):
+def incomplete_rows(n, d, rng, dtype=np.float64):
     X = rng.standard_normal((n, d)).astype(dtype)
     X[rng.random(X.shape) < 0.1] = np.nan
     return X
@@ -54,7 +54,7 @@ def slow_sums(X, y, w, centre):
 @pytest.mark.parametrize("d", [1, 7, 70])
 def test_class_sums(instructions, layout, dtype, d):
     rng = np.random.default_rng(d)
-    X = LAYOUTS[layout](rows_with_gaps(150, d, rng, dtype))
+    X = LAYOUTS[layout](incomplete_rows(150, d, rng, dtype))
     y, w, centre = rng.integers(0, 3, 150).astype(np.int32), rng.integers(0, 3, 150).astype(float), rng.random((4, d))
     X[w == 0.0] = np.inf  # what such a row holds does not matter
     expected = slow_sums(X, y, w, centre)
@@ -66,10 +66,10 @@ def test_class_sums(instructions, layout, dtype, d):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize(("d", "gaps"), [(1, True), (70, True), (130, False)])
-def test_normal_densities(instructions, layout, d, gaps):
+@pytest.mark.parametrize(("d", "incomplete"), [(1, True), (70, True), (130, False)])
+def test_normal_densities(instructions, layout, d, incomplete):
     rng = np.random.default_rng(d)
-    X = rows_with_gaps(130, d, rng) if gaps else rng.standard_normal((130, d))
+    X = incomplete_rows(130, d, rng) if incomplete else rng.standard_normal((130, d))
     X = LAYOUTS[layout](X)
     means, scales, levels = rng.standard_normal((3, 5, d))
     seen = ~np.isnan(X)[:, None, :]

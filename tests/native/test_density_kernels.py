@@ -109,7 +109,7 @@ def test_points_exactly_at_the_ends_of_a_window(instructions, route):
     np.testing.assert_array_equal(value, np.sum(np.abs(pairs(tenths, tenths, 0.3)) <= 1.0, axis=1))
 
 
-def test_a_dense_heap_leaves_nothing_behind_in_the_gap_beside_it(instructions):
+def test_a_dense_cluster_adds_nothing_to_the_empty_region_beside_it(instructions):
     x = np.concatenate([np.linspace(0.0, 0.01, 20_000), [1.2]])
     y = np.linspace(1.02, 1.25, 500)
     value, mass = window_sums(x, None, y, 1.0, [(-1.0, 1.0, BELL[1], True)])
@@ -297,7 +297,7 @@ def test_the_forms_are_the_kernels():
 
 @pytest.mark.parametrize("tol", [1e-4, 1e-8, 1e-14])
 def test_boxes_left_out_stay_below_the_tolerance(instructions, tol):
-    """Clusters far apart: most tiles are skipped for most queries, in the gaps between them too."""
+    """Clusters far apart: most tiles are skipped for most queries, also for those between clusters."""
     rng = np.random.default_rng(9)
     centres = rng.uniform(-60.0, 60.0, (12, 2))
     X = (centres[:, None, :] + rng.standard_normal((12, 100, 2))).reshape(-1, 2)

@@ -1,4 +1,4 @@
-"""Rows with gaps of a mixture: kernels and NumPy twins against one row at a time by textbook formulas."""
+"""Incomplete rows of a mixture: kernels and NumPy twins against textbook formulas for one row at a time."""
 
 from __future__ import annotations
 

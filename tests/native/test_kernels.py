@@ -120,7 +120,7 @@ def test_the_twin_agrees_with_the_obvious_sum(dtype, d):
 
 
 def test_not_a_number_comes_through(instructions):
-    """Bad rows must not vanish in the sums: the gate finds them there."""
+    """Bad rows must not vanish in the sums: validation finds them there."""
     X = np.ones((300, 10))
     X[123, 4] = np.nan
     total, scatter = moments_about(X, None, np.zeros(10))

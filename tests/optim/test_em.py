@@ -1,4 +1,4 @@
-"""Climbs by steps that never lose, alone and side by side."""
+"""Monotone iterations, alone and side by side."""
 
 from __future__ import annotations
 

@@ -427,14 +427,14 @@ class TestProgress:
 # ---- missing entries ----------------------------------------------------------------------------------------
 
 
-def gaps(X, share=0.2):
+def with_missing(X, share=0.2):
     return np.where(np.random.default_rng(1).random(X.shape) < share, np.nan, X)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.2])
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_rows_of_weight_zero_may_hold_anything(share, value):
-    X, weight = gaps(rows(), share), np.ones(100)
+    X, weight = with_missing(rows(), share), np.ones(100)
     bad, weight[[3, 50]] = X.copy(), 0.0
     bad[[3, 50], 2:] = value
     pca = PCA(2, missing="em").fit(bad, sample_weight=weight)
@@ -444,7 +444,7 @@ def test_rows_of_weight_zero_may_hold_anything(share, value):
 
 
 def test_infinity_in_a_row_that_counts():
-    X = gaps(rows())
+    X = with_missing(rows())
     X[0, 0] = np.inf
     with pytest.raises(DataError, match="infinity"):
         PCA(2, missing="em").fit(X)
@@ -459,7 +459,7 @@ def test_constant_columns_with_missing_values_have_nothing_to_model():
 
 @pytest.mark.parametrize("k", [2, 6])
 def test_incomplete_rows_have_the_density_of_what_is_there(k):
-    X = gaps(rows())
+    X = with_missing(rows())
     pca = PCA(k, missing="em", standardize=True).fit(X)
     C, found = pca.get_covariance(), pca.score_samples(X)
     for x, density in zip(X[:30], found, strict=False):
@@ -470,7 +470,7 @@ def test_incomplete_rows_have_the_density_of_what_is_there(k):
 
 
 def test_rows_without_an_entry_do_not_count():
-    X = gaps(rows())
+    X = with_missing(rows())
     X[[4, 9]] = np.nan
     with pytest.warns(DataWarning, match=r"2 rows of X have no observed entry .* their scores are 0"):
         pca = PCA(2, missing="em").fit(X)
@@ -482,7 +482,7 @@ def test_rows_without_an_entry_do_not_count():
 
 
 def test_no_number_is_every_axis():
-    X = gaps(rows())
+    X = with_missing(rows())
     every, six = PCA(missing="em").fit(X), PCA(6, missing="em").fit(X)
     np.testing.assert_allclose(every.explained_variance_, six.explained_variance_, rtol=1e-10)
     assert every.n_components_ == 6
@@ -496,6 +496,6 @@ def test_an_interrupt_of_missing_entries_is_said():
     with pytest.warns(
         ConvergenceWarning, match=r"stopped after [34] steps.*: the user stopped it\. .*is kept"
     ) as caught:
-        pca = PCA(2, missing="em", verbose=stop).fit(gaps(rows()))
+        pca = PCA(2, missing="em", verbose=stop).fit(with_missing(rows()))
     assert "residual" not in str(caught[0].message)
     assert pca.transform(rows()).shape == (100, 2)

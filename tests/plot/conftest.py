@@ -1,4 +1,4 @@
-"""Pictures are drawn without a screen; figures are closed by the conftest of all tests."""
+"""Plots are drawn without a screen; figures are closed by the conftest of all tests."""
 
 import matplotlib as mpl
 

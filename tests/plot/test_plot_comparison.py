@@ -1,4 +1,4 @@
-"""The picture of a comparison: dots and bars stand where the table says."""
+"""The plot of a comparison: dots and bars are where the table puts them."""
 
 from __future__ import annotations
 

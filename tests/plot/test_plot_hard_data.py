@@ -1,4 +1,4 @@
-"""Pictures of what real tables hold: names of many letters, very many classes, pages of any colour."""
+"""Plots of awkward tables: long names, very many classes, backgrounds of any colour."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from eigenlens import PCA, FactorAnalysis, KernelDensity, KernelPCA, NaiveBayes, plot
-from eigenlens.plot._style import PALETTE, category_color, is_dark, shorten_names, text_color_on
+from eigenlens.plot._style import PALETTE, category_color, is_dark, text_color_on
+from eigenlens.tables.names import shorten_names
 
 plt = pytest.importorskip("matplotlib.pyplot")
 Text = pytest.importorskip("matplotlib.text").Text
@@ -33,7 +34,7 @@ def dark():
 
 
 def drawings(X):
-    """One picture of each kind that names things or paints areas."""
+    """One plot of each kind that has names or filled areas."""
     y = np.where(X[:, 0] > 0.0, "above", "below")
     pca, factors, bayes = PCA(4).fit(X), FactorAnalysis(2).fit(X), NaiveBayes().fit(X, y)
     two = X[:, :2]

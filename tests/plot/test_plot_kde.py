@@ -1,4 +1,4 @@
-"""Densities in tables and pictures: curves, bands, criteria and regions against their definitions."""
+"""Densities in tables and plots: curves, bands, criteria and regions against their definitions."""
 
 from __future__ import annotations
 
@@ -261,7 +261,7 @@ def test_one_of_several_columns(space):
     assert ax.get_xlabel() == "z"
     with pytest.raises(OptionError, match="3 columns, but the figure is of 1; choose one of them with column="):
         density(space)
-    with pytest.raises(OptionError, match="'w' is not a column"):
+    with pytest.raises(OptionError, match="column='w' is not one of the 3 columns"):
         density(space, column="w")
 
 
@@ -310,7 +310,7 @@ def test_bad_options(line, space):
         (lambda: bandwidth_curve(line, "cv"), "criterion='cv' is not known"),
         (lambda: density_contours(space, columns=[0, 1], masses=[]), "masses is empty"),
         (lambda: density_contours(space, columns=[0, 1], masses=[95]), "masses=95"),
-        (lambda: density_contours(space, columns=[0, 1, 2]), "must be 2 of the 3 columns"),
+        (lambda: density_contours(space, columns=[0, 1, 2]), "columns names 3 columns; give 2 of the 3"),
         (lambda: density_contours(space, columns=[0, 1], resolution=1), "resolution=1"),
     ):
         with pytest.raises(OptionError, match=said):

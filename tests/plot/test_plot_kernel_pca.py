@@ -1,4 +1,4 @@
-"""Kernel PCA in tables and pictures: what is on the axes equals the tables, and the tables what the model says."""
+"""Kernel PCA in tables and plots: the axes show the tables, and the tables equal the model's results."""
 
 from __future__ import annotations
 
@@ -242,7 +242,7 @@ def test_any_panel_can_be_the_original(images):
     np.testing.assert_allclose(table.errors, [np.mean((images["PCA"] - images["original"]) ** 2), 0.0])
 
 
-def test_denoising_draws_one_line_a_row_in_its_own_scale(images):
+def test_denoising_draws_one_line_per_row_in_its_own_scale(images):
     ax = plot.denoising(images, n_rows=2, labels=["zero", "one", *[""] * 38])
     assert len(ax.images) == 2
     for i, line in enumerate(ax.images):

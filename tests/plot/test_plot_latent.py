@@ -1,4 +1,4 @@
-"""Latent Gaussians in tables and pictures: what is on the axes equals the tables, and they equal the model."""
+"""Latent Gaussians in tables and plots: the axes show the tables, and the tables equal the model's results."""
 
 from __future__ import annotations
 
@@ -333,13 +333,13 @@ def test_names_are_never_read_as_mathematics(fitted, rows, name, tmp_path):
             "rotation='varimin' is not known; did you mean 'varima",
         ),
         (lambda m, X: plot.rotation(m, top=0), OptionError, "top=0 must be at least 1"),
-        (lambda m, X: plot.imputed(m, X, "z"), OptionError, "columns='z' is not known"),
-        (lambda m, X: plot.imputed(m, X, 6), OptionError, "columns=6 must be at most 5, the number of the last column"),
-        (lambda m, X: plot.imputed(m, X, []), OptionError, r"columns=\(\) is empty"),
+        (lambda m, X: plot.imputed(m, X, "z"), OptionError, "columns='z' is not one of the 6 columns"),
+        (lambda m, X: plot.imputed(m, X, 6), OptionError, "columns=6 is not one of the 6 columns.* from 0 to 5"),
+        (lambda m, X: plot.imputed(m, X, []), OptionError, "columns names 0 columns; give between 1 and 6"),
         (lambda m, X: plot.imputed(m, X, rows=[10]), OptionError, "rows=10 must be at most 9"),
         (lambda m, X: plot.imputed(m, X, rows=[]), OptionError, r"rows=\(\) is empty"),
         (lambda m, X: plot.imputed(m, X, level=95), OptionError, "level=95 must be a number above 0 and below 1"),
-        (lambda m, X: plot.imputed(m, X, list(range(6)) * 2), OptionError, "columns has 12 entries"),
+        (lambda m, X: plot.imputed(m, X, list(range(6)) * 2), OptionError, "columns names the column 0 twice"),
         (lambda m, X: plot.imputed(m, X, rows=[0]), DataError, "no missing entry in these rows"),
         (lambda m, X: plot.imputed(m, X, labels=["a"]), DataError, "labels has 1 entries, but X has 10 rows"),
         (lambda m, X: plot.imputed(object(), X, names=NAMES), OptionError, "model=object cannot impute"),
@@ -351,9 +351,15 @@ def test_wrong_arguments_are_named_and_leave_no_figure(fitted, rows, call, error
     assert plt.get_fignums() == []
 
 
+def test_more_columns_than_can_be_read_are_rejected():
+    wide = LinearGaussian(np.zeros(7), np.ones((7, 1)), 1.0)
+    with pytest.raises(OptionError, match="columns has 7 entries, but at most 6 can be read"):
+        plot.imputed(wide, np.ones((3, 7)), range(7))
+
+
 @pytest.fixture(scope="module")
 def frame(frozen):
-    """Rows with gaps, of a model in which no variable is without noise of its own: no Heywood case to be warned of."""
+    """Incomplete rows of a model in which every variable has noise of its own: no Heywood case to warn of."""
     X = LinearGaussian(frozen.mean, frozen.loadings, frozen.noise + 0.2).sample(150, np.random.default_rng(0))
     X[::9, 1] = np.nan
     return pd.DataFrame(X, columns=NAMES)

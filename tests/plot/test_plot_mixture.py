@@ -1,4 +1,4 @@
-"""Mixtures in tables and pictures: what is on the axes equals the tables, and the tables what the model says."""
+"""Mixtures in tables and plots: the axes show the tables, and the tables equal the model's results."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import pandas as pd
 import pytest
 from scipy.stats import chi2
 
+from eigenlens.densities.covariance import Diagonal
+from eigenlens.densities.gaussian import Gaussian
+from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import DataError, OptionError
 from eigenlens.mixture import tables as mixture_tables
 from eigenlens.mixture.estimator import GaussianMixture
@@ -33,6 +36,15 @@ def words(legend):
 
 
 # ---- ellipses -----------------------------------------------------------------------------------------------
+
+
+def test_components_that_differ_without_any_variance_are_the_farthest_apart():
+    smallest = np.nextafter(0.0, 1.0)  # half of it is zero
+    covariance = Diagonal(np.array([smallest, smallest, 1.0]))
+    parts = tuple(Gaussian(np.array([m, 0.0, m]), covariance) for m in (-2.0, 2.0))
+    np.testing.assert_array_equal(
+        mixture_tables.component_separation(Mixture(np.full(2, 0.5), parts)), [np.inf, 0.0, 4.0]
+    )
 
 
 def test_ellipses_hold_their_share(model, rows):
@@ -83,10 +95,10 @@ def test_colour_of_the_rows_may_be_given(model, rows):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"columns": (0, 0)}, "two different columns"),
-        ({"columns": (0, 3)}, "columns=3 must be at most 2"),
-        ({"columns": (0, "z")}, "columns has 'z'"),
-        ({"columns": (0, 1, 2)}, "two different columns"),
+        ({"columns": (0, 0)}, "columns names the column 0 twice"),
+        ({"columns": (0, 3)}, "columns=3 is not one of the 3 columns; .* number from 0 to 2"),
+        ({"columns": (0, "z")}, "columns='z' is not one of the 3 columns"),
+        ({"columns": (0, 1, 2)}, "columns names 3 columns; give 2 of the 3"),
         ({"levels": [0.5, 1.0]}, "levels=1.0"),
         ({"names": ["a"]}, "names has 1 entries"),
     ],

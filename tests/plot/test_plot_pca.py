@@ -1,4 +1,4 @@
-"""Pictures, really drawn: what is on the axes equals the tables."""
+"""Plots, really drawn: the axes show the tables."""
 
 from __future__ import annotations
 
@@ -287,7 +287,7 @@ def first_two(X):
     return X.iloc[:, :2] if hasattr(X, "iloc") else X[:, :2]
 
 
-def with_gaps(X):
+def with_missing(X):
     rows = np.array(X)
     rows[::4, :2] = np.nan
     return rows
@@ -348,7 +348,7 @@ PICTURES = {
     "likelihood_path": lambda m, X, **how: plot.likelihood_path(latent(m), **how),
     "rotation": lambda m, X, **how: plot.rotation(m, **how),
     "noise": lambda m, X, **how: plot.noise(latent(m), **how),
-    "imputed": lambda m, X, **how: plot.imputed(latent(m), with_gaps(X), **how),
+    "imputed": lambda m, X, **how: plot.imputed(latent(m), with_missing(X), **how),
     "density": lambda m, X, **how: plot.density(kernel_density(X), column=0, **how),
     "density_contours": lambda m, X, **how: plot.density_contours(kernel_density(X), columns=(0, 1), **how),
     "bandwidth_curve": lambda m, X, **how: plot.bandwidth_curve(kernel_density(X), column=0, **how),

@@ -103,4 +103,4 @@ def test_the_command_line_fits_describes_and_applies_it(run, tmp_path):
 def test_help_and_errors_name_it(run, capsys):
     run("fit", "--help")
     assert main(["fit", "median", "rows.csv"]) == 2
-    assert "did you mean medians?" in capsys.readouterr().err
+    assert "did you mean 'medians'?" in capsys.readouterr().err

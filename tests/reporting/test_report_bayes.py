@@ -19,6 +19,7 @@ from eigenlens import (
     report,
 )
 from eigenlens.bayes import held_out
+from eigenlens.bayes.tables import count_confusion
 from eigenlens.reporting.pages import bayes
 from written_reports import contents, layers, named, numbers, table
 
@@ -65,6 +66,25 @@ def test_the_confusion_is_of_rows_held_out(iris):
     assert said.startswith(f"{np.trace(counts) / 150:.1%} ±")
     worst = table(named(charts, "What is confused most"))
     assert worst["rows"][0] == (counts - np.diag(np.diag(counts))).max()
+
+
+def test_weights_count_in_the_report_as_on_the_command_line(tmp_path):
+    w = 1.0 + np.arange(150) % 3
+    model = LinearDiscriminant().fit(X, Y, sample_weight=w)
+    charts = contents(report(model, X, tmp_path / "x.html", y=Y, sample_weight=w))["pages"][1]["charts"]
+    codes = IRIS.target.to_numpy()
+    folds, predicted = held_out.stratified_folds(codes, 5, np.random.default_rng(0)), np.empty(150, dtype=object)
+    for fold in range(5):
+        fitted = clone(model).fit(X[folds != fold], Y[folds != fold], sample_weight=w[folds != fold])
+        predicted[folds == fold] = fitted.predict(X[folds == fold])
+    found = count_confusion(model.classes_, Y, predicted, w)
+    said = dict(named(charts, "The model")["facts"])
+    assert said["accuracy"].startswith(f"{found.accuracy:.1%} ± {found.accuracy_error:.1%}, ")
+    assert found.accuracy == pytest.approx(np.average(predicted == Y, weights=w))
+    (cells,) = layers(named(charts, "Confusion"), "cell")
+    np.testing.assert_array_equal(np.array(cells["text"], dtype=float), found.counts.ravel())
+    (bars,) = layers(named(charts, "How sure it was"), "bar")
+    assert sum(bars["y"]) == w.sum()
 
 
 def test_reliability_counts_what_came_true(iris):

@@ -24,30 +24,30 @@ def rows(values, names=NAMES):
 
 
 @pytest.fixture(scope="module")
-def gaps():
+def incomplete():
     values = X.copy()
     values[::7, 2] = np.nan
     model = FactorAnalysis(2, rotation="varimax").fit(values)
     return values, model, latent_page(model, rows(values))
 
 
-def test_the_charts_of_a_factor_analysis(gaps):
-    assert [chart["title"] for chart in gaps[2]] == [
+def test_the_charts_of_a_factor_analysis(incomplete):
+    assert [chart["title"] for chart in incomplete[2]] == [
         "The model", "Likelihood path", "Latent values", "Loadings before rotation", "Loadings after varimax",
         "Noise by column", "Communalities", "Imputed entries, with intervals", "Imputed entries", "Held-out coverage",
     ]  # fmt: skip
 
 
-def test_loadings_are_in_standard_deviations_of_their_columns(gaps):
-    _, model, charts = gaps
+def test_loadings_are_in_standard_deviations_of_their_columns(incomplete):
+    _, model, charts = incomplete
     (cells,) = layers(named(charts, "Loadings before rotation"), "cell")
     W, psi = np.asarray(model.model_.loadings), np.asarray(model.model_.noise)
     expected = W / np.sqrt(np.sum(W**2, axis=1) + psi)[:, None]
     np.testing.assert_allclose(np.abs(np.reshape(cells["fill"], W.shape)), np.abs(expected), rtol=1e-5, atol=1e-7)
 
 
-def test_imputed_entries_have_the_intervals_of_the_model(gaps):
-    values, model, charts = gaps
+def test_imputed_entries_have_the_intervals_of_the_model(incomplete):
+    values, model, charts = incomplete
     found = table(named(charts, "Imputed entries"))
     filled, std = model.impute(values, return_std=True)
     where = np.argwhere(np.isnan(values))
@@ -61,17 +61,17 @@ def test_imputed_entries_have_the_intervals_of_the_model(gaps):
     np.testing.assert_allclose(dots["y"], ((filled[tuple(where.T)] - mean) / scale)[:40], rtol=1e-5)
 
 
-def test_communalities_are_those_of_the_model(gaps):
-    found = table(named(gaps[2], "Communalities"))
+def test_communalities_are_those_of_the_model(incomplete):
+    found = table(named(incomplete[2], "Communalities"))
     order = [NAMES.index(name) for name in found["column"]]
-    variance = np.diag(gaps[1].get_covariance())
-    expected = 100.0 * (1.0 - gaps[1].noise_variance_ / variance)
+    variance = np.diag(incomplete[1].get_covariance())
+    expected = 100.0 * (1.0 - incomplete[1].noise_variance_ / variance)
     np.testing.assert_allclose(found["communality %"], expected[order], rtol=1e-5)
     assert found["communality %"] == sorted(found["communality %"], reverse=True)
 
 
-def test_coverage_is_of_entries_that_a_fit_has_not_seen(gaps):
-    chart = named(gaps[2], "Held-out coverage")
+def test_coverage_is_of_entries_that_a_fit_has_not_seen(incomplete):
+    chart = named(incomplete[2], "Held-out coverage")
     curve = chart["marks"][1]["data"]
     assert "from a fit of their own, too" in chart["about"]
     # about 230 entries: a share of 95% has a standard error of 1.4%
@@ -95,9 +95,11 @@ def test_the_goodness_of_fit_is_reported_where_no_entry_is_missing():
     assert facts["RMSEA, TLI"].startswith(f"{found.rmsea:.3f} (90% interval")
 
 
-def test_the_likelihood_path_ends_at_zero(gaps):
-    (path,) = layers(named(gaps[2], "Likelihood path"), "line")
-    np.testing.assert_allclose(path["y"], gaps[1].loglik_path_ - gaps[1].loglik_path_[-1], rtol=1e-4, atol=1e-6)
+def test_the_likelihood_path_ends_at_zero(incomplete):
+    (path,) = layers(named(incomplete[2], "Likelihood path"), "line")
+    np.testing.assert_allclose(
+        path["y"], incomplete[1].loglik_path_ - incomplete[1].loglik_path_[-1], rtol=1e-4, atol=1e-6
+    )
     one = ProbabilisticPCA(1).fit(X)
     titles = [chart["title"] for chart in latent_page(one, rows(X))]
     assert ("Likelihood path" in titles) == (len(one.loglik_path_) > 1)

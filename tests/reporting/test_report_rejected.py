@@ -1,4 +1,4 @@
-"""Reports that are refused, in words that say what to do, with nothing written; and those that only look odd."""
+"""Reports that are rejected, with a message that says what to do and nothing written; and those that only look odd."""
 
 import base64
 
@@ -18,8 +18,8 @@ X = pd.DataFrame(np.random.default_rng(0).standard_normal((30, 4)), columns=list
 MODEL = PCA(2).fit(X)
 
 
-def refused(tmp_path, words, *given, **more):
-    """A report that is refused, in these words, with an older one left as it was."""
+def check_rejected(tmp_path, words, *given, **more):
+    """Check that a report is rejected with this message, and that an older file stays unchanged."""
     path = tmp_path / "r.html"
     path.write_text("older")
     before = sorted(tmp_path.rglob("*"))
@@ -33,15 +33,15 @@ def refused(tmp_path, words, *given, **more):
     "model", [PCA(2), KernelPCA(2), ProbabilisticPCA(1), GaussianMixture(2), KernelDensity(), NaiveBayes()]
 )
 def test_models_that_are_not_fitted_are_rejected(tmp_path, model):
-    refused(tmp_path, rf"models\['{type(model).__name__}'\] is a \w+ that is not fitted", model, X)
+    check_rejected(tmp_path, rf"models\['{type(model).__name__}'\] is a \w+ that is not fitted", model, X)
 
 
-def test_what_is_no_model_of_this_package_is_rejected(tmp_path):
-    refused(tmp_path, "is the class PCA; give a model that was fitted", PCA, X)
-    refused(tmp_path, r"is a sklearn\.PCA, which has no page", sklearn.decomposition.PCA(2).fit(X), X)
+def test_anything_but_a_model_of_this_package_is_rejected(tmp_path):
+    check_rejected(tmp_path, "is the class PCA; give a model that was fitted", PCA, X)
+    check_rejected(tmp_path, r"is a sklearn\.PCA, which has no page", sklearn.decomposition.PCA(2).fit(X), X)
     pipeline = sklearn.pipeline.make_pipeline(PCA(2)).fit(X)
-    refused(tmp_path, "give the model inside it", pipeline, X)
-    refused(tmp_path, "names that are equal as text", {1: MODEL, "1": MODEL}, X)
+    check_rejected(tmp_path, "give the model inside it", pipeline, X)
+    check_rejected(tmp_path, "names that are equal as text", {1: MODEL, "1": MODEL}, X)
 
 
 def test_a_model_derived_from_one_of_this_package_has_its_page(tmp_path):
@@ -67,7 +67,7 @@ def test_a_model_derived_from_one_of_this_package_has_its_page(tmp_path):
     ],
 )
 def test_what_does_not_fit_is_rejected(tmp_path, words, more):
-    refused(tmp_path, words, MODEL, X, **more)
+    check_rejected(tmp_path, words, MODEL, X, **more)
 
 
 @pytest.mark.parametrize(
@@ -88,13 +88,13 @@ def test_what_does_not_fit_is_rejected(tmp_path, words, more):
     ],
 )
 def test_what_is_no_table_of_the_model_is_rejected(tmp_path, words, rows):
-    refused(tmp_path, words, MODEL, rows)
+    check_rejected(tmp_path, words, MODEL, rows)
 
 
 def test_a_file_is_no_table_but_its_scan_is(tmp_path):
     path = tmp_path / "rows.csv"
     X.to_csv(path, index=False)
-    refused(tmp_path, r"is the name of a file; give its rows: eigenlens\.scan\('", MODEL, str(path))
+    check_rejected(tmp_path, r"is the name of a file; give its rows: eigenlens\.scan\('", MODEL, str(path))
     assert contents(report(MODEL, eigenlens.scan(path), tmp_path / "s.html"))["rows"]["total"] == 30
 
 
@@ -108,12 +108,12 @@ def test_a_file_is_no_table_but_its_scan_is(tmp_path):
     ],
 )
 def test_what_is_of_another_kind_is_rejected(tmp_path, words, more):
-    refused(tmp_path, words, MODEL, X, **more)
+    check_rejected(tmp_path, words, MODEL, X, **more)
 
 
 def test_folders_are_no_files(tmp_path):
-    refused(tmp_path, "is a folder; give a file in it", MODEL, X, path=tmp_path)
-    refused(tmp_path, "which is a file, not a folder", MODEL, X, path=tmp_path / "r.html" / "x.html")
+    check_rejected(tmp_path, "is a folder; give a file in it", MODEL, X, path=tmp_path)
+    check_rejected(tmp_path, "which is a file, not a folder", MODEL, X, path=tmp_path / "r.html" / "x.html")
 
 
 def test_halves_of_characters_are_shown_as_question_marks(tmp_path):

@@ -318,10 +318,10 @@ def test_literals_come_back():
 
 
 def test_the_overview_says_what_was_done(tmp_path):
-    gaps = X.copy()
-    gaps.iloc[:3, 1] = np.nan
-    model = PCA(2, standardize=True, missing="em", random_state=7).fit(gaps)
-    found = contents(report(model, gaps, tmp_path / "x.html", command="eigenlens fit pca x.csv", random_state=5))
+    incomplete = X.copy()
+    incomplete.iloc[:3, 1] = np.nan
+    model = PCA(2, standardize=True, missing="em", random_state=7).fit(incomplete)
+    found = contents(report(model, incomplete, tmp_path / "x.html", command="eigenlens fit pca x.csv", random_state=5))
     facts = dict(found["pages"][0]["charts"][0]["facts"])
     assert facts["rows"] == "60"
     assert facts["missing values"] == "3 (1.25% of the rows shown)"
@@ -333,7 +333,7 @@ def test_the_overview_says_what_was_done(tmp_path):
     codes = {code["label"]: code["text"] for code in found["pages"][0]["charts"][0]["code"]}
     assert codes["Command line"] == "eigenlens fit pca x.csv"
     chart = named(found["pages"][1]["charts"], "Scores on components 1 and 2")
-    np.testing.assert_allclose(numbers(chart["x"], found), model.transform(gaps)[:, 0], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(numbers(chart["x"], found), model.transform(incomplete)[:, 0], rtol=1e-5, atol=1e-6)
 
 
 def test_warnings_of_pages_stand_in_the_overview(tmp_path):

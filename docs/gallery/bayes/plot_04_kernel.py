@@ -2,9 +2,9 @@ r"""
 Kernel naive Bayes: where a bell does not fit
 =============================================
 
-Two kinds of birds whose females are small and whose males are large, so that wings have two humps in each kind. A
-Gaussian has to lie across the gap, and both kinds look much the same to it; a kernel density of each column in each
-class follows the humps (John and Langley 1995). The rule is the same, only the densities in it have changed.
+Two kinds of birds whose females are small and whose males are large, so that wing lengths have two modes in each kind.
+A single Gaussian has to span both, and is nearly the same for either kind; a kernel density of each column in each
+class follows the modes (John and Langley 1995). The rule is the same; only the densities in it have changed.
 """
 
 import matplotlib.pyplot as plt
@@ -56,5 +56,5 @@ plt.show()
 # .. math:: p(x_j \mid c) = \frac{1}{n_c h} \sum_{i:\, y_i = c} K\!\left(\frac{x_j - x_{ij}}{h}\right), \qquad
 #           h = \frac{\max x_j - \min x_j}{\sqrt{n_c}} \text{ within the class.}
 #
-# Where numbers are rounded, so that some are met more than once, it is :math:`\sqrt{h^2 + r^2 / 12}`: a value stands
-# for all between it and its neighbours, which are :math:`r` apart in the mean.
+# Where numbers are rounded, so that some occur more than once, it is :math:`\sqrt{h^2 + r^2 / 12}`: a rounded value
+# represents all values between it and its neighbours, which are :math:`r` apart on average.

@@ -2,7 +2,7 @@ r"""
 Kernel PCA on two circles
 =========================
 
-No straight line parts a circle from the one around it, and linear components only rotate the picture. A polynomial
+No straight line separates a circle from the one around it, and linear components only rotate the plane. A polynomial
 kernel of degree 2 has the squared radius among its features, a Gaussian kernel has distances to all the points: a
 component of each tells the circles apart. Above, the value of that component over the plane; below, the scores.
 

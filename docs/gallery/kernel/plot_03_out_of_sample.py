@@ -1,5 +1,5 @@
 r"""
-New points in an old picture
+New points among fitted ones
 ============================
 
 Components are sums over the fitted points, so any new point has scores: its kernel values with the fitted points,

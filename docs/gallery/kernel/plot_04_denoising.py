@@ -4,7 +4,7 @@ Denoising digits
 
 Noisy digits are projected on the components of clean ones and brought back to pixels. Linear PCA has only 64
 directions, and those that it needs for detail let the noise through; kernel PCA has as many as there are digits, and
-finds the picture whose image comes nearest to the projection (Mika et al. 1999). Each method is shown with the number
+finds the pixels whose image comes nearest to the projection (Mika et al. 1999). Each method is shown with the number
 of components that is best for it on these 200 digits.
 
 The pre-image of a projection :math:`P \varphi(x)` under a Gaussian kernel is a weighted mean of fitted digits that is

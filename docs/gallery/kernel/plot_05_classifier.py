@@ -2,7 +2,7 @@ r"""
 Kernel components as features for a linear classifier
 =====================================================
 
-A linear classifier on pixels has a feature a pixel, and principal components give it no others. Kernel PCA goes on
+A linear classifier on pixels has one feature per pixel, and principal components give it no others. Kernel PCA goes on
 with nonlinear ones, and the same linear classifier (Fisher's) makes far fewer mistakes on digits that it has not
 seen (compare Schölkopf, Smola and Müller 1998).
 """

@@ -2,9 +2,9 @@
 Missing values: a photograph with holes
 =======================================
 
-Two pixels of three are lost. The picture is cut into overlapping patches of 8 by 8 pixels, one row each, and
-probabilistic PCA is fitted to the pixels that are left: no patch is complete, but each tells of other pairs of pixels.
-Every patch is then filled in from what is seen of it, where column means would fill all holes with much the same grey.
+Two pixels of three are lost. The photograph is cut into overlapping patches of 8 by 8 pixels, one row each, and
+probabilistic PCA is fitted to the pixels that are left: no patch is complete, but each shows other pairs of pixels.
+Every patch is then filled in from its observed pixels, where column means would fill all holes with much the same grey.
 """
 
 import matplotlib.pyplot as plt
@@ -26,7 +26,7 @@ X = np.array([seen[i : i + side, j : j + side].ravel() for i, j in corners])
 model = ProbabilisticPCA(16, tol=1e-5, max_iter=200, random_state=0).fit(X)
 
 
-def picture(rows):
+def photograph(rows):
     """Patches put back into their places, averaged where they overlap; pixels that were seen stay."""
     total, count = np.zeros(truth.shape), np.zeros(truth.shape)
     for (i, j), row in zip(corners, rows, strict=True):
@@ -40,15 +40,18 @@ def error(filled):
     return np.sqrt(np.mean((filled - truth)[lost] ** 2))
 
 
-means, restored = picture(np.broadcast_to(np.nanmean(X, axis=0), X.shape)), picture(model.impute(X))
-pictures = {
+means, restored = (
+    photograph(np.broadcast_to(np.nanmean(X, axis=0), X.shape)),
+    photograph(model.impute(X)),
+)
+panels = {
     f"{lost.mean():.0%} of the pixels lost": seen,
     f"filled with means: error {error(means):.0f}": means,
     f"filled by the model: error {error(restored):.0f}": restored,
     "the photograph": truth,
 }
 figure, axes = plt.subplots(2, 2, figsize=(9, 7.2), layout="constrained")
-for ax, (title, image) in zip(axes.flat, pictures.items(), strict=True):
+for ax, (title, image) in zip(axes.flat, panels.items(), strict=True):
     ax.imshow(image, cmap=plt.get_cmap("gray").with_extremes(bad="#E69F00"), vmin=0, vmax=255)
     ax.set_title(title, fontsize=14)
     ax.set_axis_off()

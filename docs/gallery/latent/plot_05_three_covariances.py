@@ -34,13 +34,13 @@ axes[1, 0].text(0.5, 0.5, "S minus\nthe model", ha="center", va="center", fontsi
 for (name, C), above, below in zip(models.items(), axes[0, 1:], axes[1, 1:], strict=True):
     above.imshow(C, **look)
     above.set_title(name, fontsize=13)
-    picture = below.imshow(S - C, **look)
+    image = below.imshow(S - C, **look)
     off = (S - C)[~np.eye(len(S), dtype=bool)]
     below.set_title(f"off the diagonal: {np.sqrt(np.mean(off**2)):.3f}", y=-0.17, fontsize=12)
 for ax in axes.flat:
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
-figure.colorbar(picture, ax=axes, shrink=0.6, extend="both", label="covariance")
+figure.colorbar(image, ax=axes, shrink=0.6, extend="both", label="covariance")
 plt.show()
 
 # %%

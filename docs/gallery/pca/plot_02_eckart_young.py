@@ -1,6 +1,6 @@
 r"""
-The best picture of rank k
-==========================
+The best approximation of rank k
+================================
 
 Keep k numbers of each digit instead of 64 and rebuild it. Of all k-dimensional planes, that of the first k components
 leaves the smallest squared error, and the error is exactly the sum of the eigenvalues thrown away (Eckart and Young

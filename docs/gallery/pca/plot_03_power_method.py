@@ -3,7 +3,7 @@ The power method and deflation
 ==============================
 
 Multiply any vector by the covariance matrix again and again: it turns to the first principal component, here from noise
-to a picture in some dozen steps. Forget that direction (deflation) and the same steps find the next one. The error
+to an image in a dozen steps or so. Forget that direction (deflation) and the same steps find the next one. The error
 shrinks by the ratio of two neighbouring eigenvalues at each step, so close eigenvalues are slow.
 
 One step, and the rate at which the angle to :math:`v_j` closes once the components before it are deflated:
@@ -35,8 +35,8 @@ for j in range(3):
     S = S - lam[j] * np.outer(path[-1], path[-1])
 
 fig = plt.figure(figsize=(11, 4.6), layout="constrained")
-pictures, plot = fig.subfigures(1, 2, width_ratios=[1.1, 1], facecolor="none")
-panels, ax = pictures.subplots(3, len(SHOWN)), plot.subplots()
+images, plot = fig.subfigures(1, 2, width_ratios=[1.1, 1], facecolor="none")
+panels, ax = images.subplots(3, len(SHOWN)), plot.subplots()
 t = np.arange(81)
 for j, (path, colour) in enumerate(zip(paths, COLOURS, strict=True)):
     v, name = pca.components_[j], f"v{'₁₂₃'[j]}"

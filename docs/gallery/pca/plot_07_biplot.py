@@ -1,10 +1,10 @@
 r"""
-Biplot: rows and columns in one picture
-=======================================
+Biplot: rows and columns in one plot
+====================================
 
-What four countries eat, in grams a week of 17 foods: points are countries, arrows are foods. A country lies far along
+What four countries eat, in grams per week of 17 foods: points are countries, arrows are foods. A country lies far along
 an arrow where people eat much more of that food than elsewhere: potatoes in Northern Ireland, fruit in Wales. Two
-components hold nearly all of the variance, so the picture can be trusted.
+components hold nearly all of the variance, so the plot can be trusted.
 
 Points are scores, arrows are components. The inner product of a point and an arrow gives the centred entry of the
 table back, as far as two components can (Gabriel 1971):

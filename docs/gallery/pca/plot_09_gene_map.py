@@ -37,7 +37,7 @@ village = np.floor(place).astype(int)
 homes = np.stack(np.meshgrid(range(6), range(6), indexing="ij"), axis=-1).reshape(-1, 2)
 middle = np.array([Z[(village == home).all(axis=1)].mean(axis=0) for home in homes])
 
-pictures = {
+panels = {
     "where people live": (Y, homes + 0.5 - place.mean(axis=0)),
     "two components of their genes": (size * Z, size * middle),
     f"{mirrored}turned by {abs(angle):.0f}°: correlation {correlation:.2f}": (
@@ -46,7 +46,7 @@ pictures = {
     ),
 }
 fig, axes = plt.subplots(1, 3, figsize=(12, 4.4), layout="constrained")
-for ax, (title, (rows, centres)) in zip(axes, pictures.items(), strict=True):
+for ax, (title, (rows, centres)) in zip(axes, panels.items(), strict=True):
     grid = centres.reshape(6, 6, 2)
     for line in (*grid, *grid.transpose(1, 0, 2)):
         ax.plot(*line.T, color="#7f7f7f", lw=1.3, zorder=1)

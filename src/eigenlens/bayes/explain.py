@@ -14,7 +14,7 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.bayes.classifier.class_density import finite_blocks
 from eigenlens.bayes.classifier.degenerate_classes import InColumns
-from eigenlens.bayes.labels import class_positions
+from eigenlens.bayes.labels import class_per_row
 from eigenlens.densities.base import rows_by_pattern
 from eigenlens.densities.covariance import Covariance, Full
 from eigenlens.densities.covariance_axes import Axes
@@ -106,8 +106,8 @@ def classes_to_compare(classes: Array, joint: Array, of: Any, against: Any) -> t
     >>> classes_to_compare(np.array(["x", "y", "z"]), np.array([[-1.0, -3.0, -2.0]]), None, "x")
     (array([2]), array([0]))
     """
-    of = class_positions(classes, "of", of, len(joint))
-    against = class_positions(classes, "against", against, len(joint))
+    of = class_per_row(classes, "of", of, len(joint))
+    against = class_per_row(classes, "against", against, len(joint))
     ranked = np.argsort(-joint, axis=1, kind="stable")
     first, second = ranked[:, 0], ranked[:, 1 % ranked.shape[1]]
     a = of if of is not None else first if against is None else np.where(first == against, second, first)

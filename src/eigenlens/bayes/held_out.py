@@ -16,6 +16,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from eigenlens.arrays import Array, to_numpy
+from eigenlens.bayes.labels import class_positions
 from eigenlens.data.memory import ArraySource
 
 Take = Callable[[Array], Any]
@@ -71,7 +72,6 @@ def cross_validate_classifier(
     """
     n, classes = len(codes), np.asarray(model.classes_)
     folds, proba = stratified_folds(codes, k, rng), np.zeros((n, len(classes)))
-    places = {label: c for c, label in enumerate(classes.tolist())}
     try:
         for fold in range(k):
             fit, held_out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
@@ -79,8 +79,8 @@ def cross_validate_classifier(
                 continue
             fitted = _fit(clone(model), take(fit), y[fit], None if weight is None else weight[fit])
             found = np.asarray(to_numpy(fitted.predict_proba(take(held_out))), dtype=np.float64)
-            columns = [places[label] for label in np.asarray(fitted.classes_).tolist()]
-            proba[np.ix_(held_out, np.array(columns))] = found
+            columns = class_positions(classes, "y", np.asarray(fitted.classes_).tolist())
+            proba[np.ix_(held_out, columns)] = found
     except Exception as error:  # a class of one row, say: the predictions of the model itself are still worth seeing
         words = f"{type(error).__name__}: {error}"
         return CrossValidatedModel(classes, _proba(model, take(np.arange(n))), None, words)

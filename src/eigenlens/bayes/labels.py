@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,8 +10,8 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from eigenlens.arrays import Array, is_tensor, to_numpy
-from eigenlens.data.categories import EncodedColumn, category_positions, encode, format_categories
-from eigenlens.errors import DataError, OptionError
+from eigenlens.data.categories import EncodedColumn, category_positions, encode
+from eigenlens.errors import DataError, EigenlensError, OptionError, closest, suggest
 
 
 class ClassLabels(NamedTuple):
@@ -87,18 +88,39 @@ def _class_array(classes: tuple[Any, ...], dtype: np.dtype[Any]) -> Array:
     return array
 
 
-def codes_among_classes(labels: ClassLabels, classes: Array) -> Array:
-    """Return the codes (n,) of labels among known classes; raise for a label that is not among them."""
-    known, found = classes.tolist(), labels.classes.tolist()
-    positions = category_positions(known, found).astype(np.int32)
-    unknown = [label for label, position in zip(found, positions, strict=True) if position < 0]
+def class_positions(classes: Any, argument: str, labels: Sequence[Any], fix: str = "") -> Array:
+    """Return the position (n,) of each label among the classes; one that is not there is an error, with the way out.
+
+    >>> class_positions(["child", "adult"], "of", ["adult"])
+    array([1])
+    """
+    positions = category_positions(np.asarray(classes).tolist(), labels)
+    unknown = [label for label, position in zip(labels, positions, strict=True) if position < 0]
     if unknown:
-        raise DataError(
-            f"y holds the class {unknown[0]!r} (and {len(unknown) - 1} more), not among the {len(known)} that are "
-            f"known {format_categories(known)}",
-            fix="name all classes in the first call, partial_fit(X, y, classes=[...]), or fit anew",
-        )
-    return positions[labels.codes]
+        raise unknown_class(classes, argument, unknown, fix)
+    return positions
+
+
+def unknown_class(classes: Any, argument: str, unknown: Sequence[Any], fix: str = "") -> EigenlensError:
+    """Return the error about labels that are not among the classes."""
+    known, first = np.asarray(classes).tolist(), unknown[0]
+    more = len({str(label) for label in unknown}) - 1
+    others = f" and {more} more" if more else ""
+    what = f"holds the class {first!r}{others}, not among the {len(known)} known"
+    near = closest(first, known) if isinstance(first, str) else []
+    error = DataError if argument == "y" else OptionError
+    return error(what, argument=argument, fix=fix or suggest(near, known))
+
+
+def class_per_row(classes: Array, argument: str, value: Any, n: int) -> Array | None:
+    """Return the position (n,) of a class given for all n rows, or of one given per row; None for None."""
+    if value is None:
+        return None
+    given = [value] * n if np.ndim(value) == 0 else np.asarray(value).tolist()
+    if len(given) != n:
+        what = f"has {len(given)} entries, but X has {n} rows"
+        raise OptionError(what, argument=argument, fix="give one class, or one for each row")
+    return class_positions(classes, argument, given)
 
 
 def require_two_classes(labels: ClassLabels, weight: Array | None) -> ClassLabels:
@@ -135,16 +157,6 @@ def partial_fit_labels(
     elif given is not None and given.classes.tolist() != known.tolist():
         what = f"must be those of the first call, {known.tolist()[:10]}, or None"
         raise OptionError(what, argument="classes", value=classes, fix="fit anew for other classes")
-    return known, codes_among_classes(labels, known)
-
-
-def class_positions(classes: Array, argument: str, value: Any, n: int) -> Array | None:
-    """Return the position (n,) of a class given for all n rows, or of one given per row; None for None."""
-    if value is None:
-        return None
-    given = [value] * n if np.ndim(value) == 0 else np.asarray(value).tolist()
-    positions = category_positions(classes.tolist(), given)
-    if len(given) != n or np.any(positions < 0):
-        what = f"must be one of the classes {classes.tolist()[:8]}, or one for each row"
-        raise OptionError(what, argument=argument, value=value)
-    return positions
+    fix = "name all classes in the first call, partial_fit(X, y, classes=[...]), or fit anew"
+    positions = class_positions(known, "y", labels.classes.tolist(), fix)
+    return known, positions.astype(np.int32)[labels.codes]

@@ -6,7 +6,6 @@ and, to sample, `_draw(labels, rng)`. `ClassCounts` keeps the weight of each cla
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -16,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
 from eigenlens.arrays import Array, Like, to_numpy
-from eigenlens.errors import DataWarning, OptionError
+from eigenlens.errors import OptionError, warn_user
 from eigenlens.native.class_sums import winners
 
 # ---- priors ---------------------------------------------------------------------------------------------------
@@ -159,11 +158,9 @@ class BayesRule(ClassifierMixin):  # type: ignore[misc]
             lost += here
             yield best, joint
         if lost:
-            warnings.warn(
+            warn_user(
                 f"{lost} rows have density 0 in every class, so that only the prior decides; a positive smoothing, or "
                 "densities of unbounded support, avoid this.",
-                DataWarning,
-                stacklevel=3,
             )
 
     def _collect(self, X: Any, function: Any) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 
 from eigenlens import checks
 from eigenlens.arrays import Array, to_numpy
+from eigenlens.bayes.labels import class_positions, unknown_class
 from eigenlens.data.coerce import as_table, fields_of
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.source import Source
@@ -79,7 +80,7 @@ def decision(
     C = len(model.classes_)
     proba, others = _over_plane(rows, pair, grids, C, lambda plane: _proba(model, plane, source, X))
     classes = tuple(map(str, model.classes_))
-    codes = None if y is None else class_codes(model, y, len(rows))
+    codes = None if y is None else _codes_of_rows(model, y, len(rows))
     called = (names[pair[0]], names[pair[1]])
     return DecisionTable(called, classes, x, ordinate, proba, points, codes, others, steps)
 
@@ -123,18 +124,8 @@ def _two_columns(features: Sequence[Any] | None, names: list[str], numeric: list
     """Return the numbers of the two columns asked for; raise unless they hold numbers."""
     if features is None and len(numeric) < 2:
         raise DataError(f"X has {len(numeric)} columns of numbers; a plane needs two, and text has no axis")
-    given = numeric[:2] if features is None else list(features)
-    found = []
-    for feature in given:
-        if isinstance(feature, str) and feature in names:
-            found.append(names.index(feature))
-        elif isinstance(feature, int | np.integer) and 0 <= feature < len(names):
-            found.append(int(feature))
-        else:
-            what = f"has {feature!r}; columns are {names[:8]}, or numbers from 0 to {len(names) - 1}"
-            raise OptionError(what, argument="features")
-    if len(found) != 2 or found[0] == found[1]:
-        raise OptionError("must be two different columns", argument="features", value=given)
+    given = numeric[:2] if features is None else features
+    found = checks.column_numbers("features", given, len(names), names, low=2, high=2)
     text = [names[j] for j in found if j not in numeric]
     if text:
         what = f"has column {text[0]!r}, which holds text and so has no axis"
@@ -210,15 +201,19 @@ class ConfusionTable:
     """The rows of each class by the class predicted for them.
 
     Attributes:
-        classes: (C,) as text. counts: (C, C) Σw, true classes down, predicted across.
+        classes: (C,) as text. unknown: (u,) labels that are not classes of the model, as text.
+        counts: (C + u, C) Σw, true labels down, predicted classes across.
+        right: (n,) which rows were predicted correctly.
     """
 
     classes: tuple[str, ...]
+    unknown: tuple[str, ...]
     counts: Array
+    right: Array
 
     @property
     def shares(self) -> Array:
-        """Return per cent (C, C) of the rows of each true class; NaN for a class without rows."""
+        """Return per cent (C + u, C) of the rows of each true label; NaN for a class without rows."""
         total = self.counts.sum(axis=1, keepdims=True)
         return np.asarray(
             100.0 * np.divide(self.counts, total, out=np.full_like(self.counts, np.nan), where=total > 0.0)
@@ -226,26 +221,53 @@ class ConfusionTable:
 
     @property
     def accuracy(self) -> float:
-        """Return the share of rows whose class was predicted."""
+        """Return the share of the weight whose label was predicted."""
         return float(np.trace(self.counts) / self.counts.sum())
 
+    @property
+    def accuracy_error(self) -> float:
+        """Return the standard error of the accuracy p, √(p (1 − p) / (Σw − 1)): a weight of 3 is three rows."""
+        p = self.accuracy
+        return float(np.sqrt(p * (1.0 - p) / max(self.counts.sum() - 1.0, 1.0)))
 
-def class_codes(model: Any, y: Any, n: int) -> Array:
-    """Return the position (n,) of each label among the classes of the model; −1 for a class that it does not know."""
-    labels = np.asarray(to_numpy(y)).ravel().tolist()
-    if len(labels) != n:
-        raise DataError(f"y has {len(labels)} labels, but X has {n} rows", fix="give one label per row")
-    places = {label: k for k, label in enumerate(np.asarray(model.classes_).tolist())}
-    return np.array([places.get(label, -1) for label in labels], dtype=np.intp)
+
+def class_name(value: Any) -> str:
+    """Return the name of a class: 1 and 1.0 are the same class.
+
+    >>> class_name(1.0), class_name(1), class_name("a"), class_name(None)
+    ('1', '1', 'a', '(missing)')
+    """
+    if value is None or value != value or value == "":
+        return "(missing)"
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def class_codes(classes: Any, y: Any) -> Array:
+    """Return the position (n,) of each label among the classes, by value, else by name; −1 for an unknown label.
+
+    >>> class_codes([1, 2], np.array([2.0, 1.0, 3.0])), class_codes([1, 2], ["2", None])
+    (array([ 1,  0, -1]), array([ 1, -1]))
+    """
+    labels = [label if label.__hash__ is not None else str(label) for label in np.asarray(to_numpy(y)).ravel().tolist()]
+    places = {label: c for c, label in enumerate(np.asarray(classes).tolist())}
+    names = {class_name(label): c for label, c in places.items()}
+    codes = {label: places.get(label, names.get(class_name(label), -1)) for label in set(labels)}
+    return np.array([codes[label] for label in labels], dtype=np.intp)
+
+
+def _codes_of_rows(model: Any, y: Any, n: int) -> Array:
+    """Return `class_codes` of y; raise unless there is one label per row."""
+    codes = class_codes(model.classes_, y)
+    if len(codes) != n:
+        raise DataError(f"y has {len(codes)} labels, but X has {n} rows", fix="give one label per row")
+    return codes
 
 
 def _known_codes(model: Any, y: Any, n: int) -> Array:
-    """Return `class_codes`; raise for labels that are not classes of the model."""
-    codes = class_codes(model, y, n)
+    """Return the codes of y; raise for labels that are not classes of the model."""
+    codes = _codes_of_rows(model, y, n)
     if np.any(codes < 0):
-        labels, classes = np.asarray(to_numpy(y)).ravel().tolist(), np.asarray(model.classes_).tolist()
-        unknown = sorted({str(label) for label, c in zip(labels, codes, strict=True) if c < 0})
-        raise DataError(f"y has classes that the model does not know: {unknown[:5]}; its classes are {classes[:8]}")
+        raise unknown_class(model.classes_, "y", np.asarray(to_numpy(y)).ravel()[codes < 0].tolist())
     return codes
 
 
@@ -257,19 +279,16 @@ def calibration(
     A bin includes its upper edge, and only the first its lower one: 0.3 is in the third of ten bins.
     """
     proba = np.asarray(to_numpy(model.predict_proba(X)), dtype=np.float64)
-    n, classes = len(proba), np.asarray(model.classes_).tolist()
-    codes, edges = _known_codes(model, y, n), np.linspace(0.0, 1.0, checks.integer("bins", bins, 1) + 1)
+    n, edges = len(proba), np.linspace(0.0, 1.0, checks.integer("bins", bins, 1) + 1)
+    codes = _known_codes(model, y, n)
     weight = checks.weights(sample_weight, n)
     w = np.ones(n) if weight is None else weight
     if label is None:
         best = proba.argmax(axis=1)
         p, came, what = proba.max(axis=1), (codes == best).astype(float), "the predicted class"
-    elif label in classes:
-        c = classes.index(label)
-        p, came, what = proba[:, c], (codes == c).astype(float), f"class {label}"
     else:
-        what = f"must be one of the classes {classes[:8]}, or None for the predicted one"
-        raise OptionError(what, argument="label", value=label)
+        c = int(class_positions(model.classes_, "label", [label])[0])
+        p, came, what = proba[:, c], (codes == c).astype(float), f"class {label}"
     return _calibration_bins(p, came, w, edges, checks.real("level", level, 0.0, 1.0), what)
 
 
@@ -290,13 +309,28 @@ def _calibration_bins(p: Array, came: Array, w: Array, edges: Array, level: floa
 
 
 def confusion(model: Any, X: Any, y: Any, *, sample_weight: Any = None) -> ConfusionTable:
-    """Return the rows of each class by the class that the model predicts."""
-    given = np.asarray(model.predict(X))
-    n, classes = len(given), np.asarray(model.classes_).tolist()
-    true, found = _known_codes(model, y, n), class_codes(model, given, n)
-    weight = checks.weights(sample_weight, n)
-    flat = np.bincount(true * len(classes) + found, weight, minlength=len(classes) ** 2).astype(np.float64)
-    return ConfusionTable(tuple(map(str, classes)), flat.reshape(len(classes), len(classes)))
+    """Return the rows of each class by the class that the model predicts; a label that it does not know is an error."""
+    predicted = np.asarray(model.predict(X))
+    _known_codes(model, y, len(predicted))
+    return count_confusion(model.classes_, y, predicted, checks.weights(sample_weight, len(predicted)))
+
+
+def count_confusion(classes: Any, y: Any, predicted: Any, weight: Array | None = None) -> ConfusionTable:
+    """Return the confusion of labels y (n,) and predicted classes (n,); unknown labels follow the classes, by name.
+
+    >>> found = count_confusion([0, 1], np.array([0.0, 1.0, 0.0, 7.0]), np.array([0, 1, 1, 1]))
+    >>> found.counts, found.unknown, found.accuracy
+    (array([[1., 1.],
+           [0., 1.],
+           [0., 1.]]), ('7',), 0.5)
+    """
+    true, found, C = class_codes(classes, y), class_codes(classes, predicted), len(classes)
+    names = np.array([class_name(label) for label in np.asarray(to_numpy(y)).ravel()[true < 0].tolist()], dtype=object)
+    unknown, places = np.unique(names, return_inverse=True)
+    true[true < 0] = C + places
+    flat = np.bincount(true * C + found, weight, minlength=(C + len(unknown)) * C).astype(np.float64)
+    known = tuple(class_name(label) for label in np.asarray(classes).tolist())
+    return ConfusionTable(known, tuple(unknown.tolist()), flat.reshape(-1, C), true == found)
 
 
 @dataclass(frozen=True, eq=False)

@@ -55,7 +55,7 @@ COMMANDS: dict[str, Command] = {
         ),
     ),
     "transform": Command(
-        "eigenlens.cli.commands.apply.transform",
+        "eigenlens.cli.commands.transform.transform",
         "Compute the scores of rows: principal components, factors, discriminants.",
         (
             "transform wine.safetensors new.parquet -o scores.parquet",
@@ -63,12 +63,12 @@ COMMANDS: dict[str, Command] = {
         ),
     ),
     "denoise": Command(
-        "eigenlens.cli.commands.apply.denoise",
+        "eigenlens.cli.commands.denoise.denoise",
         "Reconstruct rows from their scores, without the noise.",
         ("denoise kpca.safetensors noisy.npy -o clean.npy", "denoise wine.safetensors new.csv -o smooth.csv"),
     ),
     "impute": Command(
-        "eigenlens.cli.commands.apply.impute",
+        "eigenlens.cli.commands.impute.impute",
         "Fill in missing values by their means given the rest of the row.",
         ("impute ppca.safetensors sensors.parquet --std -o filled.parquet",),
     ),
@@ -83,7 +83,7 @@ COMMANDS: dict[str, Command] = {
         ("score gmm.safetensors faithful.csv", "score nb.safetensors test.csv --label species -o right.csv"),
     ),
     "predict": Command(
-        "eigenlens.cli.commands.apply.predict",
+        "eigenlens.cli.commands.predict.predict",
         "Predict the class of each row, or its component of a mixture.",
         (
             "predict nb.safetensors test.csv --proba -o classes.csv",
@@ -115,10 +115,7 @@ COMMANDS: dict[str, Command] = {
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 FIRST_STEPS = ("demo", "info wine.csv", "fit pca wine.csv -k 0.9 --report wine.html")
 INTERRUPTED = "interrupted: nothing was written"
-EXIT_CODES_HELP = (
-    "[bold]Exit codes[/]  0 done · 1 internal error · 2 usage · 3 data · 4 not converged under --strict · "
-    "5 missing extra · 6 resources · 130 interrupted"
-)
+EXIT_CODES_HELP = f"[bold]Exit codes[/]  {' · '.join(f'{code} {kind}' for kind, code in EXIT_CODES.items())}"
 
 
 def _examples(lines: Sequence[str]) -> str:

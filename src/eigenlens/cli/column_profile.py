@@ -12,7 +12,7 @@ from eigenlens.cli.table_checks import MIN_ROWS
 from eigenlens.data.column_kinds import ColumnKind
 from eigenlens.data.files.base import pl
 from eigenlens.data.files.cells import BOOLEAN, INTEGER, MAX_MARKERS, as_number, describe_cell, plain_cells
-from eigenlens.data.files.dialect import Dialect
+from eigenlens.data.files.dialect import MISSING_MARKERS, Dialect
 from eigenlens.data.files.scan import FileSource
 from eigenlens.tables.text_table import count_noun
 
@@ -30,9 +30,6 @@ MAX_VALUES = 10_000
 
 MAX_LOOKS = 20
 """The number of different texts of a column that must look alike to be called numbers with %, dates, …"""
-
-MARKERS = {"na", "n/a", "n.a.", "#n/a", "nan", "null", "none", "nil", "missing", "unknown", "?", "-", "--", ".", "*"}
-"""Texts that often mean missing."""
 
 
 class Numbers(NamedTuple):
@@ -101,7 +98,7 @@ class Profile:
     @property
     def perhaps_missing(self) -> list[str]:
         """Texts among numbers that may mean missing, such as n/a."""
-        strange = [mark for mark in self.marks if mark.lower() not in MARKERS]
+        strange = [mark for mark in self.marks if mark.lower() not in MISSING_MARKERS]
         numbers = any(look.number for look in map(describe_cell, strange) if look)
         most = 2 * self.numbers > self.rows - self.missing
         perhaps = self.type == "text" and most and len(strange) <= MAX_MARKERS and not numbers
@@ -196,7 +193,7 @@ def _add_cells(found: list[Profile], frame: DataFrame, dialect: Dialect) -> None
         column.remember(values[j])
         if known[j].n + nans[j] < present[j]:
             odd = raw.to_series(j).filter(numbers.to_series(j).is_null()).drop_nulls()
-            _keep(odd.unique(maintain_order=True).head(10), column.marks, MAX_MARKERS + len(MARKERS))
+            _keep(odd.unique(maintain_order=True).head(10), column.marks, MAX_MARKERS + len(MISSING_MARKERS))
 
 
 def _add_values(found: list[Profile], frame: DataFrame) -> None:

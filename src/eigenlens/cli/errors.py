@@ -17,12 +17,19 @@ from eigenlens.catalogue import MODELS
 from eigenlens.errors import DataWarning, EigenlensError, MissingValues, python_setting
 
 EXIT_CODES = {
-    "done": 0, "fault": 1, "usage": 2, "data": 3, "not-converged": 4, "extra": 5, "resources": 6, "interrupted": 130,
-}  # fmt: skip
-"""Exit codes by what they mean."""
+    "done": 0,
+    "internal error": 1,
+    "usage": 2,
+    "data": 3,
+    "not converged under --strict": 4,
+    "missing extra": 5,
+    "resources": 6,
+    "interrupted": 130,
+}
+"""Exit codes by what they mean, as `--help` lists them."""
 
 EXCEPTIONS = {
-    "MissingExtra": "extra",
+    "MissingExtra": "missing extra",
     "ResourceError": "resources",
     "MemoryError": "resources",
     "DataError": "data",
@@ -68,7 +75,7 @@ def exit_status(error: BaseException) -> tuple[int, str, str]:
     kind = next((EXCEPTIONS[c.__name__] for c in type(error).__mro__ if c.__name__ in EXCEPTIONS), None)
     if kind is None:
         what = f"{type(error).__name__}: {message_line(error)}"
-        return EXIT_CODES["fault"], f"this is a fault in eigenlens, not in your data: {what}", REPORT_FAULT
+        return EXIT_CODES["internal error"], f"this is a fault in eigenlens, not in your data: {what}", REPORT_FAULT
     what, fix = _phrase(error) if isinstance(error, EigenlensError) else (message_line(error).rstrip("."), "")
     if isinstance(error, MissingValues):
         able = ", ".join(entry.command for entry in MODELS.values() if entry.incomplete)

@@ -19,6 +19,13 @@ from typing import Any
 from eigenlens.cli.errors import fail
 from eigenlens.cli.output import json_text
 
+MODEL_SUFFIXES, REPORT_SUFFIXES = (".safetensors",), (".html", ".htm")
+
+
+def is_model_file(path: str) -> bool:
+    """Return whether a path has the suffix of model files."""
+    return path.lower().endswith(MODEL_SUFFIXES)
+
 
 def require_files(*files: str | Sequence[str]) -> None:
     """Raise for standard input, files that are missing or empty, folders, and patterns that match nothing."""
@@ -35,19 +42,13 @@ def check_target(path: str | None, force: bool, suffixes: Mapping[str, Any] | tu
     """Return the path to write to; before any work is done, check that it can and may be written."""
     if path is None:
         return None
+    from eigenlens import checks
+
     target = Path(os.path.expanduser(path))
     if suffixes and target.suffix.lower() not in suffixes:
         known = f"{'one of ' * (len(suffixes) > 1)}{', '.join(suffixes)}"
-        fail(f"-o {path} has {f'the suffix {target.suffix!r}' if target.suffix else 'no suffix'}", f"use {known}")
-    if target.is_dir():
-        fail(f"'{path}' is a folder", "name a file in it")
-    if target.exists() and not force:
-        fail(f"'{path}' exists already", "choose another name, or replace it with --force")
-    if not target.parent.is_dir():
-        fail(f"the folder '{target.parent}' does not exist", f"create it first: mkdir -p '{target.parent}'")
-    if not os.access(target.parent, os.W_OK):
-        fail(f"the folder '{target.parent}' is not writable", "choose another folder", "data")
-    return target
+        fail(f"'{path}' has {f'the suffix {target.suffix!r}' if target.suffix else 'no suffix'}", f"use {known}")
+    return checks.target_file(target, overwrite=force)
 
 
 def write_files(*files: tuple[Path, Callable[[Path], Any]], check: Callable[[], None] = lambda: None) -> None:
@@ -56,6 +57,8 @@ def write_files(*files: tuple[Path, Callable[[Path], Any]], check: Callable[[], 
     Whatever interrupts this, every file is unchanged or complete, and none is new unless all are ready. `check` is
     called before the move, and raises an interrupt that a fit took as a request to stop early.
     """
+    from eigenlens.model_file import move_into_place
+
     ready: list[tuple[Path, Path]] = []
     try:
         for target, fill in files:
@@ -67,9 +70,7 @@ def write_files(*files: tuple[Path, Callable[[Path], Any]], check: Callable[[], 
                 fill(folder / final.name)
         check()
         for temporary, final in ready:
-            if final.exists():
-                shutil.copymode(final, temporary)
-            os.replace(temporary, final)
+            move_into_place(temporary, final)
     finally:
         for temporary, _ in ready:
             shutil.rmtree(temporary.parent, ignore_errors=True)

@@ -1,7 +1,4 @@
-"""From the files and options of a command line to rows, with their ids, labels and weights.
-
-Also the Python that reads the same rows, for the script in a report.
-"""
+"""From the files and options of a command line to rows, with their ids, labels and weights."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ from eigenlens.cli.model_options import takes_text
 from eigenlens.cli.options import TEXT_OPTIONS, ParsingOptions, ReadingOptions, RunningOptions
 from eigenlens.cli.selection import ColumnRoles, RowTest, choose_roles, find_rows, parse_test
 from eigenlens.cli.session import Session
-from eigenlens.cli.table_checks import as_classes, as_weights, check_label, class_name, is_missing
+from eigenlens.cli.table_checks import as_classes, as_weights, check_label, is_missing
 from eigenlens.data.column_kinds import ColumnKind
 from eigenlens.data.files.base import Selection, pl
 from eigenlens.data.files.decode import COMPRESSED
@@ -43,7 +40,7 @@ class Table:
         paths: the files. source: the rows, a Source in memory where they fit; a frame where columns may be text.
         n, d: rows and columns. missing: missing entries, None while rows are in files. skipped: rows left out.
         ids, label, weight: (n,) or None. unused: columns of the file without a role.
-        script: Python that reads them again, "" where it is not known.
+        columns: what `reading_script` takes besides the files; None where rows are left out.
     """
 
     paths: tuple[Path, ...]
@@ -56,7 +53,14 @@ class Table:
     label: Array | None
     weight: Array | None
     unused: tuple[Any, ...]
-    script: str = ""
+    columns: dict[str, Any] | None = None
+
+    @property
+    def script(self) -> str:
+        """Python that reads the rows again; "" where it is not known."""
+        from eigenlens.reporting.code import reading_script
+
+        return "" if self.columns is None else reading_script(self.paths, **self.columns)
 
     @property
     def rows(self) -> Array:
@@ -223,16 +227,15 @@ class _Request:
         n = int(rows.n_rows or 0) if isinstance(rows, Source) else len(rows)
         d, unused = len(self.roles.features), self.roles.unused
         return Table(
-            self.files.paths, rows, n, d, missing, skipped, beside["id"], label, weight, unused, self._script()
+            self.files.paths, rows, n, d, missing, skipped, beside["id"], label, weight, unused, self._reading()
         )
 
-    def _script(self) -> str:
-        """Return Python that reads the same; "" where rows are left out."""
+    def _reading(self) -> dict[str, Any] | None:
+        """Return what a script that reads the same needs; None where rows are left out."""
         if self.tests or self.reading.skip_missing:
-            return ""
-        return reading_script(
-            self.files.paths, self.roles.features, self._selection(), self._written(), self.roles.beside
-        )
+            return None
+        which, roles = self._selection(), self.roles
+        return {"features": roles.features, "which": which, "how": self._written(), "roles": roles.beside}
 
     def _written(self) -> dict[str, Any]:
         """Return the text format options, as `scan` takes them."""
@@ -246,9 +249,11 @@ class _Request:
 
 def _reject_unlabelled(request: _Request, model: Any) -> NoReturn:
     """Raise where no column of classes is named; a column with no entry but the model's classes is suggested."""
-    known = {class_name(each) for each in np.asarray(getattr(model, "classes_", ())).tolist()}
-    for name in request.roles.unused if known else ():
-        if {class_name(each) for each in set(request.files.read_column(name).tolist())} <= known:
+    from eigenlens.bayes.tables import class_codes
+
+    classes = getattr(model, "classes_", None)
+    for name in () if classes is None else request.roles.unused:
+        if np.all(class_codes(classes, request.files.read_column(name)) >= 0):
             what = f"no column of classes is named, and '{name}' has those of the model in every row"
             fail(what, f"add --label {shlex.quote(str(name))}")
     fail("this model learns classes, and no column of classes is named", "add --label COLUMN")
@@ -276,44 +281,3 @@ def _keep_rows(rows: Any, keep: Array) -> Any:
     if isinstance(rows, ArraySource):
         return ArraySource(rows.array[keep], names=rows.names)
     return ChosenRows(rows, np.flatnonzero(keep)) if isinstance(rows, Source) else rows.filter(keep)
-
-
-MAX_SCRIPT_LETTERS = 5_000
-"""A longer script would be hidden by the names of its columns."""
-
-SCAN_DEFAULTS = {"separator": ",", "header": True}
-"""Settings that `scan` detects by itself, and need not be written."""
-
-
-def reading_script(
-    files: Sequence[Path], features: list[Any], which: dict[str, Any], how: dict[str, Any], roles: dict[str, Any]
-) -> str:
-    """Return lines that make X, its labels, ids and weights; "" where they would be too long.
-
-    which, how: arguments of `scan` for the features and for the way text is written.
-    roles: {"id", "label", "weight": column or None}.
-
-    >>> roles = {"id": None, "label": "kind", "weight": "w"}
-    >>> print(reading_script([Path("a.csv")], ["u", "v"], {"drop": ["w"]}, {"na": ("?",)}, roles))
-    X = eigenlens.scan('a.csv', drop=['w'], na=['?'], label='kind')
-    y = X.read_label()
-    columns = {'kind': y}
-    sample_weight = eigenlens.scan('a.csv', columns=['u'], na=['?'], label='w').read_label()
-    """
-    names = [str(path) for path in files]
-    given = {name: value for name, value in how.items() if SCAN_DEFAULTS.get(name) != value}
-    beside = {role: roles[role] for role in ("id", "label") if roles[role] is not None}
-    lines = [f"X = {_scan(names, which | given | beside)}"]
-    if "label" in beside:
-        lines += ["y = X.read_label()", f"columns = {{{str(beside['label'])!r}: y}}"]
-    lines += ["ids = X.read_ids()"] if "id" in beside else []
-    if roles["weight"] is not None:
-        alone = {"columns": features[:1]} | given | {"text": None, "label": roles["weight"]}
-        lines += [f"sample_weight = {_scan(names, alone)}.read_label()"]
-    return "\n".join(lines) if sum(map(len, lines)) <= MAX_SCRIPT_LETTERS else ""
-
-
-def _scan(names: list[str], options: dict[str, Any]) -> str:
-    given = {name: list(value) if isinstance(value, tuple) else value for name, value in options.items()}
-    words = [f"{name}={value!r}" for name, value in given.items() if value not in (None, [])]
-    return f"eigenlens.scan({', '.join([repr(names[0] if len(names) == 1 else names), *words])})"

@@ -5,7 +5,6 @@ Which models take an option, and the names that it accepts, come from the catalo
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import json
 from collections.abc import Mapping, Sequence
@@ -15,6 +14,7 @@ from typing import Any
 from eigenlens.catalogue import MODELS, ModelEntry, entry_of, import_part, model_entry
 from eigenlens.cli.errors import fail
 from eigenlens.cli.options import option_field
+from eigenlens.errors import closest, suggest
 from eigenlens.tables.text_table import join_words
 
 MODEL_PANEL = "Model"
@@ -143,9 +143,8 @@ def find_model(command: str) -> ModelEntry:
     entry = model_entry(command)
     if entry is None:
         known = {name: entry.command for entry in MODELS.values() for name in (entry.command, *entry.aliases)}
-        near = difflib.get_close_matches(command.lower(), known, n=1, cutoff=0.5)
-        guess = f"did you mean {known[near[0]]}? " if near else ""
-        fail(f"{command!r} is not a model", f"{guess}use one of {', '.join(commands())}")
+        near = [known[name] for name in closest(command, known)]
+        fail(f"{command!r} is not a model", suggest(near, commands()))
     return entry
 
 

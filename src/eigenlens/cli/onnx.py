@@ -121,7 +121,11 @@ def _check_graph(model: Any, mu: Array, path: Path) -> str:
     pairs = [(one, np.asarray(other)) for one, other in zip(found, wanted, strict=False)]
     error = max(float(np.abs(one - other).max() / max(1e-300, np.abs(other).max())) for one, other in pairs)
     if not (error < TOLERANCE and agree):
-        fail(f"the ONNX file disagrees with the model by {error:.1e} of the largest score", "report this", "fault")
+        fail(
+            f"the ONNX file disagrees with the model by {error:.1e} of the largest score",
+            "report this",
+            "internal error",
+        )
     return f"checked with onnxruntime: error {error:.0e}"
 
 

@@ -13,6 +13,8 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from eigenlens.cli.errors import Interrupted, OutputClosed, flag_setting
+from eigenlens.cli.files import OUTPUT_FORMATS
+from eigenlens.tables.text_table import join_words
 
 DataFiles = Annotated[
     list[str],
@@ -25,10 +27,12 @@ ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file th
 Output = Annotated[
     str | None,
     typer.Option(
-        "--output", "-o", metavar="FILE",
-        help="Write here: .parquet, .arrow, .csv, .tsv, .npy or .json, by its suffix. Default: CSV on standard output.",
+        "--output",
+        "-o",
+        metavar="FILE",
+        help=f"Write here: {join_words([*OUTPUT_FORMATS])}, by its suffix. Default: CSV on standard output.",
     ),
-]  # fmt: skip
+]
 
 
 def option_field(flag: str, about: str, *more: str, panel: str, default: Any = None, **settings: Any) -> Any:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any
 
+from eigenlens.tables.names import shorten
 from eigenlens.tables.text_table import align
 
 TABLE_LINES = 12
@@ -91,7 +92,7 @@ def one_line(name: str, most: int = 40) -> str:
     ('two\\nlines', 'aaaaa…bbbbb')
     """
     shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in name)
-    return shown if len(shown) <= most else f"{shown[: most // 2]}…{shown[len(shown) - (most - 1) // 2 :]}"
+    return shorten(shown, most)
 
 
 def _width() -> int | None:

@@ -6,7 +6,6 @@ such as 'age >= 18', or by expressions of SQL.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from eigenlens.cli.errors import fail
 from eigenlens.cli.options import ReadingOptions
 from eigenlens.data.column_kinds import ColumnKind
 from eigenlens.data.files.base import pl
+from eigenlens.errors import closest, suggest
 
 if TYPE_CHECKING:
     from polars import DataFrame, Expr
@@ -90,10 +90,7 @@ def _choose_range(part: str, known: dict[str, Any], option: str) -> list[Any]:
 
 
 def _reject_unknown(part: str, known: Collection[str], option: str) -> NoReturn:
-    near = difflib.get_close_matches(part, list(known), n=3, cutoff=0.5)
-    listed = ", ".join(list(known)[:8]) + (", …" if len(known) > 8 else "")
-    fix = f"did you mean {' or '.join(near)}?" if near else f"it has {listed}"
-    fail(f"--{option} {part}: the file has no such column", fix)
+    fail(f"--{option} {part}: the file has no such column", suggest(closest(part, known, 3), known))
 
 
 # ---- roles ----------------------------------------------------------------------------------------------------

@@ -95,12 +95,13 @@ def factor_summary(model: Any) -> Summary:
 
 def mixture_summary(model: Any) -> Summary:
     """Return the line, the table and the facts of a Gaussian mixture."""
+    from eigenlens.mixture.tables import component_separation
+
     weights, means = np.asarray(model.weights_), np.asarray(model.means_)
     names = feature_names(model, model.n_features_in_)
     K, fit = weights.size, f"log-likelihood {model.loglik_:,.2f}, BIC {model.bic():,.2f}"
     line = f"{count_noun(K, 'Gaussian')}, {fit}"
-    within = weights @ [_diagonal(part) for part in model.model_.components]
-    order = largest_first(_separation(weights, means, within), most=MEANS_SHOWN)[:MEANS_SHOWN]
+    order = largest_first(component_separation(model), most=MEANS_SHOWN)[:MEANS_SHOWN]
     lines = [
         [f"{i}", f"{w:.4f}", *(format_figure(mean[j], ".5g") for j in order)]
         for i, (w, mean) in enumerate(zip(weights, means, strict=True))
@@ -112,17 +113,6 @@ def mixture_summary(model: Any) -> Summary:
 
 MEANS_SHOWN = 6
 """The most columns whose means are shown: as many as fit beside one another."""
-
-
-def _separation(weights: Any, means: Any, within: Any) -> Any:
-    """Return the variance of the means (K, d) in each column (d,), over the variance within components."""
-    between = weights @ (means - weights @ means) ** 2
-    return between / np.where(within > 0.0, within, np.inf)
-
-
-def _diagonal(component: Any) -> Any:
-    covariance = component.covariance
-    return np.diag(covariance()) if callable(covariance) else covariance.variances
 
 
 def density_summary(model: Any) -> Summary:
@@ -187,6 +177,20 @@ def bayes_summary(model: Any) -> Summary:
     line, shown, facts = classes_summary(model)
     density = python_call(model.density)
     return f"{line}, with one {density} per class", shown, facts | {"density": density}
+
+
+def confusion_summary(table: Any) -> Summary:
+    """Return the accuracy, the matrix and the facts of a confusion of true and predicted classes."""
+    true, predicted, more = [*table.classes, *table.unknown], list(table.classes), len(table.classes) > TABLE_LINES
+    line = f"accuracy {table.accuracy:.6g} ± {table.accuracy_error:.2g}"
+    header = ["true \\ predicted", *predicted[:TABLE_LINES], *["…"] * more]
+    lines = [
+        [name, *(f"{count:,.6g}" for count in counts[:TABLE_LINES]), *[""] * more]
+        for name, counts in zip(true, table.counts, strict=True)
+    ]
+    matrix = {"true": true, "predicted": predicted, "counts": table.counts}
+    facts = {"accuracy": table.accuracy, "standard_error": table.accuracy_error, "confusion": matrix}
+    return line, limited_table(header, lines), facts
 
 
 def linear_summary(model: Any) -> Summary:

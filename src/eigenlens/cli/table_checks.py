@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from eigenlens.arrays import Array
 from eigenlens.cli.errors import fail
 from eigenlens.cli.options import ReadingOptions
 from eigenlens.data.files.cells import describe_cell
+from eigenlens.errors import warn_user
 from eigenlens.tables.text_table import count_noun
 
 if TYPE_CHECKING:
@@ -68,17 +68,6 @@ def is_missing(values: Array) -> Array:
     return np.array([value is None or value == "" for value in values.tolist()])
 
 
-def class_name(value: Any) -> str:
-    """Return the name of a class: 1 and 1.0 are the same class.
-
-    >>> class_name(1.0), class_name(1), class_name("a"), class_name(None)
-    ('1', '1', 'a', '(missing)')
-    """
-    if value is None or value != value or value == "":
-        return "(missing)"
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
 def warn_suspicious_columns(table: Table) -> None:
     """Raise for columns without an entry, warn of a first column that counts 0, 1, 2, … and of numbers as categories.
 
@@ -116,7 +105,7 @@ def _warn_row_numbers(name: str, values: Any) -> None:
     if first.dtype.kind in "iuf" and first[0] in (0, 1) and np.all(np.diff(first) == 1):
         counts = f"counts the rows ({first[0]:g}, {first[1]:g}, …) and is fitted as if it were measured"
         message = f"column '{name}' {counts}: if it only names them, add --id {shlex.quote(name)}."
-        warnings.warn(message, UserWarning, stacklevel=2)
+        warn_user(message, UserWarning)
 
 
 def _warn_number_categories(frame: Any) -> None:
@@ -128,4 +117,4 @@ def _warn_number_categories(frame: Any) -> None:
         if look is not None and look.number:
             advice = look.advice.replace(f"{{{look.argument}}}", f"--{look.argument}")
             message = f"column '{column.name}' is taken for categories and has {look.what} (first: '{values[0]}')"
-            warnings.warn(f"{message}: {advice}, or leave it so.", UserWarning, stacklevel=2)
+            warn_user(f"{message}: {advice}, or leave it so.", UserWarning)

@@ -1,1 +1,1 @@
-"""Rows in: sources and what they are made of."""
+"""Sources of rows: arrays, frames, sparse matrices, tensors, files and Dask arrays."""

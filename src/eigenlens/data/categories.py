@@ -1,7 +1,7 @@
 """A column of categories as integer codes: one encoder for every container.
 
 - Missing values (None, NaN, NA, NaT, nulls, masked entries) have the code −1.
-- Equal numbers are one category whatever their type: 1, 1.0 and True are, written 1; the text "1" is another.
+- Equal numbers are one category whatever their type: 1, 1.0 and True are the category 1; the text "1" is another.
 - Whole numbers are integers, also in a column of floats, which is what pandas makes of integers beside a missing value.
 - Integers of any size are exact. Dates stay values of the library that holds them.
 - Booleans, pandas' categoricals, Polars' Enum and Arrow's dictionaries declare their categories, also those that do not
@@ -26,7 +26,7 @@ MAX_EXACT = 2.0**53
 """Below this a float is exactly one integer."""
 
 TYPES_WITHOUT_MISSING: set[type] = {str, int, bytes, bool}
-"""Types of which no value is missing, and which are written as they are."""
+"""Types that have no missing values, and whose values are categories unchanged."""
 
 
 class EncodedColumn(NamedTuple):
@@ -54,7 +54,7 @@ class EncodedColumn(NamedTuple):
         >>> EncodedColumn(np.array([2, -1, 2], dtype=np.int32), ("a", "b", "c")).drop_unused()
         EncodedColumn(codes=array([ 0, -1,  0], dtype=int32), categories=('c',), declared=False)
         """
-        used = np.zeros(len(self.categories) + 1, dtype=bool)  # the last entry is that of missing values
+        used = np.zeros(len(self.categories) + 1, dtype=bool)  # the last entry is for the code −1 of missing values
         used[self.codes] = True
         return self._reordered(np.flatnonzero(used[:-1]).tolist(), declared=False)
 
@@ -98,7 +98,7 @@ def declared_categories(column: Any) -> tuple[Any, ...] | None:
         return None if dictionary is None else _from_values(np.empty(0, np.int32), dictionary.to_pylist()).categories
     dtype = getattr(column, "dtype", None)
     categories = getattr(dtype, "categories", None)
-    if categories is None or type(dtype).__name__ == "Categorical":  # that of Polars
+    if categories is None or type(dtype).__name__ == "Categorical":  # Polars' Categorical declares nothing
         return None
     values = categories.tolist() if hasattr(categories, "tolist") else categories.to_list()
     return _canonical(values)
@@ -135,13 +135,13 @@ def _encode_polars(column: Any) -> EncodedColumn:
 
 
 def _encode_polars_text(column: Any) -> EncodedColumn:
-    """Encode by the codes of Polars' one pool of strings, of which those that occur here are numbered from 0."""
+    """Encode text by the codes of Polars' shared pool of strings, renumbered from 0 for the strings that occur here."""
     import polars as pl
 
     pool = column.cast(pl.Categorical).to_physical()
     present = ~pool.is_null().to_numpy() if pool.null_count() else slice(None)
     found = pool.fill_null(0).to_numpy()
-    if found.size and found.max() > 4 * found.size:  # few of a large pool: a table of all of it would cost more
+    if found.size and found.max() > 4 * found.size:  # few strings of a large pool: a table of it would cost more
         found = np.unique(found, return_inverse=True)[1].reshape(-1)
     rows = np.full(int(found.max(initial=0)) + 1, -1)
     rows[found[present]] = np.arange(len(found))[present]
@@ -215,7 +215,7 @@ def _as_column(values: Any) -> Array:
 
 
 def _from_sequence(values: Any) -> Array:
-    """Return a list as an array of its own kind where all are of one type, else of objects: NumPy would mix them."""
+    """Return a list as an array of its one type, or of objects where types differ: NumPy would convert them."""
     items = list(values) if isinstance(values, Iterable) and not isinstance(values, str | bytes) else [values]
     types = set(map(type, items))
     if types in ({bool}, {int}, {float}):
@@ -277,7 +277,7 @@ def _look_up(values: Array, low: Any) -> EncodedColumn:
 
 def _sort(values: Array) -> EncodedColumn:
     distinct, codes = np.unique(values, return_inverse=True)
-    # Dates stay NumPy's: of nanoseconds Python would make integers.
+    # Dates stay NumPy's: Python would turn nanoseconds into integers.
     categories = tuple(distinct) if distinct.dtype.kind in "mM" else _canonical(distinct.tolist())
     return EncodedColumn(codes.reshape(-1).astype(np.int32), categories)
 
@@ -318,7 +318,7 @@ def _not_a_category(values: Array) -> CategoryError:
 
 
 def _encode_text(values: Array) -> EncodedColumn:
-    """Encode text of NumPy's fixed width by the integers that its bytes are: no string is made per row."""
+    """Encode NumPy's fixed-width text by its bytes, read as integers: no string is made per row."""
     words = _words(values)
     codes = _factorize(words[:, 0])[0]
     for word in words.T[1:]:
@@ -350,7 +350,7 @@ BY_DTYPE: dict[str, Callable[[Array], EncodedColumn]] = {
 
 
 def _from_values(codes: Array, values: list[Any], declared: bool = False) -> EncodedColumn:
-    """Return codes of distinct values as a column, the missing ones among the values having no category."""
+    """Return codes of distinct values as a column in which missing values have no category."""
     found = EncodedColumn(codes.astype(np.int32, copy=False), _canonical(values), declared)
     if set(map(type, values)) <= TYPES_WITHOUT_MISSING:
         return found
@@ -413,9 +413,10 @@ def merge_categories(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def category_positions(categories: Sequence[Any], wanted: Sequence[Any]) -> Array:
-    """Return the position of each wanted category among `categories`, −1 for one that is not there."""
+    """Return the position of each wanted category among `categories`, −1 for one that is not among them."""
     positions = {category: k for k, category in enumerate(categories)}
-    return np.array([positions.get(category, -1) for category in wanted], dtype=np.intp)
+    found = (-1 if category.__hash__ is None else positions.get(category, -1) for category in wanted)
+    return np.fromiter(found, dtype=np.intp, count=len(wanted))
 
 
 def format_categories(categories: Sequence[Any], most: int = 6) -> str:

@@ -18,7 +18,7 @@ TEXT_FORMS: dict[type, tuple[str, Any, Any]] = {
     datetime.datetime: ("datetime", datetime.datetime.isoformat, datetime.datetime.fromisoformat),
     datetime.date: ("date", datetime.date.isoformat, datetime.date.fromisoformat),
 }
-"""Other types: their name in a header, and how they are written as text and parsed."""
+"""Other types: their names in a header, and the functions that write them as text and parse them."""
 
 PARSERS = {name: read for name, _, read in TEXT_FORMS.values()}
 

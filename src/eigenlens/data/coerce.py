@@ -61,7 +61,7 @@ def _is_a(X: Any, library: str, name: str) -> bool:
 
 
 def _is_uniform(frame: Any) -> bool:
-    """Return whether a frame is pandas' and all its columns have one NumPy type of numbers."""
+    """Return whether X is a pandas frame whose columns all have the same numeric NumPy type."""
     if _library(frame) != "pandas" or not frame.shape[1]:
         return False
     first = frame.dtypes.iloc[0]
@@ -93,7 +93,7 @@ def _holds_text(X: Any) -> bool:
 
 
 def _array(X: Any) -> Source:
-    from sklearn.utils import check_array  # here, because it takes a second, and files need none of it
+    from sklearn.utils import check_array  # imported here: it takes a second, and files do not need it
 
     if isinstance(X, np.ma.MaskedArray):
         X = np.ma.filled(X.astype(np.float64), np.nan)  # masked entries are missing values

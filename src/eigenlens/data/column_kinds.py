@@ -31,7 +31,7 @@ class ColumnKind(StrEnum):
     MIXED = "mixed"
     """Numbers and text mixed in a column of delimited text: an error unless the column is declared as text."""
     EMPTY = "empty"
-    """No entry is present, and no type says what one would be."""
+    """All entries are missing, and no type is declared."""
     OTHER = "other"
     """Dates, times and nested values, which no model takes."""
 
@@ -95,7 +95,7 @@ INFERRED_KINDS = {
 """Kinds of columns by what pandas infers from an array of objects; anything else that is not rejected is text."""
 
 REJECTED = ("datetime64", "datetime", "date", "timedelta64", "timedelta", "time", "period", "interval", "complex")
-"""Objects that are neither numbers nor categories, by what pandas infers."""
+"""Types inferred by pandas whose values are neither numbers nor categories."""
 
 
 def array_kind(name: Any, values: Array) -> ColumnKind:
@@ -106,14 +106,14 @@ def array_kind(name: Any, values: Array) -> ColumnKind:
     if values.dtype.kind in "mMcV":
         raise _not_usable(name, f"has dtype {values.dtype}")
     if values.dtype.kind != "O" or isinstance(next((value for value in values if value is not None), None), str):
-        return ColumnKind.TEXT  # whatever else is there; what cannot be a category is rejected by the encoder
+        return ColumnKind.TEXT  # anything else: the encoder rejects values that cannot be categories
     try:
         from pandas.api.types import infer_dtype
     except ImportError:
         return _kind_by_values(values)
     found = infer_dtype(values, skipna=True)
     if found == "mixed":
-        encode(values)  # raises for what cannot be a category, whatever the family
+        encode(values)  # raises for values that cannot be categories, whatever the family
     if found in REJECTED:
         raise _not_usable(name, f"holds objects of the kind {found!r}")
     return INFERRED_KINDS.get(found, ColumnKind.TEXT)
@@ -157,7 +157,7 @@ def stored_field(name: str, types: Mapping[Path, Any]) -> Field:
         raise DataError(what, columns=[name], fix=fix, settings={"drop": [name]})
     if len(distinct) != 1:
         return Field(name, ColumnKind.NUMBER)
-    return Field(name, distinct[0], _declared_levels(list(types.values())) if distinct[0] == ColumnKind.TEXT else None)
+    return Field(name, distinct[0], _enum_categories(list(types.values())) if distinct[0] == ColumnKind.TEXT else None)
 
 
 def polars_kind(dtype: Any) -> ColumnKind:
@@ -186,8 +186,8 @@ def _describe_type(dtype: Any) -> str:
     return f"{kind} ({dtype})"
 
 
-def _declared_levels(types: list[Any]) -> tuple[Any, ...] | None:
-    """Return the categories that Enum types declare, those of all files in order; None where a type declares none."""
+def _enum_categories(types: list[Any]) -> tuple[Any, ...] | None:
+    """Return the categories that the Enum types of all files declare, in order; None where a type declares none."""
     if not all(str(dtype).startswith("Enum") for dtype in types):
         return None
     return tuple(dict.fromkeys(level for dtype in types for level in dtype.categories.to_list()))

@@ -19,7 +19,7 @@ from eigenlens.errors import DataError, MissingExtra
 class DaskSource(Source):
     """Rows of a Dask array (n, d), one task per chunk of rows.
 
-    Columns in several chunks are brought together, since a row must be whole where it is summed up. Chunks of
+    Columns in several chunks are brought together, since statistics are taken of whole rows. Chunks of
     unknown length (after a filter) are measured once, which runs the graph behind them.
 
     >>> import dask.array as da

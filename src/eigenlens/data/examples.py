@@ -1,4 +1,4 @@
-"""Small data sets that travel with the package, and simulators of others."""
+"""Small data sets that come with the package, and simulators of others."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Example:
     """A table with its names.
 
     Attributes:
-        name: what `load` calls it.
+        name: the name that `load` takes.
         data: (n, d) float64. rows: (n,) row names. columns: (d,) column names.
-        about: one sentence on what it is and where it comes from.
+        about: one sentence on its contents and its source.
         labels: (n,) classes, or None. weight: (n,) how often each row counts, or None for once.
-        others: {name: (n,)} what else is known of the rows: of a simulation, the truth behind it.
+        others: {name: (n,)} further variables of the rows, such as the truth behind a simulation.
     """
 
     name: str
@@ -165,7 +165,9 @@ def _gene_map(
     n: int = 400, markers: int = 600, side: int = 6, generations: int = 100, seed: int = 0,
     people: int = 30, migration: float = 0.2,
 ) -> Example:  # fmt: skip
-    """Villages on a grid of side × side, each of `people` persons. In every generation a share `migration` of each
+    """Simulate genotypes in villages on a grid of side × side, each of `people` persons.
+
+    In every generation a share `migration` of each
     village comes from its neighbours, and chance drift moves the frequency of every allele: Binomial(2 people, p) /
     2 people (the stepping-stone model of Kimura and Weiss 1964). Frequencies of villages far apart then differ more.
     n persons have two copies of each marker, 0, 1 or 2 of the counted allele (compare Novembre et al. 2008).
@@ -197,7 +199,7 @@ _TRAITS = {"calm": (0.85, 0.75, 0.7, 0.65), "curious": (0.8, 0.75, 0.7, 0.6), "s
 
 
 def _questionnaire(n: int = 500, seed: int = 0, points: int = 7) -> Example:
-    """x = W z + e of unit variance, each item loading on one trait, cut into `points` answers from 1 upwards."""
+    """Simulate x = W z + e of unit variance, each item loading on one trait, cut into answers from 1 to `points`."""
     from scipy.linalg import block_diag
 
     rng = np.random.default_rng(seed)

@@ -55,7 +55,7 @@ class SparseSource(Source):
     in_memory = True
 
     def __init__(self, X: Any, *, names: tuple[str, ...] | None = None, block_rows: int | None = None) -> None:
-        from scipy import sparse  # here, because it takes a tenth of a second, and files need none of it
+        from scipy import sparse  # imported here: it takes a tenth of a second, and files do not need it
 
         self.matrix = sparse.csr_matrix(X)
         self.n_rows, self.n_features = X.shape
@@ -174,7 +174,7 @@ class MappedSource(Source):
         return map(self.function, self.source.rows())
 
     def fold(self, summarise: Callable[[Block], S], progress: Progress | None = None, label: str = "") -> S:
-        """Fold the source behind, where its rows are."""
+        """Fold the underlying source, where its rows are."""
         through = partial(_summarise_mapped, function=self.function, summarise=summarise)
         return self.source.weighted(self.weight).fold(through, progress, label)
 

@@ -85,7 +85,7 @@ class PositiveWeightRows(Source):
         return type(self)(self.source.weighted(full))
 
     def fold(self, summarise: Callable[[Block], S], progress: Progress | None = None, label: str = "") -> S:
-        """Fold the source behind, where its rows are."""
+        """Fold the underlying source, where its rows are."""
         return self.source.fold(partial(_summarise_positive, summarise=summarise), progress, label)
 
 
@@ -105,12 +105,12 @@ def _portions(block: Block) -> Iterator[Block]:
 
 
 def _portion(d: int) -> int:
-    """Return the number of rows whose dense form takes a block."""
+    """Return the number of rows whose dense form fills a block."""
     return max(1, BLOCK_BYTES // (8 * d))
 
 
 MAX_DENSE_ENTRIES = 50_000_000
-"""Entries of a dense sample of rows: 400 MB of float64."""
+"""The most entries of a dense sample of rows: 400 MB of float64."""
 
 
 def dense_rows(source: Source, rng: np.random.Generator, limit: int = MAX_DENSE_ENTRIES) -> tuple[Array, Array | None]:
@@ -143,7 +143,7 @@ def _length(block: Block) -> int:
 
 
 def draw_rows(mass: Array, count: int, rng: np.random.Generator) -> Array:
-    """Draw rows (count,) independently with probabilities proportional to `mass` (n,); weights draw as copies do.
+    """Draw row numbers (count,) independently with probabilities proportional to `mass` (n,): a weight acts as copies.
 
     >>> draw_rows(np.array([0.0, 2.0, 0.0]), 3, np.random.default_rng(0))
     array([1, 1, 1])
@@ -154,7 +154,7 @@ def draw_rows(mass: Array, count: int, rng: np.random.Generator) -> Array:
 
 
 def take_rows(source: Source, index: Array, n: int, progress: Progress | None = None) -> Any:
-    """Return the rows (c, d) of these numbers out of n: looked up where rows are in memory, else in one pass."""
+    """Return the rows (c, d) of these numbers out of n: by lookup where rows are in memory, else in one pass."""
     wanted, place = np.unique(index, return_inverse=True)
     look_up = ROW_LOOKUPS.get(type(source))
     found = _collect_marked(source, wanted, n, progress) if look_up is None else look_up(source, wanted)
@@ -199,4 +199,4 @@ ROW_LOOKUPS: dict[type[Source], Callable[[Any, Array], Any]] = {
     SparseSource: lambda source, index: source.matrix[index].astype(source.dtype),
     TensorSource: _tensor_rows,
 }
-"""How rows are taken by number, of the sources that hold them in memory."""
+"""Functions that take rows by number, for the sources that hold them in memory."""

@@ -26,7 +26,7 @@ BLOCK_BYTES = 16 << 20
 """The size a source aims at for one block: large enough for BLAS, small beside the data."""
 
 FILE_BLOCK_BYTES = 4 * BLOCK_BYTES
-"""The same for files that are read in blocks: fewer of them mean fewer merges."""
+"""The same for files that are read in blocks: fewer blocks mean fewer merges."""
 
 
 class Block(NamedTuple):
@@ -107,7 +107,7 @@ class Source(ABC):
             start = stop
 
     def table(self) -> Source:
-        """Return the same rows for a model that takes text; `rows` of a source that has some raises."""
+        """Return the same rows for a model that takes text, which `rows` rejects."""
         return self
 
     def weighted(self, weight: Array | None) -> Self:
@@ -171,7 +171,7 @@ SECONDS_BETWEEN_LINES = 10.0
 
 @contextlib.contextmanager
 def progress_callback(verbose: Any) -> Iterator[Progress | None]:
-    """Provide the callback that `verbose` stands for: None for False, itself if callable, else a bar on stderr."""
+    """Provide the callback for `verbose`: None for False, itself if callable, else a bar on stderr."""
     if callable(verbose):
         yield verbose
     elif not isinstance(verbose, bool | int):
@@ -185,7 +185,7 @@ def progress_callback(verbose: Any) -> Iterator[Progress | None]:
 
 @contextlib.contextmanager
 def show_bars(only: str = "") -> Iterator[Progress]:
-    """Provide a callback that shows a bar per kind of work by rich, or lines where that is not installed.
+    """Provide a callback that shows a bar per task with rich, or lines where rich is not installed.
 
     only: the first words of a single bar, which is removed at the end.
     """

@@ -77,7 +77,7 @@ def join_text_columns(
 ) -> MixedRows:
     """Return a block of columns of numbers (b, p) and columns of text, (b,) each, which are encoded here.
 
-    `exact` has codes for columns of integers, by number, that are rounded among the numbers.
+    `exact` has, by column number, the codes of columns of integers that floats would round.
     """
     exact = exact or {}
     is_text = [field.kind == "text" for field in fields]
@@ -217,7 +217,7 @@ def _encoded_column(rows: MixedRows, place: int) -> EncodedColumn:
     column = EncodedColumn(rows.codes[:, -1 - place], rows.categories[-1 - place])
     return (
         column.drop_unused() if len(column.categories) > len(rows) else column
-    )  # of a few rows of many, few categories
+    )  # a few of many rows have few of the categories
 
 
 class MixedSource(Source):
@@ -364,7 +364,7 @@ class IntegerSource(Source):
 
 
 def _in_place(column: Any) -> Any:
-    """Return a narwhals column; of pandas' with a NumPy type the array itself, whose slices cost nothing."""
+    """Return a narwhals column, or the array of a pandas column of NumPy type, whose slices cost nothing."""
     native = column.to_native()
     pandas = type(native).__module__.split(".")[0] == "pandas" and isinstance(native.dtype, np.dtype)
     return native.to_numpy() if pandas else column

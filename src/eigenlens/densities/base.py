@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.data.source import Addable, Block
 from eigenlens.errors import DataError, OptionError
@@ -76,26 +77,18 @@ def as_rows(X: Any, d: int | None = None) -> Array:
     return rows
 
 
-def column_numbers(columns: Columns, d: int) -> Array:
+def check_columns(columns: Columns, d: int) -> Array:
     """Return the numbers of some of d columns, each once.
 
-    >>> column_numbers([2, 0], 3)
+    >>> check_columns([2, 0], 3)
     array([2, 0])
     """
-    try:
-        found = np.asarray(columns if np.size(columns) else np.empty(0, dtype=np.intp))
-        whole = found.ndim == 1 and found.dtype.kind in "iu"
-    except (TypeError, ValueError):
-        whole = False
-    if not whole or np.any((found < 0) | (found >= d)) or len(set(found.tolist())) < len(found):
-        what = f"must be a list of column numbers from 0 to {d - 1}, each once"
-        raise OptionError(what, argument="columns", value=columns)
-    return found.astype(np.intp, copy=False)
+    return np.array(checks.column_numbers("columns", columns, d, low=0), dtype=np.intp)
 
 
 def known_values(columns: Columns, values: Any) -> tuple[Array, Array]:
     """Return the columns (o,) whose values are not missing, and these values (o,), as floats."""
-    here = np.asarray(columns, dtype=np.intp)
+    here = np.atleast_1d(np.asarray(columns, dtype=np.intp))
     try:
         given = np.ravel(np.asarray(values, dtype=np.float64))
     except (TypeError, ValueError):
@@ -114,7 +107,7 @@ def other_columns(columns: Columns, d: int) -> Array:
     array([1, 3])
     """
     rest = np.ones(d, dtype=bool)
-    rest[column_numbers(columns, d)] = False
+    rest[check_columns(columns, d)] = False
     return np.flatnonzero(rest)
 
 

@@ -16,7 +16,7 @@ from eigenlens import checks
 from eigenlens.arrays import Array, dense, read_only, slices
 from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.source import Block, Source, accumulate
-from eigenlens.densities.base import Columns, as_rows, column_numbers, known_values, other_columns
+from eigenlens.densities.base import Columns, as_rows, check_columns, known_values, other_columns
 from eigenlens.densities.covariance import Covariance, Diagonal, Full, Spherical, dependent_column
 from eigenlens.densities.fitting import numeric_source, positive_weight_block
 from eigenlens.densities.intervals import (
@@ -114,7 +114,7 @@ class Gaussian:
 
     def marginal(self, columns: Columns) -> Gaussian:
         """Return the Gaussian of these columns, in this order."""
-        chosen = column_numbers(columns, self.mean.size)
+        chosen = check_columns(columns, self.mean.size)
         return Gaussian(self.mean[chosen], self.covariance.part(chosen))
 
     def condition(self, columns: Columns, values: Any) -> Gaussian:

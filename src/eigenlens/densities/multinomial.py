@@ -13,7 +13,7 @@ from scipy.special import gammaln, xlogy
 
 from eigenlens.arrays import Array, is_sparse, read_only, to_numpy
 from eigenlens.data.source import Block, accumulate
-from eigenlens.densities.base import Columns, as_rows, column_numbers, known_values, other_columns
+from eigenlens.densities.base import Columns, as_rows, check_columns, known_values, other_columns
 from eigenlens.densities.discrete import probability_table
 from eigenlens.densities.fitting import numeric_source, positive_weight_block, pseudo_counts
 from eigenlens.densities.intervals import Fitted, proportion_intervals, smoothed_count
@@ -99,7 +99,7 @@ class Multinomial:
 
     def marginal(self, columns: Columns) -> Multinomial:
         """Return the density of the counts of these columns; with trials, the others join the hidden cell."""
-        p = self.probabilities[column_numbers(columns, self.probabilities.size)]
+        p = self.probabilities[check_columns(columns, self.probabilities.size)]
         return Multinomial(p, self.trials) if self.trials is not None else Multinomial(_shares(p))
 
     def condition(self, columns: Columns, values: Any) -> Multinomial:

@@ -11,7 +11,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.data.source import Block
-from eigenlens.densities.base import Columns, Density, Family, column_numbers, other_columns
+from eigenlens.densities.base import Columns, Density, Family, check_columns, other_columns
 from eigenlens.errors import DataError
 
 
@@ -51,7 +51,7 @@ class Product:
 
     def marginal(self, columns: Columns) -> Product:
         """Return the factors of these columns, in this order."""
-        return Product(tuple(self.factors[j] for j in column_numbers(columns, len(self.factors))))
+        return Product(tuple(self.factors[j] for j in check_columns(columns, len(self.factors))))
 
     def condition(self, columns: Columns, values: Any) -> Product:
         """Return the factors of the other columns: the values say nothing about them."""

@@ -137,6 +137,23 @@ class DensityEstimator(ModelEstimator):
         rng = checks.generator(self.random_state if random_state is None else random_state)
         return self._like(self.model_.sample(checks.integer("n_samples", n_samples, 1), rng))
 
+    def _column_numbers(self, columns: Any) -> list[int]:
+        """Return the numbers of columns of the fitted rows that are given by name or number."""
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        return checks.column_numbers("columns", columns, self.n_features_in_, names)
+
+    def _condition(self, columns: Any, values: Any) -> Any:
+        """Return the density of the other columns given values of these, by number or name; NaN is a missing value."""
+        chosen, given = self._column_numbers(columns), np.atleast_1d(checks.numbers("values", values))
+        if len(chosen) == self.n_features_in_:
+            what = "names every column, so none is left"
+            raise OptionError(what, argument="columns", fix="score_samples has their density")
+        if given.shape != (len(chosen),) or np.isinf(given).any():
+            what = f"must be {len(chosen)} numbers, one per column, NaN where it is missing"
+            raise DataError(what, argument="values", value=values)
+        return self.model_.condition(chosen, given)
+
 
 # ---- maximum likelihood ---------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from eigenlens import checks
 from eigenlens.arrays import Array, Like
 from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.source import Source
-from eigenlens.errors import DataError, OptionError
+from eigenlens.errors import OptionError
 from eigenlens.estimator.base import DensityEstimator
 from eigenlens.estimator.rows import dense_blocks, validate_rows
 from eigenlens.kde import storage
@@ -21,9 +21,7 @@ from eigenlens.kde.bounds import BOUNDARIES
 from eigenlens.kde.model import KernelEstimate
 from eigenlens.kde.options import (
     check_bounds,
-    check_numbers,
     check_smoothing_kernel,
-    column_positions,
     read_complete_rows,
     resolve_bandwidth,
 )
@@ -125,7 +123,7 @@ class KernelDensity(DensityEstimator, DensityMixin, BaseEstimator):  # type: ign
 
     def ppf(self, q: Any) -> Array:
         """Return quantiles of one column, in the shape of q: the smallest y with cdf(y) ≥ q."""
-        model, share = self.model_, check_numbers("q", q)
+        model, share = self.model_, checks.numbers("q", q)
         if not np.all((share >= 0.0) & (share <= 1.0)):
             what = f"must hold probabilities from 0 to 1; found {share.min():g} to {share.max():g}"
             raise OptionError(what, argument="q")
@@ -135,18 +133,12 @@ class KernelDensity(DensityEstimator, DensityMixin, BaseEstimator):  # type: ign
 
     def marginal(self, columns: Any) -> KernelEstimate:
         """Return the density of some columns, by number or name, in the order given."""
-        model = self.model_
-        return model.marginal(column_positions(columns, self.n_features_in_, self._names, self.n_features_in_))
+        return self.model_.marginal(self._column_numbers(columns))
 
     def condition(self, columns: Any, values: Any) -> KernelEstimate:
         """Return the density of the other columns, given the values of these, by number or name."""
-        model = self.model_
-        chosen = column_positions(columns, self.n_features_in_, self._names, self.n_features_in_ - 1)
-        given = np.atleast_1d(check_numbers("values", values))
-        if given.shape != (len(chosen),) or np.isinf(given).any():
-            what = f"must be {len(chosen)} numbers, one for each of columns={columns!r}"
-            raise DataError(what, argument="values", value=values)
-        return model.condition(chosen, given)
+        given: KernelEstimate = self._condition(columns, values)
+        return given
 
     # ---- learned attributes -----------------------------------------------------------------------------
 
@@ -168,10 +160,6 @@ class KernelDensity(DensityEstimator, DensityMixin, BaseEstimator):  # type: ign
         return len(self.model_.points)
 
     # ---- parts ------------------------------------------------------------------------------------------
-
-    @property
-    def _names(self) -> Array | None:
-        return getattr(self, "feature_names_in_", None)
 
     def _rows(self, X: Any) -> Array:
         """Return all rows of X in float64."""

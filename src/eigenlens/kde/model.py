@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from eigenlens.arrays import Array, read_only
-from eigenlens.densities.base import Columns, as_rows, column_numbers, known_values, other_columns, rows_by_pattern
+from eigenlens.densities.base import Columns, as_rows, check_columns, known_values, other_columns, rows_by_pattern
 from eigenlens.errors import DataError, OptionError
 from eigenlens.kde.bounds import BOUNDARIES, Column, Extended, Folded, open_bounds, within_bounds
 from eigenlens.kde.kernels import SMOOTHING_KERNELS, SmoothingKernel
@@ -185,7 +185,7 @@ class KernelEstimate:
 
     def marginal(self, columns: Columns) -> KernelEstimate:
         """Return the density of these columns, in this order."""
-        chosen = column_numbers(columns, self.n_features)
+        chosen = check_columns(columns, self.n_features)
         h = self.bandwidth[chosen] if self.bandwidth.ndim == 1 else self.bandwidth[np.ix_(chosen, chosen)]
         return replace(self, points=self.points[:, chosen], bandwidth=h, bounds=self.bounds[chosen])
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens import checks
-from eigenlens.arrays import Array, dense, to_numpy
+from eigenlens.arrays import Array, dense
 from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
@@ -167,39 +167,3 @@ def _numbers(value: Any, d: int) -> Array:
         what = "must be symmetric and positive definite: it is the covariance of the kernel"
         raise OptionError(what, argument="bandwidth", value=value)
     return h
-
-
-# ---- numbers and columns ------------------------------------------------------------------------------------
-
-
-def check_numbers(name: str, value: Any) -> Array:
-    """Return `value` as float64, of any shape."""
-    try:
-        return np.asarray(to_numpy(value), dtype=np.float64)
-    except (TypeError, ValueError):
-        raise OptionError("must be a number or an array of numbers", argument=name, value=value) from None
-
-
-def column_positions(columns: Any, d: int, names: Array | None, most: int) -> list[int]:
-    """Return the numbers of columns given by number or name, each once, at most `most` of them."""
-    single = isinstance(columns, str | int | np.integer)
-    if not single and (not hasattr(columns, "__iter__") or np.ndim(columns) != 1):
-        what = f"must be a column by number or name, or a list of some of the {d}"
-        raise OptionError(what, argument="columns", value=columns)
-    wanted = [columns] if single else list(columns)
-    known = {} if names is None else {name: j for j, name in enumerate(names)}
-    found = [_column(column, d, known) for column in wanted]
-    if len(set(found)) != len(found) or not 1 <= len(found) <= most:
-        what = f"must be between 1 and {most} of the {d} columns, each once"
-        raise OptionError(what, argument="columns", value=columns)
-    return found
-
-
-def _column(column: Any, d: int, known: dict[Any, int]) -> int:
-    if isinstance(column, str) and column in known:
-        return known[column]
-    if isinstance(column, int | np.integer) and not isinstance(column, bool) and 0 <= column < d:
-        return int(column)
-    listed = ", ".join(map(repr, list(known)[:8])) or f"numbers from 0 to {d - 1}"
-    what = f"{column!r} is not a column of the fitted X"
-    raise OptionError(what, fix=f"known: {listed}")

@@ -20,7 +20,7 @@ from eigenlens.kde.bandwidth.curve import CROSS_VALIDATION_CURVES, bandwidths_by
 from eigenlens.kde.confidence_band import BANDS
 from eigenlens.kde.kernels import SMOOTHING_KERNELS
 from eigenlens.kde.model import KernelEstimate
-from eigenlens.kde.options import column_positions
+from eigenlens.tables.names import feature_names
 from eigenlens.tables.rows import count_outside, first_rows, visible_range
 
 RANGE_DRAWS = 500
@@ -268,16 +268,14 @@ def _select(model: Any, X: Any, columns: Any, count: int) -> tuple[tuple[str, ..
     if drawn.dtype.kind != "f":
         what = f"of type {type(model).__name__} is a density of categories, not of numbers along an axis"
         raise OptionError(what, argument="model")
-    d, known = drawn.shape[1], getattr(model, "feature_names_in_", None)
+    d, argument = drawn.shape[1], "column" if count == 1 else "columns"
+    known = feature_names(model, d)
     if columns is None and d != count:
-        what = "one of them with column" if count == 1 else "two of them with columns"
-        what = f"choose {what}=…"
-        raise OptionError(f"is a density of {d} columns, but the figure is of {count}", argument="model", fix=what)
-    chosen = list(range(d)) if columns is None else column_positions(columns, d, known, d)
-    if len(chosen) != count:
-        what = f"must be {count} of the {d} columns, each once"
-        raise OptionError(what, argument="columns", value=columns)
-    names = tuple(f"x{j}" if known is None else str(known[j]) for j in chosen)
+        fix = f"choose {'one' if count == 1 else 'two'} of them with {argument}=…"
+        raise OptionError(f"is a density of {d} columns, but the figure is of {count}", argument="model", fix=fix)
+    wanted = range(d) if columns is None else columns
+    chosen = checks.column_numbers(argument, wanted, d, known, low=count, high=count)
+    names = tuple(known[j] for j in chosen)
     rows = drawn if X is None and not isinstance(whole, KernelEstimate) else _rows(whole, X, d)
     f = whole if chosen == list(range(d)) else whole.marginal(chosen)
     return names, f, rows[:, chosen], drawn[:, chosen]

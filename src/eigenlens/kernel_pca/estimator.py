@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
@@ -15,7 +14,7 @@ from eigenlens.arrays import Array, Like, dense, to_numpy
 from eigenlens.data.coerce import require_finite
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source, progress_callback
-from eigenlens.errors import ConvergenceWarning, DataWarning
+from eigenlens.errors import ConvergenceWarning, warn_user
 from eigenlens.estimator.base import ProjectionEstimator, forward, model_view
 from eigenlens.estimator.rows import map_rows, validate_rows
 from eigenlens.kernel_pca import storage
@@ -51,7 +50,7 @@ class KernelPCA(ProjectionEstimator):
     and Müller 1998, "Nonlinear component analysis as a kernel eigenvalue problem").
 
     Parameters:
-        n_components: int; a float in (0, 1) for the share of variance in feature space; None for all there are.
+        n_components: int; a float in (0, 1) for the share of variance in feature space; None for all of them.
         kernel: a key of `eigenlens.kernel_pca.kernels.KERNELS`, "linear", "poly" (gamma x·y + coef0)^degree, "rbf"
             exp(−gamma|x − y|²), "laplacian" exp(−gamma|x − y|₁), "sigmoid" tanh(gamma x·y + coef0), "cosine" or
             "precomputed" (X is the kernel matrix); or a callable k(X, Y) that returns a matrix (n, m).
@@ -64,7 +63,7 @@ class KernelPCA(ProjectionEstimator):
         n_landmarks: their number; or, below 1, the share of the trace that may be left out. None for 1000 or n.
         preimage: the method of `inverse_transform` and `denoise`: "fixed-point", "mds" or "ridge".
         max_memory: bytes (or a text such as "4GB") that an exact fit may use beside the rows; None for 80 per cent of
-            what is free. A Gram matrix beyond it is never stored: its tiles are recomputed in every pass.
+            the free memory. A Gram matrix beyond it is never stored: its tiles are recomputed in every pass.
         random_state: seed of the starts, landmarks and frequencies.
         tol: residual ‖K̄u − lam u‖ / lam₁ that iterative solvers must meet.
         verbose: True for a progress bar, or a callable (rows done, rows in all, what).
@@ -143,11 +142,9 @@ class KernelPCA(ProjectionEstimator):
         asked = check_n_landmarks(self, source)
         found = fit_landmark_components(source, kernel, choose, asked, n_components, rng=rng, progress=progress)
         if not found.met:
-            warnings.warn(
+            warn_user(
                 f"n_landmarks={asked:g} is an error that was not reached: {found.reason}, which leave out "
                 f"{found.model.left_out:.2g} of the trace.",
-                DataWarning,
-                stacklevel=5,
             )
         name = self.approximation if isinstance(self.approximation, str) else "callable"
         return found.model, Outcome(name, found.reason, found.passes)
@@ -208,12 +205,11 @@ class KernelPCA(ProjectionEstimator):
         found = find_preimages(model, Z, method, start, options)
         if np.any(found.failed):
             first = int(np.flatnonzero(found.failed)[0])
-            warnings.warn(
+            warn_user(
                 f"preimage={method!r} found no pre-image for {int(found.failed.sum())} of {len(found.failed)} rows "
                 f"(first: row {first}); the nearest fitted rows were returned for them. "
                 "Other rows are not affected; preimage='ridge' always finds one.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         return found
 

@@ -42,7 +42,7 @@ class FeatureMap(Protocol):
 
     @property
     def rows(self) -> Any:
-        """The landmarks less the origin, or what stands in their place."""
+        """The landmarks less the origin, or the frequencies of Fourier features."""
 
     @property
     def origin(self) -> Array | None:
@@ -110,7 +110,7 @@ def fit_landmark_components(
         kernel: k(x, y).
         approximation: a name, or a function (source, kernel, n_landmarks, rng, progress) → FeatureMap.
         n_landmarks: the number of features, or, as a float below 1, the share of the trace that may be left out.
-        n_components: a number, the share of variance to explain (a float), or None for all there are.
+        n_components: a number, the share of variance to explain (a float), or None for all of them.
         rng: draws the landmarks.
         progress: called with the rows done in each pass.
 

@@ -102,7 +102,7 @@ def fit_kernel_pca(
     most = limit if solver != "auto" or route.solver == "dense" else max(k or 0, n // DENSE_ROWS_PER_COMPONENT)
     spectrum = GRAM_SOLVERS[route.solver](operator, _wanted(n_components, limit, most, nothing), tol, rng)
     if isinstance(n_components, float) and spectrum.values.sum() < n_components * spectrum.total and most < limit:
-        route = choose_eigen_route(n, None, Like(rows).dtype.itemsize, max_memory)  # all cost less than so many
+        route = choose_eigen_route(n, None, Like(rows).dtype.itemsize, max_memory)  # all cost less than that many
         spectrum = GRAM_SOLVERS[route.solver](operator, _wanted(n_components, limit, limit, nothing), tol, rng)
     rounding = 1e2 * np.finfo(Like(rows).dtype).eps * abs(operator.whole)
     if spectrum.values[0] <= rounding and abs(operator.trace) <= rounding:
@@ -147,7 +147,7 @@ def _centred(
 
 
 def _operator(kernel: Kernel, X: Any, weight: Array | None, route: EigenRoute, progress: Progress | None) -> Operator:
-    if route.free:
+    if route.matrix_free:
         return KernelOperator(kernel, X, weight, progress=progress)
     if isinstance(kernel, Precomputed):
         return CentredGram(kernel(X, None), weight)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.arrays import Array, is_sparse, is_tensor, slices, to_numpy
 from eigenlens.data.source import Source
-from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError
+from eigenlens.errors import ConvergenceWarning, DataError, OptionError, warn_user
 from eigenlens.estimator.rows import collect_rows
 from eigenlens.kernel_pca.features import COUNTED_IN_FEATURES
 from eigenlens.kernel_pca.fit import GRAM_SOLVERS, INDEFINITE_SHARE, KernelPCAFit
@@ -77,7 +76,7 @@ def rows_in_memory(estimator: Any, source: Source) -> Any:
 
 
 def memory_budget(max_memory: Any) -> int:
-    """Return the bytes that an exact fit may use beside the rows: by default 80 per cent of what is free."""
+    """Return the bytes that an exact fit may use beside the rows: by default 80 per cent of the free memory."""
     if max_memory is None:
         return int(0.8 * available_memory())
     return checks.memory("max_memory", max_memory)
@@ -95,13 +94,12 @@ def warn_kernel_fit(fit: KernelPCAFit, source: Source, estimator: Any) -> None:
             fix = "check that X is a kernel matrix, or clip its negative eigenvalues first"
             raise DataError(what, argument="kernel", value=estimator.kernel, fix=fix)
         message = f"kernel={estimator.kernel!r} {what}; components of negative variance were left out."
-        warnings.warn(message, DataWarning, stacklevel=6)
+        warn_user(message)
     if not outcome.converged:
-        warnings.warn(
+        warn_user(
             f"solver {outcome.solver!r} stopped after {outcome.iterations} iterations with a residual of "
             f"{outcome.residuals.max():.1e}, above tol={estimator.tol:g}; raise tol or use solver='dense'.",
             ConvergenceWarning,
-            stacklevel=6,
         )
 
 

@@ -121,7 +121,7 @@ def input_directions(rows: Any, A: Array) -> Array:
 
 
 def no_variance_error() -> DataError:
-    """Return the error for rows that are all equal to the kernel."""
+    """Return the error for rows that the kernel cannot tell apart."""
     return DataError(
         "X has no variance in feature space: all rows are equal to the kernel", fix="give rows that differ"
     )

@@ -10,7 +10,7 @@ from eigenlens.resources import thread_count
 
 LANCZOS_BLOCK = {False: 8, True: 24}
 """Columns per Lanczos step with the Gram matrix in memory, and (True) with tiles recomputed in every pass: those cost
-more, so that larger steps with fewer passes pay."""
+more, so that larger steps with fewer passes pay off."""
 
 DENSE_ROWS = 500
 """Up to this number of rows all eigenvalues cost no more than an iteration for a few."""
@@ -32,12 +32,12 @@ class EigenRoute(NamedTuple):
 
     Attributes:
         solver: "dense", "lanczos" or "randomized".
-        free: whether the Gram matrix is never stored.
+        matrix_free: whether the Gram matrix is never stored.
         reason: why.
     """
 
     solver: str
-    free: bool
+    matrix_free: bool
     reason: str
 
 
@@ -84,7 +84,7 @@ def choose_eigen_route(
 
     >>> choose_eigen_route(20_000, 20, 8, 8 << 30).reason
     'k=20 of n=20000 are few, and half the Gram matrix takes 1.6 GB'
-    >>> choose_eigen_route(200_000, 20, 8, 8 << 30).free
+    >>> choose_eigen_route(200_000, 20, 8, 8 << 30).matrix_free
     True
     """
     needed = memory_needed(n, itemsize, n if k is None else k)

@@ -95,5 +95,5 @@ def kernel_from_dict(name: str, options: Mapping[str, Any]) -> Kernel:
 
 
 def _storable_kernels() -> dict[str, type[Kernel]]:
-    """Return what a file may hold: every kernel that has a name, and random features in the place of one."""
+    """Return the kernels that a file may hold: every named kernel, and random Fourier features in place of one."""
     return KERNELS | {FourierFeatures.name: FourierFeatures}

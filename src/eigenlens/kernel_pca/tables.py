@@ -178,7 +178,7 @@ def _check_plane(model: Any) -> None:
 
 
 def _axis(column: Array, p: int) -> Array:
-    """Return p places over the range of a column, with a margin on both sides."""
+    """Return p points over the range of a column, with a margin on both sides."""
     low, high = float(column.min()), float(column.max())
     more = CONTOUR_MARGIN * (high - low) or 1.0
     return np.linspace(low - more, high + more, p)

@@ -170,7 +170,7 @@ class LatentGaussian(IterativeFit[LatentFit], ProjectionEstimator, DensityEstima
     def _fit_rows(
         self, source: Source, wanted: int | str, most: int, options: dict[str, Any], rules: Any, fit: Any, fit_each: Any
     ) -> tuple[LatentFit, DimensionChoice | None]:
-        """Fit a number of dimensions, or that which a rule chooses among up to `most`; return the fit and the choice.
+        """Fit the given number of dimensions, or that which a rule chooses up to `most`; return the fit and the choice.
 
         fit(source, k, **options) fits one number, and fit_each several.
         """

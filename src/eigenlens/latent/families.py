@@ -38,7 +38,7 @@ class PPCAFamily:
         k: below d.
         floor: the smallest sigma², as a share of the mean variance of the columns.
         prior: scatter (d, d), or a multiple of the identity, that is added to that of the rows.
-        prior_weight: the number of rows that this scatter stands for.
+        prior_weight: the number of rows that this scatter counts for.
 
     >>> X = np.array([[2.0, 0.0, 0.0], [-2.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     >>> family = PPCAFamily(1)

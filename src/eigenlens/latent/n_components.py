@@ -73,8 +73,8 @@ def choose_by_bic(
 ) -> DimensionChoice:
     """Choose the number of dimensions with the smallest −2 log-likelihood + parameters log Σw (Schwarz 1978).
 
-    If the user interrupts it, the best of those fitted by then is chosen, or the first as far as it got. Cost: one fit
-    per number.
+    If the user interrupts it, the best of those fitted by then is chosen, or the first as it stood. Cost: one fit per
+    number.
     """
     values: list[float] = []
     best, interrupted = None, False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source
-from eigenlens.errors import ConvergenceWarning, DataError, DataWarning
+from eigenlens.errors import ConvergenceWarning, DataError, warn_user
 from eigenlens.latent.n_components import DIMENSION_RULES, DimensionChoice
 from eigenlens.missing.result import LatentFit
 
@@ -45,30 +44,29 @@ def warn_latent_fit(fit: LatentFit, source: Source, tol: float, max_iter: int) -
     """Warn the caller of `fit` about what deserves a second look: an early stop, empty rows, constant columns."""
     short = _describe_remaining_gain(fit, tol, source.n_features)
     if fit.interrupted:
-        _warn(f"fit was interrupted after {fit.n_iter} steps; the best model is kept ({short}).", ConvergenceWarning)
+        warn_user(
+            f"fit was interrupted after {fit.n_iter} steps; the best model is kept ({short}).", ConvergenceWarning
+        )
     elif not fit.converged:
         advice = CONVERGENCE_ADVICE.get(fit.ended, CONVERGENCE_ADVICE["max_iter"]).format(max_iter=max_iter)
-        _warn(f"solver {fit.solver!r} stopped after {fit.n_iter} steps ({short}); {advice}.", ConvergenceWarning)
+        warn_user(f"solver {fit.solver!r} stopped after {fit.n_iter} steps ({short}); {advice}.", ConvergenceWarning)
     empty = _positive_weight_count(source) - fit.rows if fit.solver == "em" else 0
     if empty > 0:
-        _warn(
+        warn_user(
             f"{empty} rows of X have no observed entry (NaN in every column) and were left out; their latent values "
             "are 0, with the prior's covariance.",
-            DataWarning,
         )
     if fit.floored:
         advice = "use fewer components or more rows" if fit.model.loadings.shape[1] > 1 else "more rows are needed"
-        _warn(
+        warn_user(
             "Heywood case: the noise variance has reached its floor, or nearly, so the components explain the observed "
             f"entries without noise, and imputed ones may seem more certain than they are; {advice}.",
-            DataWarning,
         )
     if fit.constant:
         names = [repr(source.names[j]) if source.names else str(j) for j in fit.constant[:5]]
-        _warn(
+        warn_user(
             f"{len(fit.constant)} of {source.n_features} columns are constant ({', '.join(names)}); they are taken for "
             "columns without noise, so leave them out.",
-            DataWarning,
         )
 
 
@@ -83,21 +81,16 @@ def _describe_remaining_gain(fit: LatentFit, tol: float, d: int) -> str:
 
 
 def warn_interrupted_choice(choice: DimensionChoice) -> None:
-    """Warn the caller of `fit`, by way of `_keep`, that the user interrupted the comparison."""
+    """Warn that the user interrupted the comparison."""
     if not choice.interrupted:
         return
     first, last = int(choice.counts[0]), int(choice.counts[-1])
     tried = f"{first} to {last}" if last > first else str(first)
-    _warn(
+    warn_user(
         f"the comparison by n_components={choice.rule!r} was interrupted when {tried} had been tried; the best of "
         f"these, {choice.k}, is kept.",
         ConvergenceWarning,
-        stacklevel=5,
     )
-
-
-def _warn(message: str, kind: type[Warning], stacklevel: int = 4) -> None:
-    warnings.warn(message, kind, stacklevel=stacklevel)
 
 
 def _positive_weight_count(source: Source) -> int:

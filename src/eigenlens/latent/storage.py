@@ -38,7 +38,7 @@ LIKELIHOODS_LAYOUT = Layout(
 
 
 def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Return the fit, the choice of its dimensions, and what factor analysis has besides."""
+    """Return the fit, the choice of its dimensions, and the further results of factor analysis."""
     fit = estimator._fitted
     arrays, header = pack_all((fit, LATENT_FIT_LAYOUT), (estimator.selection_, SELECTION_LAYOUT))
     if estimator._rotation_matrix is not None:

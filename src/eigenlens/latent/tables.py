@@ -257,7 +257,7 @@ def imputed(
     given = first_rows(X, None if wanted is not None or limit is None else limit + 1)
     shown = _row_numbers(wanted, len(given), limit)
     known = feature_names(model, given.shape[1], names)
-    chosen = _column_numbers(columns, known, np.isnan(given[shown]))
+    chosen = _imputed_columns(columns, known, np.isnan(given[shown]))
     filled, std = _impute(model, given[shown])
     named = row_labels(labels, len(given), at_least=wanted is None)
     return ImputedTable(
@@ -285,20 +285,11 @@ def _row_numbers(rows: list[int] | None, n: int, limit: int | None) -> Array:
     return np.array(chosen)
 
 
-def _column_numbers(columns: Any, names: tuple[str, ...], missing: Array) -> list[int]:
+def _imputed_columns(columns: Any, names: tuple[str, ...], missing: Array) -> list[int]:
     if columns is None:
         counts = missing.sum(axis=0)
         if not counts.any():
             what = "X has no missing entry in these rows, so nothing is imputed"
             raise DataError(what, fix="name columns to see them")
         return [int(j) for j in np.argsort(-counts, kind="stable") if counts[j]]
-    given = [columns] if isinstance(columns, str | int | np.integer) else list(columns)
-    if not given:
-        raise OptionError("is empty", argument="columns", value=(), fix="give at least one column, or None")
-    return [_column_number(column, names) for column in given]
-
-
-def _column_number(column: Any, names: tuple[str, ...]) -> int:
-    if isinstance(column, str):
-        return names.index(checks.name("columns", column, names))
-    return checks.integer("columns", column, 0, len(names) - 1, "the number of the last column")
+    return checks.column_numbers("columns", columns, len(names), names)

@@ -18,13 +18,13 @@ MAX_LANCZOS_PRODUCTS = 3000
 """Products after which the iteration ends, converged or not."""
 
 CONFIRMATION_STEPS = 4
-"""Steps of the fresh random block that looks for eigenvalues that were missed."""
+"""Steps from a fresh random block in search of missed eigenvalues."""
 
 BASIS_BLOCKS = 16
 """Blocks in the basis beside the wanted pairs: a larger basis restarts less often and costs more per step."""
 
 PRODUCTS_BETWEEN_CHECKS = 3
-"""Products between two looks at the residuals, each of which solves the small projected problem."""
+"""Products between two checks of the residuals, each of which solves the small projected problem."""
 
 
 def lanczos(
@@ -88,7 +88,7 @@ def orthonormal(W: Array) -> tuple[Array, Array]:
     The small triangles are inverted, not solved with: the second round repairs what the first one lost.
     """
     try:
-        with np.errstate(over="ignore", invalid="ignore"):  # squares beyond 1e308 are not finite, and seen below
+        with np.errstate(over="ignore", invalid="ignore"):  # squares beyond 1e308 overflow, which is detected below
             first = np.linalg.cholesky(W.T @ W).T
             Q = W @ np.linalg.inv(first)
             second = np.linalg.cholesky(Q.T @ Q).T

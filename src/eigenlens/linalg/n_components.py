@@ -30,7 +30,7 @@ MAX_CROSS_VALIDATED = 200
 """The largest number of components that cross-validation tries."""
 
 _TIE = 1e-8
-"""Eigenvalues closer than this, relatively, are equal but for rounding: samples do not come so close."""
+"""Eigenvalues closer than this, relatively, are equal up to rounding: those of real samples are never so close."""
 
 
 def share(values: Array, total: float, target: float) -> int | None:

@@ -29,7 +29,7 @@ from eigenlens.native.sparse import normal_product
 from eigenlens.stats.moments import ColumnMoments, Moments, rows_and_weight
 
 COLUMN_BLOCK = 4096
-"""Columns of a product XᵀU at a time."""
+"""The number of columns of a product XᵀU that are computed at a time."""
 
 CACHE_PANEL_BYTES = 4 << 20
 """The size of panels that stay in the cache between two uses."""
@@ -77,7 +77,7 @@ class Matrix:
 class CentredRows:
     """The matrix X̃ (n, d) of a source: centred, scaled if `standardize`, weighted, over √(Σw − 1).
 
-    As a `SymmetricOperator` it stands for X̃ᵀX̃ (d, d): `size`, `trace`, `matmat`. Every product is one
+    As a `SymmetricOperator` it is X̃ᵀX̃ (d, d): `size`, `trace`, `matmat`. Every product is one
     pass over the source; `passes` counts them.
 
     >>> rows = CentredRows(ArraySource(np.array([[1.0, 0.0], [3.0, 0.0], [5.0, 3.0]])))
@@ -110,7 +110,7 @@ class CentredRows:
 
     @property
     def single_products(self) -> bool:
-        """Whether the covariance is made of float32 products: of tensors, and of rows too wide for the kernel."""
+        """Whether the covariance is made of float32 products, as for tensors and for rows too wide for the kernel."""
         wide = self.size > NARROW[np.dtype(np.float32)]
         return self.source.dtype == np.float32 and (wide or isinstance(self.source, TensorSource))
 
@@ -325,7 +325,7 @@ def _normal_product(block: Block, base: Array, rest: Array, V: Array) -> Array:
 
 @singledispatch
 def _centred_product(rows: Any, weight: Array | None, base: Array, rest: Array, V: Array) -> Array:
-    """Return (X − 1mᵀ)ᵀ diag(w) (X − 1mᵀ) V (d, b) with m = base + rest; this one for tensors, on their device.
+    """Return (X − 1mᵀ)ᵀ diag(w) (X − 1mᵀ) V (d, b) with m = base + rest; this implementation is for tensors.
 
     `base`, which the rows' dtype holds exactly, is subtracted from the rows; the rest enters through the products.
     """
@@ -351,7 +351,7 @@ def _(rows: np.ndarray, weight: Array | None, base: Array, rest: Array, V: Array
     step = max(64, 4 * CACHE_PANEL_BYTES // (rows.dtype.itemsize * rows.shape[1]))
     for start in range(0, rows.shape[0], step):
         panel = rows[start : start + step] - c if shifted else rows[start : start + step]
-        Y = right @ panel.T - offset  # (b, rows): short and wide products are the faster ones
+        Y = right @ panel.T - offset  # (b, rows): short and wide products are faster
         if weight is not None:
             Y *= weight[start : start + step].astype(rows.dtype)
         total += Y @ panel
@@ -403,5 +403,5 @@ def project_rows(rows: Any, mean: Array, V: Array) -> Any:
 
 
 def concatenate(parts: list[Any]) -> Any:
-    """Return arrays of one library below each other."""
+    """Return arrays of one library stacked below each other."""
     return parts[0] if len(parts) == 1 else namespace(parts[0]).concat(parts)

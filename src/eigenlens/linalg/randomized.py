@@ -12,7 +12,7 @@ MAX_FILTER_PRODUCTS = 1000
 """Products after which the iteration ends, converged or not."""
 
 FILTER_DEGREE = 6
-"""The degree of the Chebyshev polynomial between two looks at the residuals."""
+"""The degree of the Chebyshev polynomial between two checks of the residuals."""
 
 MAX_STALLED_FILTERS = 5
 """Filters in a row that may fail to halve the largest residual before the subspace is widened."""

@@ -36,7 +36,7 @@ LEADING_ONLY = {"lanczos", "randomized", "power"}
 """Solvers that cannot find all eigenvalues."""
 
 MAX_MATRIX_SIZE = 12_000
-"""Up to this size a covariance or Gram matrix is formed at all (1.2 GB)."""
+"""The size of the largest covariance or Gram matrix that is formed (1.2 GB)."""
 
 MAX_AXES_ONE_BY_ONE = 64
 """More null axes than this come from one Householder QR, which costs less than one axis at a time."""
@@ -53,7 +53,7 @@ From float64 products at 1e-7 about nine digits are left, from float32 products 
 
 @dataclass(frozen=True)
 class SpectralProblem:
-    """The properties of rows and request that the automatic choice of a solver looks at.
+    """The properties of the rows and of the request that decide the automatic choice of a solver.
 
     Attributes:
         n: rows. d: columns. k: components wanted, min(n, d) for all.
@@ -118,7 +118,7 @@ def solve(
     tol: float = 1e-9,
     rng: np.random.Generator | None = None,
 ) -> Spectrum:
-    """Return the leading eigenpairs of the covariance of `rows`, by the solver named, chosen or given.
+    """Return the leading eigenpairs of the covariance of `rows`, by a named, a callable or an automatic solver.
 
     A callable solver is called as solver(rows, wanted, tol, rng). "auto" never returns digits that "covariance" and
     "gram" lose: when the smallest eigenvalue kept is below `LOST_DIGITS` of the largest, "svd" runs instead.
@@ -160,7 +160,7 @@ def _problem(rows: CentredRows, wanted: Requested) -> SpectralProblem:
 
 
 def _lost_digits(spectrum: Spectrum, rows: CentredRows, limit: float) -> bool:
-    """Return whether a kept eigenvalue has lost digits; zeros by centring and by constant columns are left aside."""
+    """Return whether a kept eigenvalue has lost digits; zeros due to centring or constant columns are ignored."""
     kept = spectrum.values[: min(rows.n_rows - 1, int(np.count_nonzero(rows.variances)))]
     if min(rows.n_rows, rows.size) > MAX_LAPACK_SIZE:
         return False
@@ -170,8 +170,8 @@ def _lost_digits(spectrum: Spectrum, rows: CentredRows, limit: float) -> bool:
 def _with_null_space(spectrum: Spectrum, wanted: Requested) -> Spectrum:
     """Return the spectrum with as many pairs as wanted; axes without variance depend on the others alone.
 
-    Components of zero variance are arbitrary, and each solver would return others: here they become the coordinate
-    axes, orthogonalised in order of how much of them is left. So solvers, copies and weights agree.
+    Components of zero variance are arbitrary, and each solver would return different ones: here they become the
+    coordinate axes, orthogonalised in order of how much of them is left. So solvers, copies and weights agree.
     """
     values, V = spectrum.values, spectrum.vectors
     k = values.size if wanted.fixed_count is None else wanted.fixed_count
@@ -199,7 +199,7 @@ def orthonormal_complement(V: Array, count: int) -> Array:
     left = 1.0 - np.einsum("ij,ij->i", V, V)
     for column in range(k, k + count):
         known = basis[:, :column]
-        # The first of the axes that are equally far from the span, so that rounding does not choose.
+        # Of axes that are equally far from the span the first is taken, so that rounding does not decide.
         j = int(np.argmax(left >= (1.0 - 1e-6) * left.max()))
         v = -known @ known[j]
         v[j] += 1.0

@@ -104,5 +104,5 @@ def column_signs(vectors: Array) -> Array:
 
 
 def nonzero(values: Array, from_svd: bool = False) -> Array:
-    """Return a mask (k,) of the eigenvalues that are not zero but for rounding."""
+    """Return a mask (k,) of the eigenvalues that differ from zero by more than rounding."""
     return np.asarray(values > ZERO_SHARE[from_svd] * max(values.max(initial=0.0), np.finfo(float).tiny))

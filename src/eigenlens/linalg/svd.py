@@ -15,7 +15,7 @@ from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.spectrum import Outcome, Requested, Spectrum, orient
 
 MAX_CHOLESKY_STEPS = 4
-"""Rows that are not nearly orthonormal after so many corrections have deficient rank, and go to Householder's QR."""
+"""Rows that are not nearly orthonormal after this many corrections have deficient rank and go to Householder's QR."""
 
 SAMPLE_ROWS_PER_COLUMN = 8
 """Rows per column in the sample whose triangle is the start: Gaussian rows, whitened by it, have a condition number
@@ -82,7 +82,7 @@ def _sample_triangle(rows: CentredRows) -> Array:
 
 
 def _householder(rows: CentredRows) -> Array:
-    """Return the triangle by sequential QR: that so far on top of the next rows gives the next one."""
+    """Return the triangle by sequential QR: each step factorises the triangle so far stacked above the next rows."""
     R = np.empty((0, rows.size))
     for block in rows.centred_blocks():
         step = max(rows.size, HOUSEHOLDER_ROWS)

@@ -33,10 +33,10 @@ SAME_COVARIANCE_SHARE = 0.02
 """Two ends whose covariances differ by no more than this share are the same maximum."""
 
 MAX_STEPS_BEFORE_STAGES = 75
-"""After so many steps an optimisation that meets the floor under the noise is repeated with falling floors."""
+"""After this many steps an optimisation that meets the floor under the noise is repeated with falling floors."""
 
 STAGE_TOL = 0.02
-"""With a floor that is not the last, the log-likelihood that may remain to be gained."""
+"""The log-likelihood that may remain to be gained at each floor but the last."""
 
 Result = EMResult[LinearGaussian]
 NumberedResults = list[tuple[int, Result]]
@@ -47,8 +47,8 @@ NumberedModels = list[tuple[int, LinearGaussian]]
 class LikelihoodOptimiser:
     """Maximises an observed-data likelihood from a starting model.
 
-    Where columns can be fitted exactly, as with few rows, the iteration may creep along narrow valleys from one set of
-    noise variances at their floor to the next. It is then repeated with a high floor that is lowered in stages.
+    Where columns can be fitted exactly, as with few rows, the iteration may move slowly along narrow ridges from one
+    set of noise variances at their floor to the next. It is then repeated with a high floor that is lowered in stages.
 
     `note` is called with the number of the start, the steps taken from it, and the log-likelihood. `weight` and `rows`
     are Σ w and the number of rows with an observed entry.
@@ -178,7 +178,7 @@ def optimise_from_starts(
 
 
 def _leaves_doubt(results: list[Result]) -> bool:
-    """Whether there may be a higher maximum than these: they differ, or a noise variance runs to 0."""
+    """Return whether there may be a higher maximum than these: they differ, or a noise variance tends to 0."""
     first, *rest = results
     smallest = float(np.min(first.best.noise))
     return smallest < DOUBTFUL_NOISE_SHARE or not all(_is_same_maximum(first.best, one.best) for one in rest)
@@ -225,7 +225,7 @@ def _promising(results: NumberedResults) -> NumberedResults:
 
 
 def _is_same_maximum(a: LinearGaussian, b: LinearGaussian) -> bool:
-    """Whether two covariances are about the same, without forming them."""
+    """Return whether two covariances are about the same, without forming them."""
     A, B = a.loadings, b.loadings
     size = float(np.sum((A.T @ A) ** 2))
     change = size + float(np.sum((B.T @ B) ** 2)) - 2.0 * float(np.sum((A.T @ B) ** 2))

@@ -28,7 +28,7 @@ RELATIVE_ROUNDING = 64.0 * float(np.finfo(np.float64).eps)
 """Gains below this share of the log-likelihood cannot be distinguished from rounding."""
 
 MAX_COLUMNS, MAX_PRODUCTS, MORE_STARTS = 40, 1e7, 4
-"""Up to so many columns, and so many products per pass, that many more starts take milliseconds."""
+"""Up to this many columns and products per pass, this many further starts take milliseconds."""
 
 
 def fit_incomplete_rows(
@@ -109,5 +109,5 @@ def _report_step(progress: Progress | None, units: Units, max_iter: int, start: 
 
 
 def _has_no_noise(model: LinearGaussian, noise: NoiseStructure) -> bool:
-    """Whether all noise is at its floor: the rows are fitted exactly, and there is nothing left to gain."""
+    """Return whether all noise is at its floor: the rows are fitted exactly, and there is nothing left to gain."""
     return bool(np.all(noise.phi(np.asarray(model.noise)) <= noise.min_phi + 0.01))

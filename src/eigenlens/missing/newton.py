@@ -33,15 +33,15 @@ Far from the maximum the quadratic model is wrong by more (inexact Newton: Dembo
 """
 
 STEP_SHRINKAGE, MAX_STEP_TRIALS = 0.25, 12
-"""A step that lowers the likelihood is shortened by this factor, at most so many times."""
+"""A step that lowers the likelihood is shortened by this factor, at most this many times."""
 
 MAX_SADDLE_PASSES, PASSES_PER_SADDLE_PASS = 24, 4
-"""The search for a saddle takes at most so many passes, and no more than one per so many passes made before."""
+"""A search for a saddle takes at most this many passes, and at most one per this many passes made before it."""
 
 
 @dataclass(frozen=True, eq=False)
 class StoppingRule:
-    """Where an optimisation stops, and whom it informs.
+    """When an optimisation stops, and the callback that it reports to.
 
     Attributes:
         tol: the log-likelihood that may remain to be gained. max_steps: the largest number of steps.
@@ -60,22 +60,22 @@ class Iterate:
     """A model of an optimisation with its expected statistics.
 
     Attributes:
-        given: the model as given. model: the same with its latent space rotated by Q. expected: its statistics.
+        original: the model as given. model: the same with its latent space rotated by Q. expected: its statistics.
         value: its log-likelihood.
     """
 
-    given: LinearGaussian
+    original: LinearGaussian
     model: LinearGaussian
     Q: Array
     expected: ExpectedStatistics
     value: float
 
 
-def evaluate_model(passes: IncompleteRowPasses, given: LinearGaussian) -> Iterate:
+def evaluate_model(passes: IncompleteRowPasses, original: LinearGaussian) -> Iterate:
     """Compute the expected statistics and the log-likelihood of a model, in one pass."""
-    model, Q = rotate_to_diagonal(given)
+    model, Q = rotate_to_diagonal(original)
     expected = passes.total(model, partial(expected_statistics, model=model))
-    return Iterate(given, model, Q, expected, expected.loglik(model))
+    return Iterate(original, model, Q, expected, expected.loglik(model))
 
 
 def run_newton(
@@ -92,9 +92,9 @@ def run_newton(
     """
     best, path, remaining, ended = found.best, list(found.path), found.remaining_gain, "max_iter"
     try:
-        if here.given is not best:
+        if here.original is not best:
             here = evaluate_model(passes, best)
-        # In the norm of the information a step of this length changes the parameters by about 1: nobody needs longer.
+        # In the norm of the information a step of this length changes the parameters by about 1: none need be longer.
         radius = largest = float(np.sqrt(here.expected.outer[-1].sum()))
         while True:
             local = _QuadraticModel.at(passes, here, noise)

@@ -139,7 +139,7 @@ NOISE_STRUCTURES: dict[str, Callable[[ColumnMoments, Units, float], NoiseStructu
 def perturb_loadings(model: LinearGaussian, rng: np.random.Generator) -> LinearGaussian:
     """Return a starting model with its loadings moved a little at random.
 
-    Zero loadings of a block of columns, for example, would stay 0 for ever: their gradient is 0.
+    Zero loadings of a block of columns, for example, would stay 0 forever: their gradient is 0.
     """
     W, psi = model.loadings, np.broadcast_to(model.noise, model.mean.shape)
     moved = W + PERTURBATION * np.sqrt(psi)[:, None] * rng.standard_normal(W.shape)

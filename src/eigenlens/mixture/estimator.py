@@ -11,13 +11,13 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
-from eigenlens.arrays import Array, Like, dense
+from eigenlens.arrays import Array, Like
 from eigenlens.data.coerce import require_no_infinity
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source, progress_callback
 from eigenlens.densities.mixture import Mixture
-from eigenlens.errors import DataError, OptionError
+from eigenlens.errors import OptionError
 from eigenlens.estimator.base import DensityEstimator, IterativeFit, model_view
 from eigenlens.estimator.rows import impute_rows, map_blocks, validate_rows
 from eigenlens.mixture import storage
@@ -28,7 +28,6 @@ from eigenlens.mixture.options import (
     check_bins,
     check_mixture_options,
     check_total_weight,
-    resolve_columns,
     warn_mixture_fit,
 )
 from eigenlens.mixture.structures.base import CovarianceStructure
@@ -255,19 +254,12 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityEstimator, DensityMixin, 
 
     def marginal(self, columns: Any) -> Mixture:
         """Return the mixture of some columns, by number or name, in this order."""
-        return self.model_.marginal(resolve_columns(self, columns))
+        return self.model_.marginal(self._column_numbers(columns))
 
     def condition(self, columns: Any, values: Any) -> Mixture:
         """Return the mixture of the other columns given values of these; its `mean` is the regression on them."""
-        chosen = resolve_columns(self, columns)
-        given = dense(np.atleast_1d(values))
-        if given.shape != (len(chosen),) or not np.all(np.isfinite(given)):
-            what = f"has shape {given.shape}; it must be {len(chosen)} finite numbers, one per column"
-            raise DataError(what, argument="values")
-        if len(chosen) == self.n_features_in_:
-            what = "names every column, so none is left"
-            raise OptionError(what, argument="columns", fix="score_samples has their density")
-        return self.model_.condition(chosen, given)
+        given: Mixture = self._condition(columns, values)
+        return given
 
     # ---- learned attributes: views of the model ---------------------------------------------------------
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ from eigenlens.arrays import Array, to_numpy
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source
 from eigenlens.densities.mixture import Mixture
-from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError
+from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError, warn_user
 from eigenlens.mixture.fit import MixtureFit, MixtureOptions
 from eigenlens.mixture.prior import PRIORS
 from eigenlens.mixture.starts import CENTRE_RULES, StartRule, from_centres, from_mixture, from_responsibilities
@@ -122,26 +121,7 @@ def _check_responsibilities(init: Any, K: int, source: Source) -> Array:
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
-# ---- columns and bins ---------------------------------------------------------------------------------------
-
-
-def resolve_columns(estimator: Any, columns: Any) -> list[int]:
-    """Return columns given by number or name, each once, as numbers.
-
-    >>> resolve_columns(type("Fitted", (), {"n_features_in_": 3}), [2, 0])
-    [2, 0]
-    """
-    d = estimator.n_features_in_
-    names = list(getattr(estimator, "feature_names_in_", []))
-    given = [columns] if isinstance(columns, str | int | np.integer) else list(columns)
-    for column in given:
-        if column not in names and not (isinstance(column, int | np.integer) and 0 <= column < d):
-            known = f"names {names[:8]} or " if names else ""
-            raise OptionError(f"has {column!r}; columns are {known}numbers from 0 to {d - 1}", argument="columns")
-    found = [names.index(column) if column in names else int(column) for column in given]
-    if not found or len(set(found)) < len(found):
-        raise OptionError("must name at least one column, and each once", argument="columns", value=given)
-    return found
+# ---- bins ---------------------------------------------------------------------------------------------------
 
 
 def check_bins(edges: Any, counts: Any, n_components: Any) -> tuple[Array, Array]:
@@ -175,7 +155,7 @@ def warn_mixture_fit(fit: MixtureFit, source: Source, tol: float, max_iter: int)
     """Warn the caller of `fit` of an early stop, components that collapsed or were lost, and constant columns."""
     convergence = _convergence_messages(fit, tol, max_iter) if fit.path else []
     for message, kind in (*convergence, *_component_messages(fit), *_row_messages(fit, source)):
-        warnings.warn(message, kind, stacklevel=3)
+        warn_user(message, kind)
 
 
 def _convergence_messages(fit: MixtureFit, tol: float, max_iter: int) -> Iterator[_Message]:

@@ -146,9 +146,7 @@ def ellipses(
     """
     mixture = frozen_mixture(model)
     known = feature_names(model, mixture.means.shape[1], names)
-    pair = [_column(column, known) for column in columns]
-    if len(pair) != 2 or pair[0] == pair[1]:
-        raise OptionError("must be two different columns, by number or name", argument="columns", value=tuple(columns))
+    pair = checks.column_numbers("columns", columns, len(known), known, low=2, high=2)
     masses = np.array([checks.real("levels", level, 0.0, 1.0) for level in levels])
     plane = mixture.marginal(pair)
     rows, labels, hidden = _label_rows(model, mixture, X, pair)
@@ -188,14 +186,6 @@ def _rows_of_width(X: Any, d: int) -> Array:
     return rows
 
 
-def _column(column: Any, names: tuple[str, ...]) -> int:
-    if isinstance(column, str):
-        if column not in names:
-            raise OptionError(f"has {column!r}; the names are {list(names)[:8]}", argument="columns")
-        return names.index(column)
-    return checks.integer("columns", column, 0, len(names) - 1, "the last column")
-
-
 def line(
     model: Any,
     X: Any = None,
@@ -218,7 +208,7 @@ def line(
     """
     mixture = frozen_mixture(model)
     known = feature_names(model, mixture.means.shape[1], names)
-    j = _column(column, known)
+    j = checks.column_number("column", column, len(known), known)
     alone = mixture.marginal([j])
     values = None if X is None else _values(X, j, len(known))
     ends = _ends(alone, values, bins)
@@ -395,6 +385,29 @@ def _plane(mixture: Mixture, X: Array, centre: Array, V: Array, level: float, sh
     ellipses = tuple(ellipse((part.mean - centre) @ V, V.T @ covariance_matrix(part) @ V, level) for part in parts)
     points = (X - centre) @ V if X.shape[1] else np.empty((len(X), 2))
     return Plane(centre, V, points, ellipses, level, shares)
+
+
+def component_separation(model: Any) -> Array:
+    """Return the variance (d,) of the component means in each column, over the mean variance within components.
+
+    It is infinite where the means differ and the components have no variance.
+
+    >>> from eigenlens.densities.covariance import Diagonal
+    >>> from eigenlens.densities.gaussian import Gaussian
+    >>> parts = [Gaussian(np.array([m, 0.0, 0.0]), Diagonal(np.array([4.0, 1.0, 1.0]))) for m in (-2.0, 2.0)]
+    >>> component_separation(Mixture(np.full(2, 0.5), tuple(parts)))
+    array([1., 0., 0.])
+    """
+    mixture = frozen_mixture(model)
+    within = mixture.weights @ np.stack([_variances(part) for part in mixture.components])
+    between = mixture.weights @ (mixture.means - mixture.mean) ** 2
+    fallback = np.where(between > 0.0, np.inf, 0.0)
+    return np.asarray(np.divide(between, within, out=fallback, where=within > 0.0))
+
+
+def _variances(component: Any) -> Array:
+    covariance = component.covariance
+    return np.asarray(np.diag(covariance()) if callable(covariance) else covariance.variances)
 
 
 def uncertainty(proba: Array) -> Array:

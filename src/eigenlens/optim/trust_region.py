@@ -23,7 +23,7 @@ MAX_HESSIAN_PRODUCTS = 250
 """The largest number of products with the Hessian per step: each is a pass over the rows."""
 
 MIN_RITZ_VALUE = 1e-6
-"""Directions in which the likelihood is flatter than this are flat, such as rotations of the latent space."""
+"""Directions of less curvature than this count as flat, such as rotations of the latent space."""
 
 INITIAL_RITZ_VALUE = 0.1
 """The smallest Ritz value assumed before the first product with the Hessian."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.arrays import dense, slices
 from eigenlens.data.source import BLOCK_BYTES, Block, Source, accumulate
-from eigenlens.errors import ConvergenceWarning, DataWarning
+from eigenlens.errors import ConvergenceWarning, warn_user
 from eigenlens.linalg.n_components import N_COMPONENTS_RULES
 from eigenlens.linalg.solve import SOLVERS
 from eigenlens.missing.result import STOP_REASONS
@@ -56,10 +55,9 @@ def rows_with_entries(rows: Source, total: int) -> int:
     """Return how many rows have an observed entry, and warn of the others, which took no part in the fit."""
     seen = accumulate(rows, _rows_seen)
     if total > seen:
-        _warn(
+        warn_user(
             f"{total - seen} rows of X have no observed entry (NaN in every column) and were left out; their scores "
             "are 0.",
-            DataWarning,
         )
     return seen
 
@@ -74,13 +72,13 @@ def warn_about_pca(fit: PCAFit, source: Source, estimator: Any) -> None:
     """Warn the caller of `fit` of a solver that stopped early and of constant columns."""
     outcome, model = fit.spectrum.outcome, fit.model
     if not outcome.converged and fit.ended:
-        _warn(
+        warn_user(
             f"missing='em' stopped after {outcome.iterations} steps, short of the maximum likelihood: "
             f"{STOP_REASONS[fit.ended]}{EARLY_STOP_ADVICE.get(fit.ended, '')}. The best model so far is kept.",
             ConvergenceWarning,
         )
     elif not outcome.converged:
-        _warn(
+        warn_user(
             f"solver {outcome.solver!r} stopped after {outcome.iterations} iterations with a residual of "
             f"{outcome.residuals.max(initial=0.0):.1e}, above tol={estimator.tol:g}; raise tol or use solver='auto'.",
             ConvergenceWarning,
@@ -88,12 +86,7 @@ def warn_about_pca(fit: PCAFit, source: Source, estimator: Any) -> None:
     constant = np.flatnonzero(model.column_variances <= 1e-26 * model.mean**2)
     if constant.size and (estimator.standardize or constant.size == model.mean.size):
         names = [repr(source.names[j]) if source.names else str(j) for j in constant[:5]]
-        _warn(
+        warn_user(
             f"{constant.size} of {model.mean.size} columns are constant ({', '.join(names)}); they carry no variance "
             "and were left unscaled.",
-            DataWarning,
         )
-
-
-def _warn(message: str, kind: type[Warning]) -> None:
-    warnings.warn(message, kind, stacklevel=4)

@@ -14,6 +14,7 @@ from eigenlens.errors import OptionError
 from eigenlens.plot import _style
 from eigenlens.plot._points import MAX_VECTOR_POINTS, marker_area
 from eigenlens.plot._style import BLUE, PALETTE, VERMILLION
+from eigenlens.tables.names import shorten, shorten_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,7 +68,7 @@ def calibration(
     _draw_shares(ax, first)
     ax.plot([0.0, 1.0], [0.0, 1.0], color=_style.muted_color(), linewidth=1.0, linestyle=_style.DASHES, zorder=1)
     handles = [_draw_curve(ax, table, **_style.category_look(i)) for i, table in enumerate(tables.values())]
-    names = [f"{_style.shorten(str(name), MAX_CLASS_LETTERS)}: {_quality(table)}" for name, table in tables.items()]
+    names = [f"{shorten(str(name), MAX_CLASS_LETTERS)}: {_quality(table)}" for name, table in tables.items()]
     if isinstance(model, dict):
         _style.draw_legend(ax, handles, names, loc="lower left", bbox_to_anchor=(0.0, 1.0))
     else:
@@ -112,7 +113,7 @@ def confusion(model: Any, X: Any, y: Any, *, sample_weight: Any = None, ax: Axes
     ['a', 'b']
     """
     table = class_tables.confusion(model, X, y, sample_weight=sample_weight)
-    C, names = len(table.classes), _style.shorten_names(table.classes, MAX_CLASS_LETTERS)
+    C, names = len(table.classes), shorten_names(table.classes, MAX_CLASS_LETTERS)
     longest = max(map(len, names))
     side = float(np.clip(1.6 + 0.62 * C + 0.06 * longest, 3.6, 9.0))
     ax = _style.new_axes(ax, (side, side))
@@ -233,7 +234,7 @@ def _draw_rows(ax: Axes, table: class_tables.DecisionTable) -> None:
         handles.append(ax.scatter(odd[:, 0], odd[:, 1], color=_style.muted_color(), marker="x", s=style["s"], zorder=2))
         names.append("not known")
     if len(names) <= MAX_CLASS_KEYS:
-        words = _style.shorten_names(names, MAX_CLASS_LETTERS)
+        words = shorten_names(names, MAX_CLASS_LETTERS)
         made = _style.draw_legend(ax, handles, words, loc="upper left", bbox_to_anchor=(1.0, 1.0))
         for handle in made.legend_handles:
             handle.set(sizes=[26.0], alpha=1.0)  # type: ignore[union-attr]
@@ -252,7 +253,7 @@ def _draw_names(ax: Axes, table: class_tables.DecisionTable) -> None:
     """Write the names of classes into their regions, where there are more classes than colours; largest first."""
     from matplotlib.patheffects import withStroke
 
-    names = _style.shorten_names(table.classes, 12)
+    names = shorten_names(table.classes, 12)
     size = _style.small_size(1.25 if len(table.classes) <= MAX_CLASS_KEYS else 1.0)
     area = np.bincount(table.regions.ravel(), minlength=len(names))
     inches, taken = np.asarray(ax.bbox.size) / ax.figure.dpi, list[Array]()
@@ -322,7 +323,7 @@ def explanation(
     _style.name_ticks(ax, "y", heights, [*_names(table), "log-odds"], most=MAX_FEATURE_LETTERS + MAX_ENTRY_LETTERS + 3)
     ax.set_ylim(m + 0.95, -0.6)
     _beside_bars(ax, heights, lengths, values)
-    of_class, other = _style.shorten_names((table.of, table.against), MAX_OPPONENT_LETTERS)
+    of_class, other = shorten_names((table.of, table.against), MAX_OPPONENT_LETTERS)
     _style.as_plain_text(ax.set_xlabel(f"what is added to ln p({of_class} | x) / p({other} | x)", wrap=True))
     _style.write_note(ax, f"row {row}: {of_class} against {other}, log-odds {table.total:.3g}")
     return ax
@@ -337,9 +338,9 @@ def _draw_bars(ax: Axes, heights: Array, lengths: Array, colors: list[str]) -> N
 
 
 def _names(table: class_tables.ExplanationTable) -> list[str]:
-    names = _style.shorten_names(table.names, MAX_FEATURE_LETTERS)
+    names = shorten_names(table.names, MAX_FEATURE_LETTERS)
     pairs = zip(names, table.entries, strict=True)
-    return [f"{name} = {_style.shorten(entry, MAX_ENTRY_LETTERS)}" if entry else name for name, entry in pairs]
+    return [f"{name} = {shorten(entry, MAX_ENTRY_LETTERS)}" if entry else name for name, entry in pairs]
 
 
 def _beside_bars(ax: Axes, heights: Array, lengths: Array, values: Array) -> None:

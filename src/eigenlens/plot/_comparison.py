@@ -9,6 +9,7 @@ import numpy as np
 from eigenlens.errors import DataError
 from eigenlens.plot import _style
 from eigenlens.plot._style import BLUE, VERMILLION
+from eigenlens.tables.names import shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +47,7 @@ def comparison(table: Comparison, *, level: float = 0.95, ax: Axes | None = None
     _style.style_axes(ax, "x")
     _style.name_ticks(ax, "y", heights, [table.names[i] for i in shown])
     ax.set_ylim(shown.size - 0.5, -0.5)
-    best = _style.shorten(table.best, 28)
+    best = shorten(table.best, 28)
     label = f"held-out log density per row, less that of {best} ({100 * level:g}% paired intervals)"
     _style.as_plain_text(ax.set_xlabel(label, wrap=True))
     _style.write_note(ax, *_left_out(table))

@@ -9,6 +9,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.plot import _style
+from eigenlens.tables.names import shorten_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,7 +49,7 @@ class LabelPlacer:
         right_and_up = np.broadcast_to(np.array([1.0, 0.4]), anchors.shape)
         self.anchors.extend(anchors)
         self.directions.extend(right_and_up if directions is None else directions)
-        self.texts.extend(_style.shorten_names(texts, MAX_LABEL_LETTERS))
+        self.texts.extend(shorten_names(texts, MAX_LABEL_LETTERS))
         self.colours.extend([colour] * len(texts))
         self.keep_clear(anchors, 3.0)
 

@@ -15,6 +15,7 @@ from eigenlens.latent import tables as latent_tables
 from eigenlens.plot import _style
 from eigenlens.plot._components import MAX_BARS, captions, draw_cells
 from eigenlens.plot._style import BLUE, VERMILLION
+from eigenlens.tables.names import shorten_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -231,7 +232,7 @@ def _heywood(table: latent_tables.NoiseTable) -> str:
     if np.ptp(table.noise) == 0.0:
         return ""
     few = [name for name, share in zip(table.names, table.shares, strict=True) if share < HEYWOOD_PERCENT]
-    few = _style.shorten_names(few, 24)
+    few = shorten_names(few, 24)
     return f"with almost no noise: {', '.join(few[:4])}{', …' if len(few) > 4 else ''}" if few else ""
 
 
@@ -321,7 +322,7 @@ def _name_bands(ax: Axes, table: latent_tables.ImputedTable, bands: Array) -> No
     if m == 1:
         _style.name_axes(ax, y=table.names[0])
         return
-    places, words, names = [], [], _style.shorten_names(table.names, 60)
+    places, words, names = [], [], shorten_names(table.names, 60)
     for j, (low, high) in enumerate(zip(*_ranges(table, m), strict=True)):
         ticks = [t for t in MaxNLocator(4).tick_values(low, high) if low <= t <= high]
         places += [bands[j, 0] + bands[j, 1] * t for t in ticks]

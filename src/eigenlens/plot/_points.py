@@ -10,6 +10,7 @@ from eigenlens.arrays import Array, to_numpy
 from eigenlens.errors import DataError
 from eigenlens.plot import _style
 from eigenlens.plot._style import BLUE
+from eigenlens.tables.names import shorten_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,7 +83,7 @@ def _by_category(ax: Axes, points: Array, values: Array, style: dict[str, Any]) 
     for i, name in enumerate(names):
         part = points[values == name]
         handles.append(ax.scatter(part[:, 0], part[:, 1], **_style.category_look(i), **style))
-    words = _style.shorten_names([str(name) for name in names], MAX_KEY_LETTERS)
+    words = shorten_names([str(name) for name in names], MAX_KEY_LETTERS)
     made = _key(ax, handles, words, crowd=len(points) >= MAX_VECTOR_POINTS)
     for handle in made.legend_handles:
         handle.set(sizes=[24.0], alpha=None)  # type: ignore[union-attr]

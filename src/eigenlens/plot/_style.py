@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigenlens.errors import MissingExtra
+from eigenlens.tables.names import shorten_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -246,45 +247,3 @@ def diverging_colors() -> Colormap:
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list("eigenlens", [BLUE, page_color(), VERMILLION])
-
-
-def shorten(name: str, most: int) -> str:
-    """Return a name of at most `most` characters, without its middle: its ends are the most informative.
-
-    >>> shorten("petal length as measured in the field", 20)
-    'petal leng…the field'
-    """
-    return name if len(name) <= most else f"{name[: most // 2]}…{name[-(most - most // 2 - 1) :]}"
-
-
-def shorten_names(names: Sequence[str], most: int) -> list[str]:
-    """Return distinct names of at most `most` characters: where the ends of long ones are equal, their middles.
-
-    Of a common beginning, as much is kept as there is room for.
-
-    >>> shorten_names(["a house on hill 1 of the old town", "a house on hill 2 of the old town", "ours"], 10)
-    ['…n hill 1…', '…n hill 2…', 'ours']
-    >>> shorten_names(["setosa", "versicolor"], 10)
-    ['setosa', 'versicolor']
-    """
-    made = [shorten(name, most) for name in names]
-    if len(set(made)) == len(set(names)):
-        return made
-    long = [name for name in names if len(name) > most]
-    start, end = _shared(long), _shared([name[_shared(long) :][::-1] for name in long])
-    apart = max(len(name) - start - end for name in long)
-    start -= min(start, max(0, most - 2 - apart))
-    return [name if len(name) <= most else _middle(name, start, end, most) for name in names]
-
-
-def _middle(name: str, start: int, end: int, most: int) -> str:
-    kept = shorten(name[start : len(name) - end], most - 2)
-    return f"{'…' * bool(start)}{kept}{'…' * bool(end)}"
-
-
-def _shared(names: Sequence[str]) -> int:
-    """Return the length of the common beginning of all names."""
-    for i, letters in enumerate(zip(*names, strict=False)):
-        if len(set(letters)) > 1:
-            return i
-    return min(map(len, names), default=0)

@@ -17,12 +17,12 @@ from eigenlens.errors import OptionError
 from eigenlens.model_file import replace_file
 from eigenlens.reporting import code
 from eigenlens.reporting.charts import Chart, PageContent
-from eigenlens.reporting.inputs import check_models, destination, report_table
-from eigenlens.reporting.packing import fit_page, share_repeats, shorten
+from eigenlens.reporting.inputs import check_models, report_table
+from eigenlens.reporting.packing import fit_page, share_repeats
 from eigenlens.reporting.page import render_page
-from eigenlens.reporting.pages.cross_validation import label_codes
 from eigenlens.reporting.pages.overview import overview
 from eigenlens.reporting.rows import ShownRows, make_shown_rows, max_rows, values_per_row
+from eigenlens.tables.names import shorten
 from eigenlens.tables.rows import sample_rows
 from eigenlens.tables.text_table import count_noun
 
@@ -66,7 +66,7 @@ def report(
     >>> report(eigenlens.PCA(2).fit(food.data), food.data, target, ids=food.rows).name
     'food.html'
     """
-    named, target = check_models(models), destination(path)
+    named, target = check_models(models), checks.target_file(path, make_folder=True)
     _check_given(columns, title=title, command=command, reading=reading)
     rows = _rows(named, X, y, ids, columns or {}, sample_weight, checks.generator(random_state))
     with warnings.catch_warnings(record=True) as said:
@@ -178,7 +178,9 @@ def _label_column(models: dict[str, Any], columns: dict[str, Any], n: int) -> st
     classes = next((np.asarray(model.classes_) for model in models.values() if hasattr(model, "classes_")), None)
     if classes is None:
         return None
+    from eigenlens.bayes.tables import class_codes
+
     for name, values in columns.items():
-        if np.all(label_codes(classes, values_per_row(f"columns[{name!r}]", values, n)) >= 0):
+        if np.all(class_codes(classes, values_per_row(f"columns[{name!r}]", values, n)) >= 0):
             return name
     return None

@@ -77,7 +77,7 @@ def points(title: str, x: Array, y: Array, xlabel: str, ylabel: str, about: str 
 
 
 def plane_points(title: str, Z: Array, labels: Sequence[str], about: str = "", **more: Any) -> Chart:
-    """Return a scatter plot of the first two columns of Z (m, k), or of its only one along a line."""
+    """Return a scatter plot of the first two columns of Z (m, k), or of its only column along a line."""
     second, label = (Z[:, 1], labels[1]) if Z.shape[1] > 1 else (np.zeros(len(Z)), "")
     return points(title, Z[:, 0], second, labels[0], label, about, **more)
 

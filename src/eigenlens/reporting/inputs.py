@@ -159,31 +159,3 @@ def _check(name: str, model: Any) -> None:
         check_is_fitted(model)
     except NotFittedError:
         raise OptionError(f"models[{name!r}] is a {type(model).__name__} that is not fitted; call fit first.") from None
-
-
-def destination(path: Any) -> Path:
-    """Return the path of a report, after checking that a file can be written there.
-
-    >>> destination("").name
-    Traceback (most recent call last):
-      ...
-    eigenlens.errors.OptionError: path='' is not a file name; give one such as 'report.html'.
-    """
-    try:
-        text = os.fsdecode(path)
-    except TypeError:
-        text = ""
-    if not text or "\0" in text:
-        raise OptionError("is not a file name", argument="path", value=path, fix="give one such as 'report.html'")
-    target = Path(text)
-    if target.is_dir():
-        fix = f"give a file in it, such as {str(target / 'report.html')!r}"
-        raise OptionError("is a folder", argument="path", value=text, fix=fix)
-    folder = next(each for each in target.absolute().parents if each.exists())
-    if not folder.is_dir():
-        what = f"lies in {str(folder)!r}, which is a file, not a folder"
-        raise OptionError(what, argument="path", value=text, fix="give another path")
-    if not os.access(folder, os.W_OK):
-        what = f"lies in {str(folder)!r}, which cannot be written to"
-        raise OptionError(what, argument="path", value=text, fix="give another path")
-    return target

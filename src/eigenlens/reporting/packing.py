@@ -12,15 +12,13 @@ from eigenlens.arrays import Array
 from eigenlens.data.categories import EncodedColumn, encode
 from eigenlens.errors import CategoryError, OptionError
 from eigenlens.reporting.page import FINE, MAX_16_BIT, pack_16_bits, pack_numbers
+from eigenlens.tables.names import shorten
 
 MAX_FILE_BYTES = 9_500_000
 """The largest size of a file in bytes: browsers and mail programs take 10 MB."""
 
 MIN_ROWS = 500
 """At least so many rows are shown, if there are as many."""
-
-MAX_NAME_LENGTH = 160
-"""Names are cut after so many characters."""
 
 Key = tuple[Any, ...]
 
@@ -65,16 +63,6 @@ def encode_names(values: Any) -> EncodedColumn:
     names: dict[str, int] = {}
     positions = [names.setdefault(shorten(category), len(names)) for category in categories]
     return EncodedColumn(np.array([*positions, -1], dtype=np.int32)[codes], tuple(names))
-
-
-def shorten(name: Any, longest: int = MAX_NAME_LENGTH) -> str:
-    """Return a name, cut and ended by … if it is too long.
-
-    >>> shorten("abcdef", 4)
-    'abc…'
-    """
-    text = str(name).encode("utf-8", "replace").decode("utf-8")  # names of files may hold bytes that are no text
-    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def pixels(values: Array) -> Any:

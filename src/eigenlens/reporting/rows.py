@@ -23,8 +23,9 @@ from eigenlens.data.table import MixedSource
 from eigenlens.errors import DataError
 from eigenlens.reporting.charts import Chart
 from eigenlens.reporting.inputs import format_dates
-from eigenlens.reporting.packing import RowNumbers, RowPositions, RowTexts, encode_names, shorten
+from eigenlens.reporting.packing import RowNumbers, RowPositions, RowTexts, encode_names
 from eigenlens.reporting.page import FINE, pack_numbers
+from eigenlens.tables.names import shorten, shorten_names
 from eigenlens.tables.rows import PlaneCounts, RowSample, numeric_blocks, plane_counts
 
 MAX_POINTS = 200_000
@@ -81,8 +82,8 @@ class ShownRows:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """Return the column names (d,) as they are shown, cut to 60 characters and distinct."""
-        short = [shorten(name, 60) for name in self.names]
+        """Return the column names (d,) as they are shown, of at most 60 characters and distinct."""
+        short = shorten_names(self.names, 60)
         if len(set(short)) == len(short):
             return tuple(short)
         counts = Counter(short)

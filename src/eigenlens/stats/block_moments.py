@@ -88,7 +88,7 @@ def _(rows: np.ndarray, weight: Array | None, n: float) -> tuple[Array, Array]:
 
 @mean_and_scatter.register
 def _(rows: sparse.csr_matrix, weight: Array | None, n: float) -> tuple[Array, Array]:
-    """Columns that are mostly stored are centred densely; the others cannot cancel.
+    """Centre the columns that are mostly stored as dense ones; the others cannot lose digits.
 
     For a column of density p the mean squared is at most p / (1 − p) times the variance, so with
     p ≤ 1/2 the textbook formula loses at most one bit.
@@ -151,13 +151,13 @@ def _(rows: np.ndarray, weight: Array | None, n: float) -> tuple[Array, Array]:
 
 @mean_and_squares.register
 def _(rows: sparse.csr_matrix, weight: Array | None, n: float) -> tuple[Array, Array]:
-    """Stored entries about the mean, and (Σw − stored weight) times the mean squared for the zeros."""
+    """Sum the squares of stored entries about the mean, and for zeros (Σw − stored weight) times the mean squared."""
     each = np.ones(rows.shape[0]) if weight is None else weight
     w = np.repeat(each, np.diff(rows.indptr))
     d = rows.shape[1]
     data = rows.data.astype(np.float64, copy=False)
     mean = np.bincount(rows.indices, w * data, minlength=d) / n
-    # A column without zeros has none, however the sums of weights are rounded.
+    # A column that stores every entry has no zeros, however the sums of weights are rounded.
     full = np.bincount(rows.indices, minlength=d) == rows.shape[0]
     zeros = np.where(full, 0.0, np.maximum(n - np.bincount(rows.indices, w, minlength=d), 0.0))
     deviation = data - mean[rows.indices]
@@ -173,7 +173,7 @@ def _(rows: sparse.csr_matrix, weight: Array | None, n: float) -> tuple[Array, A
 
 
 def _sample_rows(n: int, weight: Array | None) -> tuple[Array, Array]:
-    """Return the places of some rows with positive weight, spread evenly over all of them, and their weights."""
+    """Return the indices of some rows with positive weight, spread evenly over all of them, and their weights."""
     positive = np.arange(n) if weight is None else np.flatnonzero(weight)
     chosen = positive[:: max(1, len(positive) // SHIFT_ROWS)]
     return chosen, np.ones(len(chosen)) if weight is None else weight[chosen]

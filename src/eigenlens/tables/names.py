@@ -1,8 +1,8 @@
-"""Names of the columns and labels of the rows that a table shows."""
+"""Names of the columns and labels of the rows that a table shows, and long names made short."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from eigenlens.errors import DataError, OptionError
@@ -27,3 +27,49 @@ def row_labels(labels: Iterable[Any] | None, n: int, *, at_least: bool = False) 
         what = f"has {len(found)} entries, but X has {n} rows"
         raise DataError(what, argument="labels", fix="give one label per row")
     return found[:n]
+
+
+MAX_NAME_LETTERS = 160
+
+
+def shorten(name: Any, most: int = MAX_NAME_LETTERS) -> str:
+    """Return a name of at most `most` characters, without its middle: its ends are the most informative.
+
+    >>> shorten("petal length as measured in the field", 20)
+    'petal leng…the field'
+    """
+    text = str(name).encode("utf-8", "replace").decode("utf-8")  # names of files may hold bytes that are no text
+    return text if len(text) <= most else f"{text[: most // 2]}…{text[len(text) - (most - 1) // 2 :]}"
+
+
+def shorten_names(names: Sequence[str], most: int) -> list[str]:
+    """Return distinct names of at most `most` characters: where the ends of long ones are equal, their middles.
+
+    Of a common beginning, as much is kept as there is room for.
+
+    >>> shorten_names(["a house on hill 1 of the old town", "a house on hill 2 of the old town", "ours"], 10)
+    ['…n hill 1…', '…n hill 2…', 'ours']
+    >>> shorten_names(["setosa", "versicolor"], 10)
+    ['setosa', 'versicolor']
+    """
+    made = [shorten(name, most) for name in names]
+    if len(set(made)) == len(set(names)):
+        return made
+    long = [name for name in names if len(name) > most]
+    start, end = _shared(long), _shared([name[_shared(long) :][::-1] for name in long])
+    apart = max(len(name) - start - end for name in long)
+    start -= min(start, max(0, most - 2 - apart))
+    return [shorten(name) if len(name) <= most else _middle(name, start, end, most) for name in names]
+
+
+def _middle(name: str, start: int, end: int, most: int) -> str:
+    kept = shorten(name[start : len(name) - end], most - 2)
+    return f"{'…' * bool(start)}{kept}{'…' * bool(end)}"
+
+
+def _shared(names: Sequence[str]) -> int:
+    """Return the length of the common beginning of all names."""
+    for i, letters in enumerate(zip(*names, strict=False)):
+        if len(set(letters)) > 1:
+            return i
+    return min(map(len, names), default=0)

@@ -122,7 +122,7 @@ def test_families_lend_within_their_structure():
 
 
 @pytest.mark.parametrize("name", ["full", "diagonal", "gaussian", "mixture", "silverman", "plug-in", "box", "factor"])
-def test_a_column_of_one_value_has_the_variance_within_all_classes(name):
+def test_a_constant_column_has_the_variance_within_all_classes(name):
     X, y = flat()
     found, message = fit_and_warn(BayesClassifier(DENSITIES[name]), X, y)
     assert "class 1 of 40 rows is constant in column 2" in message
@@ -133,7 +133,7 @@ def test_a_column_of_one_value_has_the_variance_within_all_classes(name):
     assert_allclose(found.predict_joint_log_proba(X)[:, 1], alone + column, rtol=1e-8)
 
 
-def test_densities_that_can_do_with_a_column_of_one_value_are_left_alone():
+def test_densities_that_can_do_with_a_constant_column_are_left_alone():
     X, y = flat()
     BayesClassifier(DENSITIES["spherical"]).fit(X, y)
     with pytest.warns(DataWarning, match=r"class 1 \(40 rows\): 1 of 4 columns are constant"):

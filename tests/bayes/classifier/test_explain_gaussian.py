@@ -117,7 +117,7 @@ def test_a_feature_that_says_nothing_adds_nothing():
     assert np.abs(found.contributions[:, :2]).max() > 1.0
 
 
-def test_columns_that_are_left_out_or_lent(data):
+def test_columns_that_are_left_out_or_have_the_pooled_variance(data):
     X, y = data
     X = np.insert(X, 1, 5.0, axis=1)
     X[y == 1, 3] = 0.5
@@ -161,5 +161,5 @@ def test_where_there_are_none(data):
             found.explain(X)
         with pytest.raises(OptionError, match=f"shares of features in a {type(density).__name__} have no closed form"):
             gaussian_shares(found.densities_[0], X)
-    with pytest.raises(OptionError, match="must be one of the classes"):
+    with pytest.raises(OptionError, match="of holds the class 7, not among the"):
         QuadraticDiscriminant().fit(X, y).explain(X, of=7)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens.arrays import Array, to_numpy
 from eigenlens.data.coerce import require_no_infinity
-from eigenlens.errors import DataError, EigenlensError, MissingExtra, OptionError
+from eigenlens.errors import DataError, EigenlensError, MissingExtra, OptionError, warn_user
 from eigenlens.estimator.rows import dense_blocks, join_limited, validate_rows
 
 # ---- messages that name the class -----------------------------------------------------------------------------
@@ -53,7 +52,7 @@ def run_for_class(label: Any, rows: int | None, work: Callable[[], Any]) -> Any:
         except ValueError as error:
             raise DataError(f"{stem}: {error}") from error
     for warning in caught:
-        warnings.warn(ClassMessage(stem, str(warning.message)), warning.category, stacklevel=2)
+        warn_user(ClassMessage(stem, str(warning.message)), warning.category)
     return found
 
 
@@ -79,15 +78,7 @@ def merge_class_warnings() -> Iterator[None]:
     for first, stems in alike.values():
         others = list(dict.fromkeys(stems))[1:]
         also = f" Similar warnings apply to {join_limited(others, of=' classes')}." if others else ""
-        warnings.warn(f"{first}{also}", type(first), stacklevel=_level_of_caller())
-
-
-def _level_of_caller() -> int:
-    """Return the `stacklevel`, for the function that asks, of the first caller outside this package."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("eigenlens.", "contextlib")):
-        frame, level = frame.f_back, level + 1
-    return level
+        warn_user(f"{first}{also}", type(first))
 
 
 def _without_values(text: str) -> str:

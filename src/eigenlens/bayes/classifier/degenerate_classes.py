@@ -36,7 +36,7 @@ from eigenlens.data.source import Source
 from eigenlens.densities.base import as_rows
 from eigenlens.densities.covariance import Diagonal
 from eigenlens.densities.gaussian import Gaussian, GaussianFamily
-from eigenlens.errors import DataError, DataWarning, OptionError
+from eigenlens.errors import DataError, DataWarning, OptionError, warn_user
 from eigenlens.estimator.rows import join_limited
 from eigenlens.latent.families import FactorFamily, PPCAFamily
 from eigenlens.stats.moments import ColumnMoments, Moments
@@ -350,7 +350,7 @@ def warn_about_fallbacks(
         sentences.append(_describe_pooled_covariance(fallbacks, kind, labels))
     lacking = fallbacks.pooled_variance or fallbacks.pooled_covariance
     fix = "give such classes more rows, join them with others, or leave such columns out" if lacking else ""
-    warnings.warn(DataWarning(" ".join(sentences), fix=fix), stacklevel=2)
+    warn_user(DataWarning(" ".join(sentences), fix=fix))
 
 
 def _describe_pooled_variance(fallbacks: Fallbacks, kind: str, labels: list[str], names: Sequence[str] | None) -> str:

@@ -27,7 +27,7 @@ from eigenlens.data.coerce import as_source
 from eigenlens.data.rows import ChosenRows, row_count, take_rows
 from eigenlens.data.source import Source, accumulate
 from eigenlens.densities.gaussian import GaussianFamily
-from eigenlens.errors import DataError, DataWarning, OptionError
+from eigenlens.errors import DataError, DataWarning, OptionError, warn_user
 from eigenlens.estimator.rows import dense_blocks
 from eigenlens.kde.estimator import KernelDensity
 from eigenlens.latent.families import FactorFamily, PPCAFamily
@@ -174,5 +174,5 @@ def drop_incomplete_rows(density: Any, source: Source, codes: Array, classes: Ar
         f"rows: {counts}"
     )
     fix = "a GaussianMixture learns from their observed entries too"
-    warnings.warn(DataWarning(what, fix=fix), stacklevel=2)
+    warn_user(DataWarning(what, fix=fix))
     return source.weighted(np.where(incomplete, 0.0, 1.0 if source.weight is None else source.weight))

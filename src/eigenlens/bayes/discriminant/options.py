@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Real
 from typing import Any
 
@@ -14,7 +13,7 @@ from eigenlens.bayes.discriminant.covariances import VARIANCE_FLOOR, ClassCovari
 from eigenlens.bayes.discriminant.fit_missing import EM_TOLERANCE, ExpectedMoments
 from eigenlens.bayes.discriminant.model import FisherRule
 from eigenlens.bayes.discriminant.shrinkage import SHRINKAGE_RULES, SHRINKAGE_TARGETS, Rule
-from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError
+from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError, warn_user
 
 BY_CLASS = "-by-class"
 """The end of the name of a rule that shrinks the covariance of each class before pooling."""
@@ -103,13 +102,15 @@ def warn_about_linear(rule: FisherRule, estimator: Any) -> None:
         differing = constant[~is_constant(np.var(means, axis=0), means)]
         names = _name_columns(estimator, constant)
         apart = f" although {_name_columns(estimator, differing[:1])} differs between classes" if differing.size else ""
-        _warn(DataWarning(f"{constant.size} columns are constant within every class ({names}) and are left out{apart}"))
+        warn_user(
+            DataWarning(f"{constant.size} columns are constant within every class ({names}) and are left out{apart}")
+        )
     if covariance.rank < covariance.size - constant.size:
         what = (
             f"the classes vary in {covariance.rank} directions of {covariance.size}; the others are left out, although "
             "classes may differ there"
         )
-        _warn(DataWarning(what, fix="give {shrinkage} to use them", settings={"shrinkage": "ledoit-wolf"}))
+        warn_user(DataWarning(what, fix="give {shrinkage} to use them", settings={"shrinkage": "ledoit-wolf"}))
 
 
 def warn_about_quadratic(own: ClassCovariances, rows: Array, estimator: Any) -> None:
@@ -117,7 +118,7 @@ def warn_about_quadratic(own: ClassCovariances, rows: Array, estimator: Any) -> 
     constant, clamped = np.flatnonzero(own.constant), np.flatnonzero(own.clamped)
     if constant.size:
         names = _name_columns(estimator, constant)
-        _warn(DataWarning(f"{constant.size} columns are constant in all rows ({names}) and are left out"))
+        warn_user(DataWarning(f"{constant.size} columns are constant in all rows ({names}) and are left out"))
     if clamped.size:
         classes = estimator.classes_.tolist()
         names = ", ".join(f"{classes[c]!r} of {int(rows[c])} rows" for c in clamped[:MAX_NAMED])
@@ -127,7 +128,7 @@ def warn_about_quadratic(own: ClassCovariances, rows: Array, estimator: Any) -> 
             f"{VARIANCE_FLOOR:g} of the variances of all rows"
         )
         fix = "give {shrinkage} or {reg}, or use LinearDiscriminant"
-        _warn(DataWarning(what, fix=fix, settings={"shrinkage": "ledoit-wolf", "reg": ...}))
+        warn_user(DataWarning(what, fix=fix, settings={"shrinkage": "ledoit-wolf", "reg": ...}))
 
 
 def warn_about_convergence(done: ExpectedMoments) -> None:
@@ -135,8 +136,4 @@ def warn_about_convergence(done: ExpectedMoments) -> None:
     if not done.outcome.converged:
         steps = f"EM stopped after {done.steps} steps, at a change of {done.change:.1e} above {EM_TOLERANCE:g}"
         fix = "X has too many missing values; leave out columns that are mostly missing"
-        _warn(ConvergenceWarning(f"{steps}: {fix}."))
-
-
-def _warn(warning: Warning) -> None:
-    warnings.warn(warning, stacklevel=5)
+        warn_user(ConvergenceWarning(f"{steps}: {fix}."))

@@ -24,7 +24,7 @@ from eigenlens.bayes.naive.options import (
     check_smoothed_categories,
     warn_naive_fit,
 )
-from eigenlens.bayes.naive.plan import FeatureTable, Plan, column_position, make_plan
+from eigenlens.bayes.naive.plan import FeatureTable, Plan, make_plan
 from eigenlens.bayes.rule import BayesRule, check_prior
 from eigenlens.data.coerce import fields_of
 from eigenlens.data.rows import row_count
@@ -244,9 +244,9 @@ class NaiveBayes(BayesRule, ModelEstimator):
         For "multinomial" it is the density of the whole block.
         """
         model = self.model_
-        place = column_position(column, self._plan.fields, "column")
-        which = class_positions(self.classes_, "label", label, 1)
-        return model.density(int(which[0]) if which is not None else 0, place)
+        fields = self._plan.fields
+        place = checks.column_number("column", column, len(fields), [field.name for field in fields])
+        return model.density(int(class_positions(self.classes_, "label", [label])[0]), place)
 
     def to_logistic(self) -> Any:
         """Return the scikit-learn LogisticRegression with the same predict_proba, where the rule is linear."""

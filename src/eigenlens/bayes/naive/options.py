@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,10 +13,10 @@ from eigenlens.bayes.naive.families.base import UNKNOWN_RULES, NaiveOptions
 from eigenlens.bayes.naive.families.kde import CLASS_BANDWIDTHS
 from eigenlens.bayes.naive.fit import NaiveStatistics
 from eigenlens.bayes.naive.model import NaiveModel
-from eigenlens.bayes.naive.plan import Plan, column_position
+from eigenlens.bayes.naive.plan import Plan
 from eigenlens.data.categories import format_categories
 from eigenlens.data.column_kinds import Field
-from eigenlens.errors import DataWarning, OptionError
+from eigenlens.errors import OptionError, warn_user
 
 
 def check_naive_options(estimator: Any, fields: Sequence[Field]) -> NaiveOptions:
@@ -47,7 +46,9 @@ def _check_by_column(argument: str, value: Any, fields: Sequence[Field], categor
         else _check_not_negative(f"{argument}[{column!r}]", given)
         for column, given in value.items()
     }
-    return {fields[column_position(column, fields, argument)].name: given for column, given in checked.items()}
+    names = [field.name for field in fields]
+    found = checks.column_numbers(argument, list(checked), len(names), names, low=0)
+    return {names[j]: given for j, given in zip(found, checked.values(), strict=True)}
 
 
 def _check_not_negative(argument: str, value: Any) -> float:
@@ -84,4 +85,4 @@ def warn_naive_fit(statistics: NaiveStatistics, plan: Plan, options: NaiveOption
     for (factor, columns), part in zip(plan.groups, statistics.parts, strict=True):
         fields, reasons = plan.fields_in(columns), plan.reasons_in(columns)
         for message in factor.fit_warnings(part, fields, reasons, options, classes):
-            warnings.warn(message, DataWarning, stacklevel=3)
+            warn_user(message)

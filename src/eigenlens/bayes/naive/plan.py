@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.bayes.naive.families import FACTORS
 from eigenlens.bayes.naive.families.base import Factor
@@ -17,7 +15,7 @@ from eigenlens.bayes.naive.inspect_columns import ColumnValues, inspect_columns
 from eigenlens.data.coerce import fields_of
 from eigenlens.data.column_kinds import Field
 from eigenlens.data.source import Source
-from eigenlens.errors import OptionError
+from eigenlens.errors import OptionError, closest, suggest
 from eigenlens.tables.text_table import align
 
 NO_VALUES = "no observed entries"
@@ -152,32 +150,17 @@ def _families_asked(features: Any, fields: tuple[Field, ...]) -> tuple[list[Any]
     """Return the family asked for each column, and its block: columns named together are one block."""
     if not isinstance(features, Mapping):
         return [_check_family(features)] * len(fields), [0] * len(fields)
-    names = {field.name for field in fields}
+    names = [field.name for field in fields]
+    known, given = set(names), list[tuple[Any, Any, int]]()
+    for block, (key, family) in enumerate(features.items(), 1):
+        together = isinstance(key, tuple) and key not in known
+        given += [(column, family, block if together else 0) for column in (key if together else (key,))]
+    found = checks.column_numbers("features", [column for column, _, _ in given], len(fields), names, low=0)
     asked: list[Any] = ["auto"] * len(fields)
     blocks = [0] * len(fields)
-    given: set[int] = set()
-    for block, (key, family) in enumerate(features.items(), 1):
-        together = isinstance(key, tuple) and key not in names
-        for column in key if together else (key,):
-            j = column_position(column, fields, "features")
-            if j in given:
-                name = fields[j].name
-                raise OptionError(f"names the column {name!r} twice", argument="features", fix="give it one family")
-            given.add(j)
-            asked[j], blocks[j] = _check_family(family), block if together else 0
+    for j, (_, family, block) in zip(found, given, strict=True):
+        asked[j], blocks[j] = _check_family(family), block
     return asked, blocks
-
-
-def column_position(column: Any, fields: Sequence[Field], argument: str) -> int:
-    """Return the number of a column that an argument gives by name or by number."""
-    positions = {field.name: j for j, field in enumerate(fields)}
-    if column in positions:
-        return positions[column]
-    if isinstance(column, int | np.integer) and not isinstance(column, bool) and 0 <= column < len(fields):
-        return int(column)
-    near = difflib.get_close_matches(str(column), list(map(str, positions)), n=3) or list(positions)[:5]
-    what = f"names the column {column!r}, which X does not have; near it: {', '.join(map(repr, near))}"
-    raise OptionError(what, argument=argument)
 
 
 def _check_family(family: Any) -> Any:
@@ -187,7 +170,5 @@ def _check_family(family: Any) -> Any:
         return family
     if not isinstance(family, str) and hasattr(family, "summarise") and hasattr(family, "estimate"):
         return family
-    near = difflib.get_close_matches(str(family), known, n=1)
-    listed = f"{', '.join(map(repr, known))}, or a family of your own with summarise and estimate"
-    fix = f"did you mean {near[0]!r}? Known: {listed}" if near else f"use one of {listed}"
+    fix = suggest(closest(family, known), known, "a family of your own with summarise and estimate")
     raise OptionError(f"holds {family!r}, which is not a family", argument="features", fix=fix)

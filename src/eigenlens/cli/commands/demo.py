@@ -7,7 +7,6 @@ its optional argument is the folder for the files, instead of `report`.
 from __future__ import annotations
 
 import contextlib
-import difflib
 import os
 import shlex
 import sys
@@ -23,6 +22,7 @@ from eigenlens.cli.files import OUTPUT_FORMATS, check_target, free_name, write_f
 from eigenlens.cli.model_options import flag_of, make_estimator
 from eigenlens.cli.options import RunningOptions, takes
 from eigenlens.cli.session import Session, session
+from eigenlens.errors import closest, suggest
 from eigenlens.tables.text_table import align, count_noun
 
 if TYPE_CHECKING:
@@ -72,9 +72,7 @@ def demo(
         if list_examples:
             return _list_examples(now)
         if example not in EXAMPLES:
-            near = difflib.get_close_matches(example, EXAMPLES, n=1)
-            guess = f"did you mean {near[0]}? " if near else ""
-            fail(f"{example!r} is not an example", f"{guess}use one of {', '.join(EXAMPLES)}")
+            fail(f"{example!r} is not an example", suggest(closest(example, EXAMPLES), EXAMPLES))
         if data is not None:
             return _write_example(example, data, now)
         _check_folder(example, output, running)

@@ -14,7 +14,14 @@ import typer
 from eigenlens.catalogue import MODELS, page_of
 from eigenlens.cli.commands.report import require_page, write_report
 from eigenlens.cli.errors import fail
-from eigenlens.cli.files import check_target, free_name, require_files, write_files
+from eigenlens.cli.files import (
+    MODEL_SUFFIXES,
+    REPORT_SUFFIXES,
+    check_target,
+    free_name,
+    require_files,
+    write_files,
+)
 from eigenlens.cli.model_options import (
     ModelOptions,
     commands,
@@ -63,8 +70,8 @@ def fit(
     from eigenlens.cli.table_checks import warn_suspicious_columns
 
     with session(running) as now:
-        target = check_target(output, running.force, (".safetensors",))
-        page = check_target(report, running.force, (".html", ".htm"))
+        target = check_target(output, running.force, MODEL_SUFFIXES)
+        page = check_target(report, running.force, REPORT_SUFFIXES)
         estimator, choice = _unfitted_model(model, model_options, running)
         require_page(estimator, page)
         entry = find_model(model)
@@ -147,7 +154,7 @@ def _check_convergence(now: Any, strict: bool, estimator: Any) -> None:
     if strict and (unfinished or getattr(estimator, "converged_", True) is False):
         what = str(unfinished[0].message) if unfinished else "the iteration stopped before its tolerance"
         fix = "raise --set max_iter=…, simplify the model, or leave out --strict"
-        fail(f"the fit did not converge: {' '.join(what.split()).rstrip('.')}", fix, "not-converged")
+        fail(f"the fit did not converge: {' '.join(what.split()).rstrip('.')}", fix, "not converged under --strict")
 
 
 def _write_outputs(

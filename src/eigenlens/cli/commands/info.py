@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from eigenlens.cli.errors import fail
-from eigenlens.cli.files import file_size, require_files
+from eigenlens.cli.files import file_size, is_model_file, require_files
 from eigenlens.cli.options import ParsingOptions, RunningOptions, given_flags, takes
 from eigenlens.cli.output import format_figure, limited_table
 from eigenlens.cli.session import session
@@ -33,7 +33,7 @@ def info(
     """
     require_files(files)
     with session(running) as now:
-        models = [file for file in files if file.lower().endswith(".safetensors")]
+        models = [file for file in files if is_model_file(file)]
         if models and len(files) > 1:
             fail("info describes one model at a time", f"give {models[0]} alone")
         if models:

@@ -10,7 +10,7 @@ import typer
 
 from eigenlens.catalogue import MODELS, page_of
 from eigenlens.cli.errors import fail
-from eigenlens.cli.files import check_target, require_files, write_files
+from eigenlens.cli.files import REPORT_SUFFIXES, check_target, is_model_file, require_files, write_files
 from eigenlens.cli.model_options import takes_text
 from eigenlens.cli.options import ReadingOptions, RunningOptions, takes
 from eigenlens.cli.output import command_line
@@ -37,7 +37,7 @@ def report_models(
     from eigenlens.estimator.storage import load
 
     with session(running) as now:
-        target = check_target(output, running.force, (".html", ".htm"))
+        target = check_target(output, running.force, REPORT_SUFFIXES)
         models, tables = _split_files(files)
         found = _name_models([load(path) for path in models], models)
         for each in found.values():
@@ -58,7 +58,7 @@ def report_models(
 
 def _split_files(files: list[str]) -> tuple[list[str], list[str]]:
     """Return the model files and the data files of a command line; both are needed."""
-    models = [file for file in files if file.lower().endswith(".safetensors")]
+    models = [file for file in files if is_model_file(file)]
     tables = [file for file in files if file not in models]
     if not models or not tables:
         lacking = "model file (.safetensors)" if not models else "data file"

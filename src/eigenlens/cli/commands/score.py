@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.cli.commands.apply import compare_classes, id_and_label, weighted_mean
+from eigenlens.arrays import Array
+from eigenlens.cli.commands.apply import id_and_label
 from eigenlens.cli.files import OUTPUT_FORMATS, check_target, require_files, write_table
 from eigenlens.cli.model_options import require_method
 from eigenlens.cli.options import DataFiles, ModelFile, Output, ReadingOptions, RunningOptions, takes
 from eigenlens.cli.session import session
+from eigenlens.cli.summaries import confusion_summary
 from eigenlens.tables.text_table import count_noun
 
 
@@ -54,13 +56,23 @@ def score(
 def _score_rows(found: Any, table: Any, classifier: bool, now: Any) -> tuple[str, Any, float]:
     """Return the name of the score, its values (n,) and their mean, and print them."""
     if classifier:
-        confusion = compare_classes(found.classes_, found.predict(table.source), table.label, table.weight)
-        now.say("score", confusion.line)
-        now.show(str(confusion))
-        now.add_facts(rows=table.n, **confusion.facts)
-        return "accuracy", confusion.right, confusion.accuracy
+        from eigenlens.bayes.tables import count_confusion
+
+        confusion = count_confusion(found.classes_, table.label, found.predict(table.source), table.weight)
+        line, matrix, facts = confusion_summary(confusion)
+        now.say("score", line)
+        now.show(matrix)
+        now.add_facts(rows=table.n, **facts)
+        return "accuracy", confusion.right.astype(np.float64), confusion.accuracy
     values = np.asarray(found.score_samples(table.source), dtype=np.float64)
-    mean, error = weighted_mean(values, table.weight)
+    mean, error = _weighted_mean(values, table.weight)
     now.say("score", f"log density {mean:.6g} ± {error:.2g}")
     now.add_facts(rows=table.n, log_density=mean, standard_error=error)
     return "log_density", values, mean
+
+
+def _weighted_mean(values: Array, weight: Array | None) -> tuple[float, float]:
+    """Return the weighted mean and its standard error."""
+    w = np.ones(len(values)) if weight is None else weight
+    mean, n = float(np.average(values, weights=w)), float(w.sum())
+    return mean, float(np.sqrt(np.average((values - mean) ** 2, weights=w) / max(n - 1.0, 1.0)))

@@ -6,20 +6,19 @@ A new format is one subclass of `Reader` and one entry in `FORMATS`.
 from __future__ import annotations
 
 import copy
-import difflib
 from abc import ABC, abstractmethod
-from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.data.categories import encode
 from eigenlens.data.column_kinds import Field
-from eigenlens.errors import DataError, MissingExtra, OptionError
+from eigenlens.errors import DataError, MissingExtra
 
 if TYPE_CHECKING:
     from polars import DataFrame, Series
@@ -28,9 +27,9 @@ if TYPE_CHECKING:
 
 
 class Reader(ABC):
-    """Files of one format, made as `reader(paths, block_rows=…)`, which reads what is needed to set `fields`.
+    """A reader of files of one format: `reader(paths, block_rows=…)` reads just enough to set `fields`.
 
-    A subclass implements `blocks`; what else it knows better than the defaults here, it overrides.
+    A subclass implements `blocks`, and overrides the defaults that it can improve on.
 
     Attributes:
         fields: the columns that are read, with their kinds; at first all columns of the files.
@@ -54,7 +53,7 @@ class Reader(ABC):
         return tuple(field.name for field in self.fields)
 
     def only(self, columns: Sequence[int]) -> Self:
-        """Return a reader of some of the columns, by their places among `fields`."""
+        """Return a reader of some of the columns, by their positions among `fields`."""
         other = copy.copy(self)
         other.fields = tuple(self.fields[j] for j in columns)
         return other
@@ -90,56 +89,42 @@ class Selection:
     id: Name | None = None
     label: Name | None = None
 
+    def by_name(self, available: Sequence[Name]) -> Selection:
+        """Return the selection with every column by its name among the available ones.
+
+        >>> Selection(columns=[0, "mass"]).by_name(["height", "mass"]).columns
+        ['height', 'mass']
+        """
+        listed = {option: listed_columns(getattr(self, option), option, available) for option in ("columns", "drop")}
+        roles = {option: _one_column(getattr(self, option), option, available) for option in ("id", "label")}
+        return Selection(**listed, **roles)
+
     def features(self, available: Sequence[Name]) -> tuple[Name, ...]:
         """Return the features among the available columns, in the order asked for, or else in the file's.
 
         >>> Selection(drop=["b"], id="a").features(["a", "b", "c", "d"])
         ('c', 'd')
-        >>> Selection(columns=["hight"]).features(["height", "mass"])
-        Traceback (most recent call last):
-          ...
-        eigenlens.errors.OptionError: columns='hight' is not a column of the file; near it: 'height'.
         """
-        wanted = listed_columns(self.columns, "columns", available)
-        dropped = listed_columns(self.drop, "drop", available)
-        others = {option: name for option, name in (("id", self.id), ("label", self.label)) if name is not None}
-        for option, name in others.items():
-            _check_known(name, option, available)
-        left = list(available) if self.columns is None else wanted
-        excluded = {*dropped, *others.values()}
-        chosen = tuple(name for name in left if name not in excluded)
+        excluded = {*(self.drop or ()), self.id, self.label}
+        chosen = tuple(name for name in (available if self.columns is None else self.columns) if name not in excluded)
         if not chosen:
             raise DataError(f"no column is left as a feature of the {len(available)} in the file", fix="drop fewer")
         return chosen
 
 
-def listed_columns(names: Sequence[Name] | None, option: str, available: Sequence[Name]) -> list[Name]:
-    """Return the columns that an option names, each once, all of them among the available ones."""
-    listed = [] if names is None else [names] if isinstance(names, str | int) else list(names)
-    known = available if isinstance(available, range) else set(available)
-    for name in listed:
-        if name not in known or isinstance(known, range):
-            _check_known(name, option, available)
-    repeated = [name for name, times in Counter(listed).items() if times > 1]
-    if repeated:
-        raise OptionError(f"names {repeated[0]!r} twice", argument=option, fix="name each column once")
-    return listed
+def _one_column(column: Name | None, option: str, available: Sequence[Name]) -> Name | None:
+    return None if column is None else available[checks.column_number(option, column, len(available), available)]
 
 
-def _check_known(name: Hashable, option: str, available: Sequence[Name]) -> None:
-    if isinstance(available, range):
-        if not isinstance(name, int) or name not in available:
-            bound = f"0 to {len(available) - 1}"
-            what = f"must be a position from {bound}: .npy columns have no names"
-            raise OptionError(what, argument=option, value=name)
-    elif name not in available:
-        near = difflib.get_close_matches(str(name), list(available), n=3, cutoff=0.5) or list(available)[:5]
-        offer = ", ".join(map(repr, near))
-        raise OptionError("is not a column of the file", argument=option, value=name, fix=f"near it: {offer}")
+def listed_columns(columns: Sequence[Name] | None, option: str, available: Sequence[Name]) -> list[Name] | None:
+    """Return the names of the columns that an option gives by name or number, each once; None for None."""
+    if columns is None:
+        return None
+    return [available[j] for j in checks.column_numbers(option, columns, len(available), available, low=0)]
 
 
 class LazyPolars:
-    """The module polars, imported when something of it is first used; the error says how to install it."""
+    """The module polars, imported at its first use; the error says how to install it."""
 
     def __getattr__(self, name: str) -> Any:
         try:

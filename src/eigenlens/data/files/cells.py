@@ -23,7 +23,7 @@ INTEGER = "^[+-]?[0-9]+$"
 BOOLEAN = "^(?i)(true|false)$"
 
 MAX_MARKERS = 3
-"""A column of numbers with at most so many different texts has missing-value markers rather than text."""
+"""Up to this many different texts in a column of numbers are taken for missing-value markers."""
 
 
 # ---- reading cells --------------------------------------------------------------------------------------------
@@ -100,7 +100,7 @@ def narrow_type(text: Series) -> Series:
 def cell_kinds(frame: DataFrame, dialect: Dialect) -> list[ColumnKind]:
     """Return what the cells of columns of text hold, missing ones aside.
 
-    All columns are looked at together: one at a time, ten thousand of them take ten seconds.
+    All columns are checked together: one at a time, ten thousand of them take ten seconds.
 
     >>> import polars as pl
     >>> from eigenlens.data.files.dialect import Dialect
@@ -132,7 +132,7 @@ def _kind(present: int, booleans: int, integers: int, numbers: int) -> ColumnKin
 
 
 class CellFormat(NamedTuple):
-    """How a cell that is not a number is written, and the advice; `number`: it is one, so it never means missing."""
+    """The form of a cell that cannot be read as a number, and advice; `number`: it means one, so is never missing."""
 
     what: str
     advice: str
@@ -162,7 +162,7 @@ CELL_FORMATS: dict[str, CellFormat] = {
 
 
 def describe_cell(cell: str) -> CellFormat | None:
-    """Return how a cell that is not a number is written; None if it is any other text.
+    """Return the form of a cell that cannot be read as a number; None if it is any other text.
 
     >>> describe_cell("9,695.54").what, describe_cell("9.7%").what, describe_cell("north")
     ('numbers with signs between thousands', 'numbers with %', None)
@@ -191,30 +191,30 @@ class TextCells:
 
 
 def text_error(
-    names: Sequence[str], found: TextCells, na: Sequence[str] = (), *, levels: bool = False, commas: bool = False
+    names: Sequence[str], found: TextCells, na: Sequence[str] = (), *, as_text: bool = False, commas: bool = False
 ) -> DataError:
     """Return the error for text in columns that should hold numbers, with the ways out.
 
-    `na`: texts that may mean missing. `levels`: the column could be read as text. `commas`: numbers have decimal
+    `na`: texts that may mean missing. `as_text`: the column could be read as text. `commas`: numbers have decimal
     commas, so a cell with a point is not one.
     """
     more = f"; so do{'es' * (len(names) == 2)} {len(names) - 1} more" if len(names) > 1 else ""
     rows = f"in {found.count} row{'s' * (found.count != 1)} (first: {found.where}, {found.value!r}){more}"
-    what = "text among numbers" if levels else "text, or a point where numbers have commas," if commas else "text"
-    ways = _ways_out(found.value, bool(na), levels)
+    what = "text among numbers" if as_text else "text, or a point where numbers have commas," if commas else "text"
+    ways = _ways_out(found.value, bool(na), as_text)
     settings: dict[str, Any] = {"drop": list(names), "na": list(na), "text": list(names[:1]), "id": ..., "label": ...}
     settings |= {"thousands": ..., "decimal": ","}
     settings = {name: value for name, value in settings.items() if f"{{{name}}}" in ways}
     return DataError(f"column {names[0]!r} has {what} {rows}", columns=list(names), fix=ways, settings=settings)
 
 
-def _ways_out(cell: str, markers: bool, levels: bool) -> str:
-    """Return what to do about text in a column of numbers, by its first cell."""
+def _ways_out(cell: str, markers: bool, as_text: bool) -> str:
+    """Return advice about text in a column of numbers, judged by its first cell."""
     looks = describe_cell(cell)
     ways = [looks.advice] if looks is not None else []
     if looks is None or not looks.number:
-        ways += ["read it as text with {text}"] * levels + ["add {na}"] * markers
+        ways += ["read it as text with {text}"] * as_text + ["add {na}"] * markers
     ways += ["leave it out with {drop}"]
-    if not markers and not levels and (looks is None or not looks.number):
+    if not markers and not as_text and (looks is None or not looks.number):
         ways += ["name it with {id} or {label}"]
     return ", or ".join(filter(None, [", ".join(ways[:-1]), ways[-1]]))

@@ -66,7 +66,7 @@ def _not_intact(path: Path, error: Exception) -> DataError:
 def open_text(path: Path, encoding: str | None = None) -> Iterator[BinaryIO]:
     """Open a file as text in UTF-8, each line ended by a line feed, perhaps with a carriage return before it.
 
-    UTF-8 is passed on as it is; anything else is decoded a megabyte at a time.
+    UTF-8 is passed on unchanged; anything else is decoded a megabyte at a time.
     """
     with open_bytes(path) as file:
         head = _peek(file)
@@ -160,7 +160,7 @@ class _Decoded(io.RawIOBase):
             raise self._error(str(error), chunk) from error
         text = text.replace("\r", "\n") if self._returns else text
         self._lines += text.count("\n")
-        return text.encode("utf-8", errors="replace")  # half a pair of UTF-16 alone is in no text
+        return text.encode("utf-8", errors="replace")  # an unpaired surrogate of UTF-16 cannot be encoded
 
     def _decode_error(self, error: UnicodeDecodeError) -> DataError:
         whole = bytes(error.object)
@@ -188,7 +188,7 @@ def reject_undecodable(path: Path, encoding: str | None = None) -> None:
 
 
 def detect_encoding(sample: bytes) -> str:
-    """Return what text that is not UTF-8 may be: by nulls in every other place, or by signs that only Windows has.
+    """Return the likely encoding of text that is not UTF-8, by alternating zero bytes or by characters of Windows.
 
     >>> detect_encoding("naïve".encode("latin-1")), detect_encoding("“naïve”".encode("cp1252"))
     ('latin-1', 'cp1252')
@@ -206,7 +206,7 @@ def detect_encoding(sample: bytes) -> str:
 
 
 PIECE_BYTES = 16 << 20
-"""The size of a piece: large beside what a call of the parser costs, small beside the file."""
+"""The size of a piece: large enough that the cost of a call of the parser does not matter, small beside the file."""
 
 HEAD_BYTES = 1 << 20
 """The size of the first piece, by which the kinds of columns are decided."""
@@ -216,7 +216,7 @@ MARK = b"\xef\xbb\xbf"
 
 
 def first_record(path: Path, dialect: Dialect) -> bytes:
-    """Return the first line of the file, in UTF-8; with the next ones where a quoted cell goes on there."""
+    """Return the first line of the file, in UTF-8, and the next ones if a quoted cell continues there."""
     with open_text(path, dialect.encoding) as file:
         record = _read_record(file, dialect.comment).removeprefix(MARK)
     return squeeze_spaces(record) if dialect.separator == " " else record
@@ -225,8 +225,8 @@ def first_record(path: Path, dialect: Dialect) -> bytes:
 def iterate_pieces(path: Path, size: int, dialect: Dialect, *, blanks: bool = False) -> Iterator[bytes]:
     """Yield the rows of a file in pieces of near `size` bytes of UTF-8, without names and comments.
 
-    Blank lines stay only if `blanks`: editors leave them at the end of files. Where cells are separated by a space,
-    so are they by several, and by tabs.
+    Blank lines stay only if `blanks`: editors leave them at the end of files. Where the separator is
+    a space, runs of spaces and tabs separate cells too.
     """
     for piece in _iterate_records(path, size, dialect):
         if dialect.comment and dialect.comment_everywhere:

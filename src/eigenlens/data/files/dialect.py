@@ -10,7 +10,6 @@ import csv
 import io
 import itertools
 import re
-import warnings
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -30,7 +29,7 @@ from eigenlens.data.files.decode import (
     text_encoding,
     text_head,
 )
-from eigenlens.errors import DataError, DataWarning, OptionError
+from eigenlens.errors import DataError, DataWarning, OptionError, warn_user
 
 # ---- numbers --------------------------------------------------------------------------------------------------
 
@@ -39,10 +38,13 @@ COMMA_NUMBER = re.compile(r"[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?")
 SWAPPED = str.maketrans(",.", ".,")
 
 THOUSANDS_LIKE = str.maketrans("", "", " '\u2019\u00a0\u202f")
-"""Removes signs that may stand between thousands and are never decimal."""
+"""Deletes signs that may separate thousands and are never decimal signs."""
 
 MISSING_WORDS = frozenset({"", "na", "nan", "null", "none"})
-"""Cells that are ignored, in lower case, where other cells show how a file is written."""
+"""Cells, in lower case, that are ignored where the format of a file is inferred from its cells."""
+
+MISSING_MARKERS = MISSING_WORDS | {"n/a", "n.a.", "#n/a", "nil", "missing", "unknown", "?", "-", "--", ".", "*"}
+"""Texts, in lower case, that often mean missing in a column of numbers; `na` says which of them are read so."""
 
 
 def is_number(cell: str) -> bool:
@@ -109,11 +111,11 @@ class Dialect:
     """How delimited text is written.
 
     Attributes:
-        separator: between cells; a space stands for any number of spaces and tabs.
+        separator: between cells; a space means any run of spaces and tabs.
         header: whether the first line holds names.
         numbers: the decimal sign and the sign between thousands.
-        comment: what lines start with that are skipped, or None; `comment_everywhere`: also below the names.
-        encoding: None for UTF-8, or for what each file's byte order mark says.
+        comment: the prefix of lines that are skipped, or None; `comment_everywhere`: also below the names.
+        encoding: None for UTF-8, or for the encoding that each file's byte order mark declares.
         na: missing-value markers; an empty cell is always missing.
     """
 
@@ -127,7 +129,7 @@ class Dialect:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The arguments of `scan` that describe the same."""
+        """The arguments of `scan` that describe this dialect."""
         written = {"na": self.na, "separator": self.separator, "header": self.header} | self.numbers._asdict()
         return written | {"comment": self.comment, "encoding": self.encoding}
 
@@ -143,7 +145,7 @@ def find_dialect(
     encoding: str | None = None,
     na: Sequence[str] = (),
 ) -> Dialect:
-    """Return how a file is written: what is given, and for the rest what its first lines show."""
+    """Return the dialect of a file: what is given, and the rest as its first lines show."""
     encoding = None if encoding is None else text_encoding(encoding)
     _check_is_text(path, encoding)
     _check_comment(comment)
@@ -169,7 +171,7 @@ def find_dialect(
 
 def read_cells(path: Path, text: str, separator: str) -> Iterator[list[str]]:
     """Yield the rows of delimited text, cell by cell; a carriage return inside a line is an error."""
-    csv.field_size_limit(MAX_CELL)  # a setting of the whole process, and by default that of a short cell
+    csv.field_size_limit(MAX_CELL)  # a setting of the process, whose default of 128 kB is too small
     rows = csv.reader(io.StringIO(text), delimiter=separator)
     try:
         yield from rows
@@ -245,7 +247,7 @@ def _check_widths(path: Path, rows: list[list[str]]) -> None:
 
 
 def ragged_row(path: Path, row: int, cells: Sequence[str], d: int, fix: str = "") -> DataError:
-    """Return the error for a row, counted from 1 with the line of names, that has not d cells."""
+    """Return the error for a row, counted from 1 with the line of names, that does not have d cells."""
     what = f"'{path}' is ragged: row {row} has {len(cells)} cell{'s' * (len(cells) != 1)}, and the first has {d}"
     if fix:
         return DataError(what, fix=fix)
@@ -267,7 +269,7 @@ def _one_character(given: str | None) -> str | None:
 
 
 def find_separator(path: Path, text: str) -> str:
-    """Return a tab for .tsv; else what cuts most lines into the same number of cells, and more than one.
+    """Return a tab for .tsv, else the separator that cuts most lines into the same number of cells above one.
 
     Spaces are tried last: they must cut all lines alike, and leave a number in each but the first.
     """
@@ -306,7 +308,7 @@ def _is_spaced(text: str) -> bool:
 def _is_header(rows: list[list[str]], na: Sequence[str]) -> bool:
     """Return whether the first line holds column names rather than data.
 
-    It does if one of its cells is not a number, unless the column below never is. A cell that may be a missing or an
+    It does if one of its cells is not a number and the column below has numbers. A cell that may be a missing or an
     infinite number is not taken for a name by itself.
     """
     if len(rows) < 2:
@@ -343,12 +345,12 @@ def _are_column_numbers(first: list[str], rest: list[list[str]]) -> bool:
         return False
     what = f"the first line, {', '.join(first[:3])}, …, is read as column names"
     fix = "give {header} if it is a row of data"
-    warnings.warn(DataWarning(what, fix=fix, settings={"header": False}), stacklevel=2)
+    warn_user(DataWarning(what, fix=fix, settings={"header": False}))
     return True
 
 
 def column_names(path: Path, dialect: Dialect) -> list[str]:
-    """Return the column names, by the first record; an unnamed column is called by its place."""
+    """Return the column names, from the first record; an unnamed column is named by its position."""
     record = first_record(path, dialect)
     try:
         cells = pl.read_csv(record, has_header=False, separator=dialect.separator, infer_schema=False).row(0)
@@ -427,7 +429,7 @@ def _find_decimal(columns: Sequence[Collection[str]], separator: str) -> str:
 
 
 def _report_ambiguity(cell: str, sign: str, separator: str) -> None:
-    """Raise or warn where a sign may be the decimal one or stand between thousands.
+    """Raise or warn where a sign may be the decimal sign or separate thousands.
 
     Points are decimal everywhere, except perhaps where semicolons separate cells; commas are decimal there, and
     elsewhere they may be either.
@@ -440,4 +442,4 @@ def _report_ambiguity(cell: str, sign: str, separator: str) -> None:
     if separator == ";":
         what = f"numbers such as '{cell}' are read as {one}"
         fix = f"give {{decimal}} if that is right, {{thousands}} if they mean {other}"
-        warnings.warn(DataWarning(what, fix=fix, settings=either), stacklevel=2)
+        warn_user(DataWarning(what, fix=fix, settings=either))

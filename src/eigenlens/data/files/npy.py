@@ -29,7 +29,7 @@ class Header:
 
     @classmethod
     def of(cls, path: Path) -> Header:
-        """Read and check the header; the array must be numeric, two-dimensional and all there."""
+        """Read and check the header; the array must be numeric, two-dimensional and complete."""
         with path.open("rb") as file:
             shape, fortran, dtype = _parse(path, file)
             header = cls(path, shape, fortran, dtype, file.tell())
@@ -88,7 +88,7 @@ class NpyReader(Reader):
         return sum(header.shape[0] for header in self.headers)
 
     def blocks(self) -> Iterator[Array]:
-        """Yield the columns; C-ordered files give C-ordered blocks, others Fortran's."""
+        """Yield the columns; C-ordered files give C-ordered blocks, others Fortran-ordered ones."""
         yield from self._read(self.names, self.dtype)
 
     def tables(self) -> Iterator[Array]:
@@ -112,7 +112,7 @@ class NpyReader(Reader):
 
 
 def _references(arrays: list[Array], place: int) -> int:
-    """How many refer to an array in a list; views of it do."""
+    """Return the number of references to an array in a list; its views count."""
     return sys.getrefcount(arrays[place])
 
 
@@ -120,7 +120,7 @@ UNUSED = _references([np.empty(0)], 0)
 
 
 class _Memory:
-    """Arrays for blocks, used again once nobody refers to them: fresh memory costs as much as reading from a cache."""
+    """Arrays for blocks, reused once nothing refers to them: fresh memory costs as much as reading from a cache."""
 
     def __init__(self) -> None:
         self._kept: list[Array] = []

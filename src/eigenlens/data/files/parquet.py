@@ -2,7 +2,7 @@
 
 A row group must be decoded before its rows can be used, and a default writer makes groups of hundreds of
 megabytes. So a pass decodes slabs of at most `SLAB_BYTES`, cut at the borders of row groups where those are
-smaller, and within a slab a few columns at a time, in several threads, so that little else is held. A row
+smaller, and within a slab a few columns at a time, in several threads, so that little else is in memory. A row
 group larger than a slab is decompressed once for every slab that it is cut into: the price of bounded memory.
 """
 
@@ -34,10 +34,10 @@ SLAB_BYTES = 192 << 20
 """The memory that one slab of decoded rows may take."""
 
 GROUP_BYTES = 16 << 20
-"""The size in the file of the columns decoded at once, about: Polars fetches whole column chunks."""
+"""The approximate size in the file of the columns decoded at once: Polars fetches whole column chunks."""
 
 TEXT_BYTES = 48
-"""The memory that an entry of a column of text takes, about."""
+"""The approximate memory of an entry of a column of text."""
 
 WORKERS = max(2, min(8, os.cpu_count() or 2))
 
@@ -90,7 +90,7 @@ class TableReader(Reader):
             raise self._text_error()
         for _, blocks, _ in self._decoded():
             blocks.reverse()
-            while blocks:  # each is let go as it is taken
+            while blocks:  # each block is freed once it has been used
                 yield blocks.pop()
 
     def tables(self) -> Iterator[MixedRows]:
@@ -112,7 +112,7 @@ class TableReader(Reader):
                 yield self._collect(slab._replace(start=start, length=length), list(self.names))
 
     def _rounded(self, slab: Slab, blocks: list[Array]) -> dict[str, Any]:
-        """The columns of integers that floats have rounded in the blocks of a slab, read once more as they are."""
+        """Return the columns of integers that floats have rounded in a slab, read again as integers."""
         import narwhals.stable.v2 as nw
 
         kinds = {field.name: field.kind for field in self.fields}
@@ -140,7 +140,7 @@ class TableReader(Reader):
         return self._slabs
 
     def _cut(self, path: Path) -> Iterator[Slab]:
-        """Slabs of one file, cut where its row groups end."""
+        """Yield the slabs of one file, cut where its row groups end."""
         most = max(self._block, SLAB_BYTES // self._row_bytes)
         # Polars keeps one chunk per row group, so one column shows where they end.
         groups = self._tables[path].select([*self._numeric, *self._text][0]).collect().to_series().chunk_lengths()
@@ -150,7 +150,7 @@ class TableReader(Reader):
         return (Slab(path, start, length, columns) for start, length in cut_slabs(groups, most))
 
     def _fill(self, pool: ThreadPoolExecutor, slab: Slab) -> tuple[list[Array], DataFrame]:
-        """The blocks of a slab, their columns decoded in groups by the pool, and its columns of text."""
+        """Return the blocks of a slab, their columns decoded in groups by the pool, and its columns of text."""
         starts = range(0, slab.length, self._block)
         sizes = [(min(self._block, slab.length - start), len(self._numeric)) for start in starts]
         blocks = [np.empty(size, dtype=self.dtype, order="F") for size in sizes]
@@ -185,7 +185,7 @@ class TableReader(Reader):
 
 
 def cut_slabs(chunks: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
-    """Yield (start, count) of slabs of at most `most` rows, cut where chunks end as far as possible.
+    """Yield (start, count) of slabs of at most `most` rows, cut where chunks end if possible.
 
     >>> list(cut_slabs([3, 3, 3, 10], most=6))
     [(0, 6), (6, 3), (9, 5), (14, 5)]
@@ -219,7 +219,7 @@ RELATIVES = {
     b"\xff\xff\xff\xff": ("an Arrow stream", "an Arrow file: polars.read_ipc_stream(…).write_ipc(…)"),
     b"FEA1": ("Feather version 1", "version 2: pyarrow.feather.write_feather(pyarrow.feather.read_table(…), …)"),
 }
-"""Formats that share their suffixes with those that are read, by their first bytes: what they are, what to write."""
+"""Formats that share a suffix with one that is read, by their first bytes: what they are, and what to write instead."""
 
 
 def _reject_relatives(path: Path) -> None:

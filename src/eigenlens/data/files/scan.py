@@ -8,7 +8,6 @@ from __future__ import annotations
 import copy
 import glob
 import os
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +15,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.data.column_kinds import ColumnKind
@@ -25,7 +26,7 @@ from eigenlens.data.files.npy import NpyReader
 from eigenlens.data.files.parquet import TableReader
 from eigenlens.data.files.text import DelimitedReader
 from eigenlens.data.source import Source
-from eigenlens.errors import DataError, DataWarning, OptionError, SourceChanged
+from eigenlens.errors import DataError, OptionError, SourceChanged, warn_user
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -38,7 +39,7 @@ FORMATS: dict[str, Callable[..., Reader]] = {
     **dict.fromkeys((".arrow", ".feather", ".ipc"), partial(TableReader, scan="scan_ipc")),
     ".npy": NpyReader,
 }
-"""One reader per suffix, called as reader(paths, block_rows=…), of text also with its own options.
+"""One reader per suffix, called as reader(paths, block_rows=…); readers of text take options of their own too.
 
 A new format is a subclass of `Reader` and one entry here; `scan` and the command line then read it.
 """
@@ -105,7 +106,7 @@ class FileSource(Source):
         return other
 
     def part(self, columns: Sequence[int]) -> FileSource:
-        """Return some features, by number; the others are not read, as far as the format allows."""
+        """Return some features, by number; the others are not read where the format allows it."""
         other = copy.copy(self)
         other._set_reader(self._reader.only(columns))
         return other
@@ -113,8 +114,8 @@ class FileSource(Source):
     def select(self, selection: Selection) -> FileSource:
         """Return the features that a selection names; dates, times and nested values are an error."""
         names = list(self._files.names)
-        available: Sequence[Any] = names if self._files.named else range(len(names))
-        features = selection.features(available) if names else ()
+        selection = selection.by_name(names) if names else selection
+        features = selection.features(names) if names else ()
         places = {name: place for place, name in enumerate(names)}
         other = self.part([places[name] for name in features])
         other._selection = selection
@@ -168,8 +169,8 @@ def scan(
     Columns of text, categories and bytes are categories for `NaiveBayes`; for models that need numbers they are an
     error, unless they are named by `drop`, `id` or `label`. Dates and nested values are always an error.
 
-    How delimited text is written is found by its first lines, unless it is given: 0,5;1,25 and 1.234,5 are numbers.
-    What can be read in two ways, and a row with a cell too few or too many, is an error that names the place.
+    The format of delimited text is inferred from its first lines unless it is given: 0,5;1,25 and 1.234,5 are numbers.
+    Numbers that can be read in two ways, and rows with a cell too few or too many, are errors that name the place.
 
     Args:
         path: a file, a pattern with * and ?, or a list of these.
@@ -179,11 +180,11 @@ def scan(
         label: a column of classes or other outcomes; `read_label()` gives it, and classifiers fit it if y is not given.
         na: missing-value markers of delimited text; an empty cell is always missing.
         text: columns of delimited text that hold categories though some or all of their cells are numbers (0, 1, 3+).
-        separator: between cells of delimited text; None means a tab in .tsv, else what cuts the lines evenly.
+        separator: between cells of delimited text; None means a tab in .tsv, else the sign that cuts the lines evenly.
         header: whether delimited text starts with a line of names; None means that the first lines show it.
         decimal: the decimal sign, "." or ","; None means that the cells show it.
         thousands: the sign between thousands; None means none, unless numbers can be written in no other way.
-        comment: what lines of delimited text start with that are skipped; None skips lines with # above the names.
+        comment: the prefix of lines of delimited text to skip; None skips lines that start with # above the names.
         encoding: of delimited text: "latin-1", "cp1252", "shift_jis", … as Python names it; None means UTF-8, or
             UTF-16 or UTF-32 where a file starts with the byte order mark of one.
         block_rows: the most rows in one block; None means blocks near 16 MB.
@@ -215,7 +216,7 @@ def open_files(path: PathLike | Iterable[PathLike], *, block_rows: int | None = 
         raise OptionError("must be at least 1", argument="block_rows", value=block_rows, fix=fix)
     paths = expand_paths(path)
     make = _find_format(paths)
-    given = {option: value for option, value in written.items() if value not in (None, (), [])}
+    given = {option: value for option, value in written.items() if value is not None and np.size(value)}
     if given and make is not DelimitedReader:
         option, value = next(iter(given.items()))
         what = f"is an option of delimited text (.csv, .tsv, .txt), and '{paths[0]}' is not that"
@@ -234,7 +235,7 @@ def _warn_found_signs(dialect: Dialect) -> None:
         return
     given = ", ".join(f"{name}={sign!r}" for name, sign in dialect.numbers._asdict().items() if sign is not None)
     message = f"numbers are read with {given}, as the file shows: pass these to confirm."
-    warnings.warn(message, DataWarning, stacklevel=3)
+    warn_user(message)
 
 
 OTHER_SUFFIXES = {
@@ -249,7 +250,7 @@ OTHER_SUFFIXES = {
     (".pkl", ".pickle", ".joblib"): ("is a pickle, which could run anything", "write its table as Parquet or CSV"),
     (".safetensors",): ("is a model, and a table is needed", "give the model first, and a data file after it"),
 }  # fmt: skip
-"""Files that are known and not read, by suffix: what they are, and the way out."""
+"""Known formats that are not read, by suffix: what they are, and what to do."""
 
 
 def _find_format(paths: tuple[Path, ...]) -> Callable[..., Reader]:
@@ -281,12 +282,11 @@ def _suffix(path: Path) -> str:
 
 
 PathLike = str | os.PathLike[str]
-COMMON_SUFFIXES = (".parquet", ".csv", ".tsv", ".txt", ".arrow", ".feather", ".npy")
 
 
 @dataclass(frozen=True)
 class Stamp:
-    """A file's size and time of change: enough to notice that it is not what it was."""
+    """A file's size and modification time, which show whether it has changed."""
 
     path: Path
     size: int
@@ -299,7 +299,7 @@ class Stamp:
         return cls(path, status.st_size, status.st_mtime_ns)
 
     def check(self) -> None:
-        """Raise SourceChanged unless the file is there and as it was."""
+        """Raise SourceChanged unless the file exists and is unchanged."""
         try:
             now = Stamp.of(self.path)
         except OSError as error:
@@ -357,8 +357,8 @@ def _matches(path: str) -> list[Path]:
 
 def _readable(path: Path) -> Path:
     if path.is_dir():
-        met = Counter(file.suffix for file in path.iterdir() if file.suffix in COMMON_SUFFIXES)
-        suffix = met.most_common(1)[0][0] if met else COMMON_SUFFIXES[0]
+        met = Counter(file.suffix for file in path.iterdir() if file.suffix in FORMATS)
+        suffix = met.most_common(1)[0][0] if met else ".parquet"
         raise DataError(f"'{path}' is a folder", fix=f"name its files, for instance '{path}/*{suffix}'")
     if not path.exists():
         raise DataError(f"'{path}' does not exist", fix="check the spelling and the folder")

@@ -1,8 +1,8 @@
-"""Rows of CSV and other delimited text, a piece of the file at a time, compressed or not.
+"""Rows of CSV and other delimited text, compressed or not, read one piece of a file at a time.
 
 Pieces end where a record ends, and each is checked to have rows of one length. Polars parses them as numbers; where
 it cannot, the cells are parsed one by one: surrounding spaces are ignored, true and false are 1 and 0, and text among
-numbers is an error that counts it over the whole file. Columns of nothing but text are categories for models that take
+numbers is an error that counts it over the whole file. Columns of text only are categories for models that take
 them, and an error for those that need numbers.
 """
 
@@ -69,11 +69,11 @@ class DelimitedReader(Reader):
         self._block_rows = block_rows
         self._rows: dict[Path, int] = {}
         names = columns[paths[0]]
-        kinds = self._find_kinds(names, listed_columns(text, "text", names))
+        kinds = self._find_kinds(names, listed_columns(text, "text", names) or [])
         self.fields = tuple(Field(name, kind) for name, kind in kinds.items())
 
     def count(self) -> int:
-        """Return the number of rows, by a pass over the text unless one has counted them."""
+        """Return the number of rows, counted in a pass over the text unless an earlier pass has done so."""
         if len(self._rows) < len(self.paths):
             for _ in self._pieces():
                 pass
@@ -96,8 +96,8 @@ class DelimitedReader(Reader):
     def frames(self) -> Iterator[DataFrame]:
         """Yield the rows as frames: numbers and exact integers, text as it is written, null where a cell is missing."""
         if self._of_kind(ColumnKind.MIXED):
-            raise self._text_error(levels=True)
-        return (self._typed(path, piece, levels=True) for path, piece in self._pieces())
+            raise self._text_error(as_text=True)
+        return (self._typed(path, piece, as_text=True) for path, piece in self._pieces())
 
     def cells(self) -> Iterator[DataFrame]:
         """Yield the columns as they are written, as text."""
@@ -155,10 +155,10 @@ class DelimitedReader(Reader):
 
     # ---- from text to numbers ---------------------------------------------------------------------------------
 
-    def _typed(self, path: Path, piece: bytes, *, levels: bool = False) -> DataFrame:
+    def _typed(self, path: Path, piece: bytes, *, as_text: bool = False) -> DataFrame:
         """Return a piece as numbers and text; cells are parsed one by one where Polars cannot parse a number."""
         text = self._of_kind(ColumnKind.TEXT)
-        integers = self._of_kind(ColumnKind.INTEGER) if levels else []
+        integers = self._of_kind(ColumnKind.INTEGER) if as_text else []
         words = self._of_kind(ColumnKind.BOOLEAN)
         frame = self._parse_numbers(path, piece, {*text, *words}, integers)
         if frame is None:
@@ -168,7 +168,7 @@ class DelimitedReader(Reader):
         if words:
             plain = frame.select(plain_cells(pl.col(words), self.dialect))
             if any(plain[name].null_count() < typed[name].null_count() for name in words):
-                raise self._text_error(levels=levels)
+                raise self._text_error(as_text=as_text)
             whole = [name for name in integers if name in plain.columns]
             typed = typed.with_columns(as_exact_integers(plain[name], typed[name]) for name in whole)
         return self._mask_missing(typed, text, [name for name in self.names if name not in (*text, *words)])
@@ -226,12 +226,12 @@ class DelimitedReader(Reader):
 
     # ---- text among numbers -----------------------------------------------------------------------------------
 
-    def _text_error(self, *, levels: bool = False) -> DataError:
-        """Return the error that says where the text is, by a pass over everything.
+    def _text_error(self, *, as_text: bool = False) -> DataError:
+        """Return the error that says where the text is, found by a pass over all files.
 
-        `levels`: columns of nothing but text are accepted, and text among numbers could be.
+        `as_text`: columns of text are accepted, and so would text among numbers be if the column were declared as text.
         """
-        names = [f.name for f in self.fields if not (levels and f.kind == ColumnKind.TEXT)]
+        names = [f.name for f in self.fields if not (as_text and f.kind == ColumnKind.TEXT)]
         found: dict[str, TextCells] = {}
         rows: Counter[Path] = Counter()
         for path, piece in self._pieces():
@@ -247,7 +247,7 @@ class DelimitedReader(Reader):
             rows[path] += len(frame)
         names = [name for name in names if name in found]
         first, commas = found[names[0]], self.dialect.numbers.decimal == ","
-        return text_error(names, first, first.markers(rows.total()), levels=levels, commas=commas)
+        return text_error(names, first, first.markers(rows.total()), as_text=as_text, commas=commas)
 
 
 def _numeric_kind(column: Any) -> ColumnKind | None:

@@ -7,11 +7,12 @@ import math
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.errors import warn_user
 from eigenlens.kde.bandwidth.binned import Sample, Waves, make_sample
 from eigenlens.kde.bandwidth.likelihood import likelihood_criterion
 from eigenlens.kde.bandwidth.plug_in import solve_sheather_jones
 from eigenlens.kde.bandwidth.search import BandwidthChoice, Criterion, CrossValidation, Prepare
-from eigenlens.kde.bandwidth.ties import half_step, has_repeats, usual_step, warn_caller
+from eigenlens.kde.bandwidth.ties import half_step, has_repeats, usual_step
 
 
 def lscv(x: Array, weight: Array | None = None, name: str = "x") -> float:
@@ -69,7 +70,7 @@ def _report(sample: Sample, found: BandwidthChoice, rule: str, name: str) -> flo
     """Return the chosen bandwidth in the units of x; warn where equal values made a fallback necessary."""
     h = sample.span * found.h
     if found.remark:
-        warn_caller(unbounded_criterion_message(name, rule, f"h = {h:.3g} is that of {found.remark}"))
+        warn_user(unbounded_criterion_message(name, rule, f"h = {h:.3g} is that of {found.remark}"))
     return h
 
 

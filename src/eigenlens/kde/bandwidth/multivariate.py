@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.errors import DataError
+from eigenlens.errors import DataError, warn_user
 from eigenlens.kde.bandwidth.binned import MAX_TOTAL_WEIGHT
 from eigenlens.kde.bandwidth.cross_validation import unbounded_criterion_message
 from eigenlens.kde.bandwidth.pairs import SCALE_CRITERIA, sample_distinct_rows
 from eigenlens.kde.bandwidth.search import BandwidthChoice, CrossValidation
-from eigenlens.kde.bandwidth.ties import has_repeats, warn_caller
+from eigenlens.kde.bandwidth.ties import has_repeats
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def cross_validated(X: Array, weight: Array | None, product: bool = False, *, ru
     c = found.h * (drawn / n) ** (1.0 / (d + 4.0))
     if found.remark:
         taken = f"the kernel's scale, {c:.3g} of the columns' spread, is that of {found.remark}"
-        warn_caller(unbounded_criterion_message("X", rule, taken))
+        warn_user(unbounded_criterion_message("X", rule, taken))
     return np.asarray(c * s if product else c**2 * S)
 
 

@@ -9,8 +9,9 @@ from functools import partial
 import scipy.optimize
 
 from eigenlens.arrays import Array
+from eigenlens.errors import warn_user
 from eigenlens.kde.bandwidth.binned import Sample, Waves, make_sample
-from eigenlens.kde.bandwidth.ties import half_step, is_comb, warn_caller, warn_comb
+from eigenlens.kde.bandwidth.ties import half_step, is_comb, warn_comb
 
 ROOT_SEARCH_RATIO = 0.85
 """The ratio of one trial bandwidth to the previous, downwards."""
@@ -159,7 +160,7 @@ def _without_comb(sample: Sample, name: str) -> float:
     step, other = half_step(sample), solve_sheather_jones(sample)
     h = max(step, other)
     which = "'sheather-jones'" if other >= step else "half the usual step from value to value"
-    warn_caller(
+    warn_user(
         f"{name} has many equal values ({sample.values[0].size} distinct among {sample.n:g}), for which the fixed "
         f"point of rule 'isj' is near 0; h = {sample.span * h:.3g} is that of {which}. For rounded values give a "
         "bandwidth above their step as a number."

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
-
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.errors import DataWarning
+from eigenlens.errors import warn_user
 from eigenlens.kde.bandwidth.binned import RANGE_CELLS, Sample
 
 COMB_SHARE = 0.35
 """Share of the step between values: with a smaller h the density varies by a fifth or more from one to the next."""
-
-PACKAGE = __name__.partition(".")[0]
 
 
 def usual_step(sample: Sample) -> float:
@@ -61,27 +56,9 @@ def is_comb(sample: Sample, h: float) -> bool:
 def warn_comb(sample: Sample, h: float, rule: str, name: str) -> None:
     """Warn where h is so small that the density has a separate peak at every repeated value; h is not changed."""
     if is_comb(sample, h):
-        warn_caller(
+        warn_user(
             f"{name} holds many equal values ({sample.values[0].size} distinct among {sample.n:g}), and h = "
             f"{sample.span * h:.3g} of rule {rule!r} is far below their usual step of "
             f"{sample.span * usual_step(sample):.3g}: the density is a comb with a tooth at each value. Give a "
             "bandwidth above the step as a number, or use a model of counts."
         )
-
-
-def warn_caller(message: str) -> None:
-    """Warn about the rows, at the line outside this package that called it."""
-    level = 2
-    while _is_ours(level):
-        level += 1
-    warnings.warn(message, DataWarning, stacklevel=level)
-
-
-def _is_ours(level: int) -> bool:
-    """Return whether the frame that `stacklevel` would name belongs to this package and has a caller."""
-    try:
-        frame = sys._getframe(level)
-    except ValueError:
-        return False
-    inside = str(frame.f_globals.get("__name__", "")).partition(".")[0] == PACKAGE
-    return inside and frame.f_back is not None

@@ -1,4 +1,4 @@
-"""Kernels k(x, y) by name: `KERNELS` is the one list of them, and one more is one class and one entry in it."""
+"""Kernels k(x, y) by name: `KERNELS` is the one list of them, and a new kernel is one class and one entry in it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def make_kernel(
     coef0: float = 1.0,
     parameters: Mapping[str, Any] | None = None,
 ) -> Kernel:
-    """Return the kernel of a name with those of the options that it takes, or that of a callable k(X, Y, **parameters).
+    """Return the named kernel with those of the options that it takes, or that of a callable k(X, Y, **parameters).
 
     Fields of a named kernel other than gamma, degree and coef0 come from `parameters`; those with a default may be
     left out.

@@ -192,7 +192,7 @@ class KernelOperator(_Centred):
         self.passes = 0
 
     def dense(self) -> Array:
-        """Return A itself (n, n), which this operator is there to avoid: for comparison."""
+        """Return A (n, n), for comparison only: this operator exists to avoid it."""
         return CentredGram(gram_matrix(self._kernel, self._X), self.weight).dense()
 
     def diagonal(self) -> Array:

@@ -25,7 +25,7 @@ from eigenlens.kernel_pca.kernels.rbf import RBF
 from eigenlens.kernel_pca.preimage.base import PreImageOptions, RawPreImages, Support, nearest_columns
 
 MAX_START_ROWS = 2048
-"""Rows among which the nearest starts are looked for."""
+"""The number of rows that are searched for the nearest starts."""
 
 ANDERSON_DEPTH = 3
 """Past steps that the extrapolation uses."""

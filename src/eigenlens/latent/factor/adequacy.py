@@ -24,7 +24,7 @@ MIN_EIGENVALUE_RATIO = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Adequacy:
-    """The Kaiser–Meyer–Olkin measure: the share of squared correlations that others do not explain away.
+    """The Kaiser–Meyer–Olkin measure: how large correlations are beside partial correlations.
 
     Attributes:
         overall: Σ r² / (Σ r² + Σ q²) over pairs, with r their correlations and q their partial correlations given all

@@ -22,7 +22,7 @@ MAX_LAPACK_COLUMNS = 600
 """Up to this many columns LAPACK computes the eigenpairs; beyond, Lanczos does, where few of them are wanted."""
 
 MIN_LANCZOS_COLUMNS, MIN_EIGENVALUE_RATIO = 300, 2.0
-"""From so many columns on Lanczos takes over if the eigenvalues last found were this many times above the next."""
+"""From this many columns on Lanczos takes over if the last eigenvalues found exceeded the next by this factor."""
 
 MAX_LANCZOS_SHARE = 1 / 10
 """The largest share of the eigenpairs for which Lanczos is faster than LAPACK."""

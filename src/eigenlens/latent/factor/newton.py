@@ -2,7 +2,7 @@
 
 With few variables the likelihood has many maxima, most of them with a uniqueness at its floor, and only many starts
 find the highest. One eigendecomposition gives f (`profile_likelihood`), its gradient and its second derivatives in
-t = log psi: with (w, V) the eigenpairs of Psi^-½ R Psi^-½, M_l = V_l V_lᵀ, "top" the k largest w_l as far as they
+t = log psi: with (w, V) the eigenpairs of Psi^-½ R Psi^-½, M_l = V_l V_lᵀ, "top" those of the k largest w_l that
 exceed 1 and "rest" the others,
 
     ∂f/∂t = Σ_rest (1 − w_l) diag M_l,
@@ -33,13 +33,13 @@ SMALL_UNIQUENESS = 0.02
 """Below this uniqueness f is nearly linear in psi, and a step may go to the floor at once."""
 
 MERGE_DISTANCE = 0.05
-"""Iterations whose log psi differ nowhere by more than this go on as one."""
+"""Iterations whose log psi differ nowhere by more than this continue as one."""
 
 MIN_SLOPE_TO_LEAVE = 1e-2
 """A uniqueness at its floor leaves it again if the slope of f in psi is steeper than this."""
 
 MIN_EIGENVALUE_DISTANCE = 1e-10
-"""Eigenvalues nearer to each other than this share of theirs are taken to be that far apart."""
+"""Eigenvalues that are closer than this, relatively, are treated as this far apart."""
 
 FIRST_DAMPING, MAX_DAMPING = 0.1, 1e8
 """The damping added to the second derivatives after a step that did not lower f, and the damping that ends it."""
@@ -142,7 +142,7 @@ class NewtonMinimum:
 def minimise_by_newton(stack: ProfileStack, starts: Array, options: FactorOptions) -> NewtonMinimum:
     """Take damped Newton steps from each of `starts` (s, d), uniquenesses between floor and 1; return the lowest end.
 
-    Iterations that have come together go on as one. They stop where no entry of the projected gradient exceeds tol, or
+    Iterations that have merged continue as one. They stop where no entry of the projected gradient exceeds tol, or
     where no step lowers f. `options.note` is called with the lowest f. An interrupt ends all at the best so far.
 
     >>> R = np.array([[1.0, 0.56, 0.48], [0.56, 1.0, 0.42], [0.48, 0.42, 1.0]])

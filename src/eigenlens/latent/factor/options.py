@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from eigenlens.arrays import Array, to_numpy
-from eigenlens.errors import ConvergenceWarning, DataError, DataWarning
+from eigenlens.errors import ConvergenceWarning, DataError, warn_user
 from eigenlens.latent.factor.solvers import heywood_columns
 from eigenlens.latent.rotation import Rotation
 from eigenlens.missing.result import LatentFit
@@ -37,11 +36,10 @@ def warn_gradient(fit: LatentFit, estimator: Any) -> None:
     if fit.solver == "quasi-newton" and not fit.converged:
         what = "was interrupted" if fit.interrupted else "stopped"
         advice = GRADIENT_ADVICE[fit.ended].format(max_iter=estimator.max_iter, least=estimator.min_uniqueness)
-        warnings.warn(
+        warn_user(
             f"solver 'quasi-newton' {what} after {fit.n_iter} steps with a gradient of {fit.residual:.1e}, above "
             f"tol={estimator.tol:g}; the best model is kept{advice}.",
             ConvergenceWarning,
-            stacklevel=3,
         )
 
 
@@ -52,22 +50,19 @@ def warn_heywood(fit: LatentFit, estimator: Any) -> None:
         known = getattr(estimator, "feature_names_in_", None)
         names = ", ".join(repr(str(known[j])) if known is not None else str(j) for j in columns[:5])
         names += ", …" if columns.size > 5 else ""
-        warnings.warn(
+        warn_user(
             f"Heywood case: the uniqueness of {columns.size} of {fit.model.mean.size} variables ({names}) has reached "
             "its floor, or nearly, so the factors explain them without error; use fewer factors or more rows, or leave "
             "out one of two variables that measure the same.",
-            DataWarning,
-            stacklevel=3,
         )
 
 
 def warn_rotation(rotation: Any, found: Rotation) -> None:
-    """Warn the caller of `fit`, by way of `_rotate`, that a rotation stopped early."""
-    warnings.warn(
+    """Warn that a rotation stopped early."""
+    warn_user(
         f"rotation={rotation!r} stopped after {found.iterations} steps with a residual of {found.residual:.1e}; the "
         "loadings are rotated, but the criterion has not reached its optimum.",
         ConvergenceWarning,
-        stacklevel=4,
     )
 
 

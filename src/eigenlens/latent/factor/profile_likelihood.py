@@ -44,7 +44,8 @@ class FactorOptions:
         n_init: 1 for the starts that are always made, and one random start for each beyond; the best end is kept.
         standardize: whether signs are decided on the loadings of correlations, or of the rows as given.
         rng: for the random starts. progress: called after passes.
-        thorough: whether more starts are made where the first leave doubt. lead: (d,) one of these, or None.
+        thorough: whether more starts are made where the first leave doubt. lead: (d,) the start
+            of scikit-learn's iteration, or None.
         note: called after each step on correlations, with its number and f.
     """
 

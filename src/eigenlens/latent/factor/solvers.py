@@ -26,26 +26,26 @@ from eigenlens.missing.units import rotate_to_diagonal
 from eigenlens.resources import one_thread
 
 MANY_VARIABLES, INITIAL_EM_STEPS = 200, 10
-"""Beyond so many variables the quasi-Newton method begins with that many EM steps, which cost less than its own."""
+"""Beyond this many variables the quasi-Newton method begins with EM steps, this many, which cost less than its own."""
 
 MAX_VARIABLES_ONE_THREAD = 640
-"""Up to so many variables products gain little from threads, which would keep cores busy between LAPACK's calls."""
+"""Up to this many variables products gain little from threads, which would keep cores busy between LAPACK's calls."""
 
 MAX_VARIABLES_NEWTON_FIRST = 40
-"""Up to so many variables Newton's method costs little, from many starts at once, and is the first to be used."""
+"""Up to this many variables Newton's method costs little, from many starts at once, and is used first."""
 
 MAX_NEIGHBOUR_ROUNDS = 4
-"""How often the neighbours of the best end are tried."""
+"""The number of times that the neighbours of the best end are tried."""
 
 SAME_VALUE = 1e-8
 """Of ends whose f differ by no more, the first that converged is kept: beyond (d − k)² ≥ d + k many models fit equally
 well."""
 
 MAX_VARIABLES_STACKED = 80
-"""Up to so many variables further starts are made by Newton's method, all at once."""
+"""Up to this many variables further starts are made by Newton's method, all at once."""
 
 MAX_VARIABLES_TWO_STARTS = 200
-"""Up to so many variables a second start costs milliseconds, and more are tried where the first two leave doubt."""
+"""Up to this many variables a second start costs milliseconds, and more are tried where the first two leave doubt."""
 
 HEYWOOD_FLOOR_FACTOR, HEYWOOD_UNIQUENESS = 10.0, 1e-5
 """Uniquenesses within this factor of the floor, or below this value, are Heywood cases."""
@@ -57,13 +57,13 @@ DISTINCT_FACTOR_RATIO = 2.0
 """The last factor is distinct if its eigenvalue is this many times the next one."""
 
 MAX_VARIABLES_IN_TURN = 20
-"""Up to so many variables every one is put near the floor, from two sides."""
+"""Up to this many variables, each is put near the floor in turn, from two bases."""
 
 N_RANDOM_STARTS = {True: 32, False: 8}
-"""The number of random starts for that few variables, and for more."""
+"""The number of random starts for at most `MAX_VARIABLES_IN_TURN` variables, and for more."""
 
 N_IN_TURN = 10
-"""With more variables only the ones of smallest uniqueness are put near the floor, so many of them."""
+"""With more variables, only this many of smallest uniqueness are put near the floor."""
 
 MAX_ALTERNATIONS = 100
 """Alternations of loadings and uniquenesses: enough to enter a basin, from where other methods go on."""
@@ -248,7 +248,7 @@ def _run_starts(
 
 
 def _leading_starts(correlations: Correlations, k: int, options: FactorOptions) -> Array:
-    """Return where (1 or 2, d) scikit-learn's iteration leads, from 1 and from 1 in units of the rows, its start."""
+    """Return the uniquenesses (1 or 2, d) to which scikit-learn's iteration leads, from 1 and from its own start."""
     ones = np.ones(correlations.size)
     starts = [ones] if options.lead is None or np.allclose(options.lead, ones) else [ones, options.lead]
     steps = min(MAX_ALTERNATIONS, options.max_iter)

@@ -49,7 +49,7 @@ class ProbabilisticPCA(LatentGaussian):
     Sparse X stays sparse if it is complete. With NaN its zeros are observed zeros, and rows become dense, a block of
     16 MB at a time. Rows of weight 0 may hold anything, even NaN and infinity.
 
-    Bad cases: k ≥ d, a column without an entry, rows that fill no more than k dimensions but for rounding (then the
+    Bad cases: k ≥ d, a column without an entry, rows that span no more than k dimensions up to rounding (then the
     likelihood has no maximum) and infinities are errors. With missing values, noise below 5e-12 of the mean variance
     counts as none: an error where the likelihood rises without bound as the noise vanishes, and a warning where it has
     a bound (a Heywood case). Rows without an entry are left out and constant columns kept, with a warning.

@@ -41,7 +41,7 @@ MIN_TRACE_SHARE = 1e-4
 """The smallest share of the trace whose rest may be computed as a difference: it has twelve digits then."""
 
 NO_NOISE_SHARE = 5e-12
-"""With missing values, noise below this share of the mean variance is as good as at its floor, 1e-12 of it."""
+"""With missing values, noise below this share of the mean variance counts as being at its floor, 1e-12 of it."""
 
 HIGHER_FLOORS = (1e-8, 1e-10)
 """The likelihoods with these floors under the noise show whether there is any noise, and whether they are bounded."""
@@ -53,7 +53,7 @@ MAX_ENTRIES_AT_ONCE = 1 << 27
 """The largest number of entries of rows that are made dense at once (1 GiB)."""
 
 N_ROWS_INSPECTED = 64
-"""So many rows of an array are searched for missing values before it is taken to be complete."""
+"""The number of rows of an array that are searched for missing values before it is taken to be complete."""
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ def _from_spectrum(leading: _Leading, k: int) -> LatentFit:
 
 
 def _require_noise(rest: float, values: Array, V: Array, rows: CentredRows) -> None:
-    """Raise an error for rows that lie in the space of the orthonormal V (d, k), but for rounding.
+    """Raise an error for rows that lie, up to rounding, in the space of the orthonormal V (d, k).
 
     Their density would be infinite.
 

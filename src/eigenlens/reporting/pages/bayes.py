@@ -24,10 +24,10 @@ from eigenlens.reporting.charts import (
     points,
     table_chart,
 )
-from eigenlens.reporting.packing import shorten
 from eigenlens.reporting.page import pack_numbers
 from eigenlens.reporting.pages.cross_validation import ClassifierEvaluation, class_names, evaluate_classifier
 from eigenlens.reporting.rows import ShownRows
+from eigenlens.tables.names import shorten
 
 SHOWN_CLASSES, MAX_BARS, WORST = 30, 30, 30
 """The largest numbers of classes in a matrix, columns in a chart, and lines in the list of confusions."""
@@ -64,14 +64,12 @@ def _columns(model: Any, found: ClassifierEvaluation) -> dict[str, Any]:
 def _about(model: Any, rows: ShownRows, found: ClassifierEvaluation) -> Chart:
     pairs: list[tuple[str, Any]] = [("classes", len(model.classes_)), ("columns", len(rows.names))]
     if found.scored.size:
-        codes, proba = found.codes[found.scored], found.proba[found.scored]
-        right = float(np.mean(proba.argmax(axis=1) == codes))
-        error = float(np.sqrt(right * (1.0 - right) / len(codes)))
-        common = float(np.bincount(codes).max() / len(codes))
+        codes, proba, confusion = found.codes[found.scored], found.proba[found.scored], found.confusion
+        common = float(confusion.counts.sum(axis=1).max() / confusion.counts.sum())
         pairs += [
-            ("accuracy", f"{right:.1%} ± {error:.1%}, on {found.how}"),
+            ("accuracy", f"{confusion.accuracy:.1%} ± {confusion.accuracy_error:.1%}, on {found.how}"),
             ("always the most frequent class", f"{common:.1%}"),
-            ("log loss", f"{held_out.log_loss(proba, codes):.4g} nats a row"),
+            ("log loss", f"{held_out.log_loss(proba, codes, found.scored_weight):.4g} nats per row"),
         ]
     return facts("The model", pairs, warnings=list(found.warnings))
 
@@ -81,7 +79,8 @@ def _priors(model: Any, found: ClassifierEvaluation) -> Chart:
     order = np.argsort(-prior, kind="stable")[:MAX_BARS] if len(prior) > MAX_BARS else np.arange(len(prior))
     layers = [layer("bar", "prior of the model", x=[names[c] for c in order], y=100.0 * prior[order])]
     if found.scored.size:
-        share = 100.0 * np.bincount(found.codes[found.scored], minlength=len(prior)) / found.scored.size
+        rows = found.confusion.counts.sum(axis=1)
+        share = 100.0 * rows / rows.sum()
         layers.append(layer("dot", "share of the rows shown", x=[names[c] for c in order], y=share[order]))
     about = "The probability of each class before a row is seen."
     about += f" The {MAX_BARS} most frequent of {len(prior)} classes." if len(prior) > MAX_BARS else ""
@@ -92,7 +91,7 @@ def _priors(model: Any, found: ClassifierEvaluation) -> Chart:
 
 
 def _confusion(model: Any, found: ClassifierEvaluation) -> list[Chart]:
-    counts = class_tables.confusion(found.again, None, found.y[found.scored]).counts
+    counts = found.confusion.counts
     names, C = class_names(model), len(counts)
     off = counts - np.diag(np.diag(counts))
     order = np.arange(C) if C <= SHOWN_CLASSES else np.sort(np.argsort(-(off.sum(0) + off.sum(1)))[:SHOWN_CLASSES])
@@ -119,7 +118,8 @@ def _worst(names: list[str], off: Array) -> Chart:
 
 
 def _reliability(found: ClassifierEvaluation) -> list[Chart]:
-    result = class_tables.calibration(found.again, None, found.y[found.scored])
+    weight = found.scored_weight
+    result = class_tables.calibration(found.again, None, found.y[found.scored], sample_weight=weight)
     seen = result.weight > 0
     x, y = result.predicted[seen], result.observed[seen]
     low, high = result.limits[seen].T

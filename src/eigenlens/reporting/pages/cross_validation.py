@@ -9,8 +9,9 @@ import numpy as np
 
 from eigenlens.arrays import Array, to_numpy
 from eigenlens.bayes.held_out import CrossValidatedModel, cross_validate_classifier
-from eigenlens.reporting.packing import shorten
+from eigenlens.bayes.tables import ConfusionTable, class_codes, count_confusion
 from eigenlens.reporting.rows import ShownRows
+from eigenlens.tables.names import shorten
 
 FOLDS = 5
 """The number of folds of the cross-validation."""
@@ -27,6 +28,7 @@ class ClassifierEvaluation:
         proba: (m, C), of held-out rows from the fit without them. codes: (m,) codes of the true classes, −1 if they are
             unknown. y: (m,) true classes, or None.
         scored: (q,) rows that are evaluated. how: the procedure in words. warnings: its limits, in words.
+        classes: (C,). weight: (m,) sample weights, or None for ones.
     """
 
     proba: Array
@@ -36,11 +38,22 @@ class ClassifierEvaluation:
     how: str
     warnings: tuple[str, ...]
     classes: Array
+    weight: Array | None
 
     @property
     def again(self) -> CrossValidatedModel:
         """Return the predictions of the evaluated rows as a model."""
         return CrossValidatedModel(self.classes, self.proba[self.scored])
+
+    @property
+    def scored_weight(self) -> Array | None:
+        """Return the sample weights (q,) of the evaluated rows."""
+        return None if self.weight is None else self.weight[self.scored]
+
+    @property
+    def confusion(self) -> ConfusionTable:
+        """Return the evaluated rows by their true and predicted classes."""
+        return count_confusion(self.classes, self.y[self.scored], self.again.predict(None), self.scored_weight)
 
 
 def class_names(model: Any) -> list[str]:
@@ -55,15 +68,15 @@ def evaluate_classifier(model: Any, rows: ShownRows) -> ClassifierEvaluation:
     nobody = np.full(len(proba), -1)
     if rows.y is None:
         words = "y was not given, so there are no error rates: pass the true classes, report(model, X, path, y=…)."
-        return ClassifierEvaluation(proba, nobody, None, np.empty(0, dtype=np.intp), "", (words,), classes)
-    codes = label_codes(classes, rows.y)
+        return ClassifierEvaluation(proba, nobody, None, np.empty(0, dtype=np.intp), "", (words,), classes, rows.weight)
+    codes = class_codes(classes, rows.y)
     known = np.flatnonzero(codes >= 0)
     warnings = []
     if known.size < len(codes):
         unknown = f"{len(codes) - known.size:,} rows have a class that the model does not know"
         warnings.append(f"{unknown}; they are left out.")
     if not known.size:
-        return ClassifierEvaluation(proba, nobody, None, known, "", tuple(warnings), classes)
+        return ClassifierEvaluation(proba, nobody, None, known, "", tuple(warnings), classes, rows.weight)
     return _held_out(model, rows, proba, codes, known, warnings)
 
 
@@ -72,7 +85,8 @@ def _held_out(
 ) -> ClassifierEvaluation:
     rng = np.random.default_rng(0)
     assert rows.y is not None
-    y = np.asarray(model.classes_)[np.maximum(codes, 0)]
+    classes = np.asarray(model.classes_)
+    y = classes[np.maximum(codes, 0)]
     most = int(min(MAX_ROWS_FITTED, max(200, MAX_ENTRIES_FITTED // max(1, rows.X.shape[1]))))
     chosen = known if known.size <= most else np.sort(rng.permutation(known)[:most])
     weight = None if rows.weight is None else rows.weight[chosen]
@@ -86,17 +100,9 @@ def _held_out(
         failed = f"Cross-validation failed ({found.failure})"
         warnings.append(f"{failed}; error rates are those on the rows of the fit, and too low.")
         how = "the rows themselves, which the fit may have seen"
-        return ClassifierEvaluation(proba, codes, y, known, how, tuple(warnings), np.asarray(model.classes_))
+        return ClassifierEvaluation(proba, codes, y, known, how, tuple(warnings), classes, rows.weight)
     mixed = proba.copy()
     mixed[chosen] = found.proba
     part = f"{len(chosen):,} rows drawn at random, " if chosen.size < known.size else "rows "
     how = f"{part}held out in {int(found.folds.max()) + 1}-fold cross-validation"
-    return ClassifierEvaluation(mixed, codes, y, chosen, how, tuple(warnings), np.asarray(model.classes_))
-
-
-def label_codes(classes: Array, y: Array) -> Array:
-    """Return the code (m,) of each label among the classes, by value, else by text; −1 for an unknown label."""
-    places = {label: c for c, label in enumerate(classes.tolist())}
-    texts = {str(label): c for label, c in places.items()}
-    hashed = (label if label.__hash__ is not None else str(label) for label in y.tolist())
-    return np.array([places.get(label, texts.get(str(label), -1)) for label in hashed], dtype=np.intp)
+    return ClassifierEvaluation(mixed, codes, y, chosen, how, tuple(warnings), classes, rows.weight)

@@ -126,7 +126,7 @@ def _planes(model: Any, rows: ShownRows) -> list[Chart]:
     if np.isnan(rows.X).any():
         words += " Missing values are replaced by their expectations."
     charts = [_plane("Components", plane, rows, axes, words, equal=True)]
-    chosen = np.sort(np.argsort(-_apart(model))[:PAIRED])
+    chosen = np.sort(np.argsort(-mixture_tables.component_separation(model))[:PAIRED])
     steps = []
     for i, j in combinations(chosen.tolist(), 2):
         pair = mixture_tables.pair_plane(model.model_, rows.X, (i, j), LEVEL)
@@ -136,15 +136,6 @@ def _planes(model: Any, rows: ShownRows) -> list[Chart]:
 
 
 WORDS = f"Each ellipse holds {LEVEL:.0%} of the rows that its component would draw."
-
-
-def _apart(model: Any) -> Array:
-    """Return the variance (d,) of the component means in each column, divided by the variance within components."""
-    mixture = model.model_
-    parts: list[Any] = list(mixture.components)
-    within = sum(pi * np.diag(covariance_matrix(part)) for pi, part in zip(mixture.weights, parts, strict=True))
-    between = mixture.weights @ (mixture.means - mixture.mean) ** 2
-    return np.asarray(between / np.where(within > 0.0, within, 1.0))
 
 
 def _plane(
@@ -204,7 +195,7 @@ def _components(model: Any, rows: ShownRows) -> Chart:
 def _covariances(model: Any, rows: ShownRows) -> Chart:
     """Return the covariance matrix of each component as numbers, shaded by its correlations."""
     parts: list[Any] = list(model.model_.components)
-    chosen = np.sort(np.argsort(-_apart(model))[:MATRIX])
+    chosen = np.sort(np.argsort(-mixture_tables.component_separation(model))[:MATRIX])
     names, steps = [rows.labels[j] for j in chosen], []
     for k, part in enumerate(parts[:NAMED]):
         C = covariance_matrix(part)[np.ix_(chosen, chosen)]

@@ -10,8 +10,8 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.reporting import code as written
 from eigenlens.reporting.charts import Chart, facts, heat, table_chart
-from eigenlens.reporting.packing import shorten
 from eigenlens.reporting.rows import ShownRows
+from eigenlens.tables.names import shorten
 
 STRIPES, NAMED, LISTED = 30, 40, 5_000
 """Groups of rows and columns in the map of missing values, and the largest number of columns in the table."""
