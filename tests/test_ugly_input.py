@@ -143,7 +143,7 @@ class TestShapes:
     @pytest.mark.parametrize("solver", NAMES)
     @pytest.mark.parametrize("k", [None, 1])
     def test_one_row(self, solver, k):
-        with pytest.raises(DataError, match=r"n_samples=1.*at least 2 rows"):
+        with pytest.raises(DataError, match=r"X has 1 sample .*at least 2 rows"):
             PCA(k, solver=solver).fit(X[:1])
 
     def test_partial_fit_of_one_row_asked_too_early(self):

@@ -11,10 +11,7 @@ import functools
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from sklearn.exceptions import ConvergenceWarning
+from typing import TYPE_CHECKING, Any, Self
 
 __all__ = [
     "CategoryError",
@@ -29,6 +26,8 @@ __all__ = [
     "ResourceError",
     "SourceChanged",
     "closest",
+    "join_limited",
+    "list_columns",
     "python_setting",
     "suggest",
     "warn_user",
@@ -76,6 +75,25 @@ def suggest(near: Iterable[Any], known: Iterable[Any], other: str = "") -> str:
     return f"did you mean {guess}? Known: {listed}" if guess else f"use one of {listed}"
 
 
+def join_limited(things: Sequence[str], shown: int = 5, of: str = "") -> str:
+    """Return the first few texts, joined by commas, and the number of those left out.
+
+    >>> join_limited(["a", "b", "c"], 2, of=" letters")
+    'a, b and 1 more letters'
+    """
+    more = f" and {len(things) - shown} more{of}" if len(things) > shown else ""
+    return ", ".join(things[:shown]) + more
+
+
+def list_columns(columns: Iterable[int], names: Sequence[Any] | None) -> str:
+    """Return columns for a message: their names, or their numbers where they have none.
+
+    >>> list_columns([2, 0], ["height", "width", "mass"]), list_columns(range(7), None)
+    ("'mass', 'height'", '0, 1, 2, 3, 4 and 2 more')
+    """
+    return join_limited([str(j) if names is None else repr(str(names[j])) for j in columns])
+
+
 class _Fields(Exception):
     """The fields of errors and warnings, described at `EigenlensError`, and the sentence that is made of them."""
 
@@ -88,8 +106,9 @@ class _Fields(Exception):
         columns: Sequence[str] = (),
         fix: str = "",
         settings: Mapping[str, Any] | None = None,
+        within: str = "",
     ) -> None:
-        self.what, self.argument, self.columns = what, argument, tuple(columns)
+        self.what, self.argument, self.columns, self.within = what, argument, tuple(columns), within
         self.has_value = value is not _NO_VALUE
         self.value = value if self.has_value else None
         self.fix, self.settings = fix, dict(settings or {})
@@ -111,19 +130,27 @@ class _Fields(Exception):
         if self.argument is not None:
             subject = setting(self.argument, self.value) if self.has_value else name(self.argument)
             what = f"{subject} {what}"
+        what = f"{self.within}: {what}" if self.within else what
         return what.rstrip("."), fix.rstrip(".")
+
+    def _fields(self) -> dict[str, Any]:
+        names = ("what", "argument", "columns", "fix", "settings", "within")
+        return {name: getattr(self, name) for name in names} | ({"value": self.value} if self.has_value else {})
+
+    def replace(self, **changes: Any) -> Self:
+        """Return the same error or warning with other values of some fields."""
+        return type(self)(**(self._fields() | changes))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Rebuild the error from its fields: workers of a cluster send errors as pickles."""
-        names = ("argument", "columns", "fix", "settings", *(("value",) if self.has_value else ()))
-        fields: dict[str, Any] = {name: getattr(self, name) for name in names}
+        fields = self._fields()
         import pickle
 
         try:
             pickle.dumps(self.value)
         except Exception:  # a function of the user's, for example; its name is enough
             fields["value"] = repr(self.value)
-        return functools.partial(type(self), self.what, **fields), ()
+        return functools.partial(type(self), **fields), ()
 
 
 class EigenlensError(_Fields):
@@ -136,6 +163,7 @@ class EigenlensError(_Fields):
         fix: the way out, or "". It may refer to arguments as {name}, which `settings` gives values.
         settings: {argument: value} for the {name}s of `what` and `fix`. The command line adds those that neither refers
             to: "leave it out" becomes "leave it out with --drop ph".
+        within: the part of the data that this is about, such as a class; it begins the sentence.
 
     >>> print(OptionError("must be at most 8, the number of features", argument="n_components", value=12))
     n_components=12 must be at most 8, the number of features.
@@ -196,6 +224,12 @@ class DataWarning(_Fields, UserWarning):
     """The rows can be used, but the answer deserves a second look (a constant column, …)."""
 
 
+if TYPE_CHECKING:
+
+    class ConvergenceWarning(_Fields, UserWarning):
+        """An iteration stopped before its tolerance; the class itself is made by `_convergence_warning`."""
+
+
 def warn_user(message: str | Warning, category: type[Warning] = DataWarning) -> None:
     """Warn at the line of the user's program that led here: the innermost outside this package and its helpers."""
     frame, level = sys._getframe(1), 2  # `warnings.warn` counts the frame of this function as 1
@@ -219,4 +253,5 @@ def _convergence_warning() -> type[Warning]:
     from sklearn import exceptions
 
     about = "An iteration stopped before its tolerance; the message has the shortfall and what to raise."
-    return type("ConvergenceWarning", (exceptions.ConvergenceWarning,), {"__module__": __name__, "__doc__": about})
+    bases = _Fields, exceptions.ConvergenceWarning
+    return type("ConvergenceWarning", bases, {"__module__": __name__, "__doc__": about})

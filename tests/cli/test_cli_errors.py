@@ -132,11 +132,11 @@ def test_files_that_are_no_table_together(fails, tmp_path):
         assert (code, said) == (3, "'good.parquet' and 'good.csv' are of different formats")
 
 
-def test_too_few_rows_are_said_in_words(fails, tmp_path):
+def test_too_few_rows_are_reported_in_words(fails, tmp_path):
     (tmp_path / "row.csv").write_text("a,b\n1,2\n")
     assert fails("fit", "pca", "row.csv") == (
         3,
-        "the table has n_samples=1, but at least 2 rows with positive weight are needed for a variance",
+        "the table has 1 sample of positive weight, but a variance needs at least 2 rows",
         "give more rows",
     )
 
@@ -161,7 +161,7 @@ def test_files_that_may_not_be_read_or_written(fails, tmp_path):
         assert "permi" in said + fix
 
 
-def test_folders_and_files_that_are_not_there(fails, tmp_path):
+def test_absent_folders_and_files(fails, tmp_path):
     (tmp_path / "folder").mkdir()
     assert fails("fit", "pca", "folder") == (
         3,
@@ -193,8 +193,8 @@ def test_missing_entries_and_filters_that_leave_nothing(fails, tmp_path):
     (tmp_path / "gaps.csv").write_text("a,b\n1,\n2,3\n,4\n5,1\n")
     code, said, fix = fails("fit", "pca", "gaps.csv")
     assert code == 3
-    assert said == "Input X contains NaN: 2 entries in 2 of 2 columns ('a', 'b')"
-    able = "pca takes them if fitted with --missing em, and so do ppca, fa, gmm, nb"
+    assert said == "the table contains NaN: 2 entries in 2 of 2 columns ('a', 'b') are missing"
+    able = "pca takes them if fitted with --missing em, and so do ppca, fa, gmm, nb, lda, qda"
     assert fix == f"--skip-missing leaves those rows out; {able}"
     code, said, fix = fails("fit", "pca", "good.csv", "--where", "a > 100")
     assert (code, said) == (3, "0 of the 20 rows are left after the filters")
@@ -380,3 +380,18 @@ def test_an_interrupt_leaves_nothing_and_progress_was_shown(tmp_path):
         assert process.wait(60) == 130
         assert "interrupted: nothing was written" in process.stderr.read()
     assert [path.name for path in Path(tmp_path).iterdir()] == ["slow.npy"]
+
+
+def test_warnings_and_errors_of_fits_name_flags(fails, tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    rows = {name: rng.standard_normal(40) for name in "abc"}
+    pl.DataFrame(rows | {"kind": ["u", "v"] * 20}).write_csv(tmp_path / "kinds.csv")
+    for words in (("gmm", "-k", "3", "--drop", "kind"), ("bayes", "--density", "gmm", "-k", "3", "--label", "kind")):
+        assert main(["fit", words[0], "kinds.csv", *words[1:], "--set", "max_iter=2"]) == 0
+        assert "raise --set max_iter=2, or --set tol=1e-10." in " ".join(capsys.readouterr().out.split())
+    code, said, fix = fails("fit", "gmm", "kinds.csv", "-k", 3, "--drop", "kind", "--set", "max_iter=2", "--strict")
+    assert (code, "max_iter" in said) == (4, False)
+    assert fix == "raise --set max_iter=2, or --set tol=1e-10, or leave out --strict"
+    code, said, fix = fails("fit", "bayes", "kinds.csv", "--density", "gmm", "-k", 99, "--label", "kind")
+    assert said == "class 'u' (20 rows): -k 99 must be at most 20, the number of rows with positive weight"
+    assert (code, fix) == (2, "use -k 20 or less")

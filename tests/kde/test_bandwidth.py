@@ -17,7 +17,7 @@ from eigenlens.kde.bandwidth import pairs as bandwidth_pairs
 from eigenlens.kde.bandwidth.binned import make_sample
 from eigenlens.kde.bandwidth.pairs import sample_distinct_rows
 from eigenlens.kde.bandwidth.search import search_bandwidth
-from eigenlens.kde.bandwidth.ties import is_comb, usual_step
+from eigenlens.kde.bandwidth.ties import separates_peaks, usual_step
 from eigenlens.kde.estimator import KernelDensity
 from eigenlens.kde.kernels import SMOOTHING_KERNELS
 from references import bandwidths
@@ -127,11 +127,11 @@ def test_sheather_jones_from_cells_equals_the_double_loop():
     weighted = bandwidth(x, sample_weight=np.full(800, 50.0))
     assert bandwidth(many) == pytest.approx(weighted, rel=1e-10)
     sample = make_sample(many, None)
-    waves = sample.waves(0.01, 0.2)
+    spectrum = sample.spectrum(0.01, 0.2)
     for g in (0.01, 0.05, 0.2):
         for r in (0, 2, 3):
             slow = (-1) ** r * hermite_sum(make_sample(x, None).points, r, g) * 2500.0
-            assert waves.pair_sum(r, g * g / 2) == pytest.approx(slow, rel=1e-6)
+            assert spectrum.pair_sum(r, g * g / 2) == pytest.approx(slow, rel=1e-6)
 
 
 def test_isj_on_normal_samples():
@@ -232,7 +232,7 @@ def test_an_outlier_changes_little(rule):
 
 
 def test_an_outlier_among_many_rows():
-    """Most cells are empty then; order statistics and waves come from the sorted values."""
+    """Most cells are empty then; order statistics and the spectrum come from the sorted values."""
     x = normal(40_000)
     assert bandwidth(np.append(x, [-1e7, 1e7])) == pytest.approx(bandwidth(x), rel=1e-3)
 
@@ -281,10 +281,11 @@ def test_counts_get_a_sensible_bandwidth(rule):
 
 
 @pytest.mark.parametrize("rule", ["sheather-jones", "sheather-jones-dpi"])
-def test_a_comb_is_said_to_be_one_and_stays(rule):
+def test_separate_peaks_are_reported_and_stay(rule):
     """R's values stay. A few values among 1,000 rows, and the same as weights."""
     x = np.random.default_rng(0).integers(0, 4, 1000).astype(float)
-    with pytest.warns(DataWarning, match=r"4 distinct among 1000\), and h = .* step of 1: the density is a comb"):
+    text = r"4 distinct among 1000\), and h = .* step of 1: the density has a separate peak"
+    with pytest.warns(DataWarning, match=text):
         h = bandwidth(x, rule)
     values, copies = np.unique(x, return_counts=True)
     with pytest.warns(DataWarning, match="4 distinct among 1000"):
@@ -299,10 +300,10 @@ def test_a_comb_is_said_to_be_one_and_stays(rule):
 def test_a_comb_among_many_rows():
     """Above 32,768 rows the cells tell without a sort where there is none."""
     rng = np.random.default_rng(0)
-    with pytest.warns(DataWarning, match="comb"):
+    with pytest.warns(DataWarning, match="separate peak"):
         bandwidth(np.round(rng.standard_normal(50_000)) + 0.0)
     sample = make_sample(rng.standard_normal(50_000), None)
-    assert not is_comb(sample, 0.001)
+    assert not separates_peaks(sample, 0.001)
     assert "values" not in sample.__dict__
     bandwidth(np.round(rng.standard_normal(50_000), 3))
 
@@ -314,8 +315,8 @@ def test_the_usual_step_is_that_of_most_rows():
         assert usual_step(sample) * sample.span == pytest.approx(1.0)
 
 
-def test_no_rule_falls_back_on_a_comb():
-    """Five values: no criterion has a minimum, and that of Sheather and Jones is a comb."""
+def test_no_rule_falls_back_on_separate_peaks():
+    """Five values: no criterion has a minimum, and that of Sheather and Jones separates the peaks."""
     x = np.random.default_rng(0).integers(0, 5, 1000).astype(float)
     for rule in ("lscv", "mlcv", "isj"):
         with pytest.warns(DataWarning, match=r"h = \d"):
@@ -335,7 +336,7 @@ def test_warnings_name_the_line_that_asked_and_what_was_found():
 def test_zero_quartile_range_falls_back_on_the_deviation():
     x = np.concatenate([np.zeros(80), np.arange(20.0)])
     assert bandwidth(x, "silverman") == pytest.approx(0.9 * x.std(ddof=1) * 100**-0.2)
-    with pytest.warns(DataWarning, match="comb"):
+    with pytest.warns(DataWarning, match="separate peak"):
         assert bandwidth(x) > 0.0
 
 
@@ -449,7 +450,7 @@ def test_plug_in_rules_widen_as_the_normal_reference():
     assert_allclose(bandwidth(X), [bandwidth(X[:, 0]) * wider, bandwidth(X[:, 1]) * wider])
 
 
-def test_a_sample_of_many_rows_stands_for_them(monkeypatch):
+def test_a_sample_of_many_rows_represents_them(monkeypatch):
     X = rows(2500)
     whole = bandwidth(X, "lscv")
     monkeypatch.setattr(bandwidth_pairs.sample_distinct_rows, "__defaults__", (1500,))

@@ -317,7 +317,7 @@ def test_rows_that_are_rejected():
     with pytest.raises(DataError, match="spread"):
         KernelDensity().fit(np.ones((20, 1)))
     assert KernelDensity(bandwidth=1.0).fit(np.ones((20, 1))).density([[1.0]])[0] == pytest.approx(0.3989, abs=1e-4)
-    with pytest.raises(DataError, match="n_samples = 1"):
+    with pytest.raises(DataError, match="needs 2 rows, but there is 1 sample"):
         KernelDensity().fit([[1.0]])
     assert KernelDensity(bandwidth=2.0).fit([[1.0]]).ppf(0.5) == pytest.approx(1.0)
 

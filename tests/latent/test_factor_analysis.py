@@ -1,4 +1,4 @@
-"""FactorAnalysis: the face, its views, rotations, scores, files; and what is said about bad input."""
+"""FactorAnalysis: the estimator, its views, rotations, scores and files, and the errors of bad input."""
 
 from __future__ import annotations
 
@@ -268,7 +268,7 @@ def test_a_fold_in_which_a_column_does_not_vary_is_not_blamed_on_the_rows():
 def test_too_few_rows_to_leave_some_out(missing):
     X = table()[:3]
     X[0, 0] = np.nan if missing else X[0, 0]
-    with pytest.raises(DataError, match=r"'cv' needs at least 4 rows.*n_samples=3"):
+    with pytest.raises(DataError, match=r"'cv' needs at least 4 rows.*there are 3"):
         FactorAnalysis("cv", random_state=0).fit(X)
 
 

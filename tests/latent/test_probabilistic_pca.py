@@ -159,7 +159,7 @@ def test_missing_values_in_new_rows_of_a_complete_fit():
 
 def test_rows_without_an_entry():
     M = np.vstack([with_missing(rows()), np.full((2, 6), np.nan)])
-    with pytest.warns(DataWarning, match="2 rows of X have no observed entry"):
+    with pytest.warns(DataWarning, match="2 rows have no observed entry"):
         ppca = ProbabilisticPCA(2).fit(M)
     assert ppca.loglik_ == pytest.approx(ProbabilisticPCA(2).fit(M[:-2]).loglik_, rel=1e-12)
     assert ppca.n_samples_ == 200
@@ -283,7 +283,7 @@ def test_an_interrupt_keeps_the_best_so_far():
 
 
 @pytest.mark.parametrize("share", [0.0, 0.2])
-def test_stopping_early_is_said(share):
+def test_stopping_early_is_warned_of(share):
     with pytest.warns(ConvergenceWarning, match=r"stopped after 3 steps.*to be gained: about .*raise max_iter=3"):
         ppca = ProbabilisticPCA(2, solver="em", max_iter=3, random_state=0).fit(with_missing(rows(), share))
     assert not ppca.converged_
@@ -340,7 +340,7 @@ def bad(**options):
         (bad(max_iter=0), OptionError, "max_iter=0 must be at least 1"),
         (bad(random_state=-1), OptionError, "random_state=-1"),
         (lambda X: bad()(X[:, :1]), DataError, "n_features = 1"),
-        (lambda X: bad()(X[:3]), OptionError, "n_samples=3"),
+        (lambda X: bad()(X[:3]), OptionError, "the 3 rows fill only 2 of 6 dimensions"),
         (lambda X: bad()(np.ones((9, 4))), DataError, "no variance"),
         (lambda X: bad()(X[:, [0, 1, 0, 1]]), OptionError, "fill only 2 of 4 dimensions"),
         (lambda X: bad()(np.where(np.arange(6) == 3, np.nan, X)), DataError, "column 3 of X has no observed entry"),
@@ -575,7 +575,7 @@ def test_noise_at_its_floor_is_warned_of():
 
 @pytest.mark.parametrize("share", [0.0, 0.2])
 def test_too_few_rows_to_leave_some_out(share):
-    with pytest.raises(DataError, match=r"'cv' needs at least 4 rows.*n_samples=3"):
+    with pytest.raises(DataError, match=r"'cv' needs at least 4 rows.*there are 3"):
         ProbabilisticPCA("cv", random_state=0).fit(with_missing(rows(3), share))
 
 

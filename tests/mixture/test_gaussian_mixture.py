@@ -269,7 +269,7 @@ def test_imputed_entries_are_near_the_truth():
 def test_rows_without_entries():
     X = with_missing(rows())
     X[[4, 9]] = np.nan
-    with pytest.warns(DataWarning, match="rows of X have no observed entry"):
+    with pytest.warns(DataWarning, match="rows have no observed entry"):
         fit = mixture().fit(X)
     there = ~np.isnan(X).all(axis=1)
     assert fit.n_samples_ == np.count_nonzero(there)

@@ -1,6 +1,6 @@
 """Statistics of each class from one pass over rows and their classes.
 
-The classes travel with the rows in the place of the weights, so that any source folds them, on a cluster too.
+The classes travel with the rows in place of the weights, so that any source can fold them, on a cluster too.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CLASS_PIECE_ENTRIES = 1 << 22
 
 
 def attach_classes(source: Source, codes: Array) -> Source:
-    """Return the source with (n, 1) classes, or (n, 2) weights and classes, in the place of its weights."""
+    """Return the source with (n, 1) classes, or (n, 2) weights and classes, in place of its weights."""
     columns = [codes] if source.weight is None else [source.weight, codes]
     return source.weighted(np.column_stack(columns).astype(np.float64))
 

@@ -1,4 +1,4 @@
-"""Explanations of predictions: the part of each feature in the log-odds of a row's class.
+"""Explanations of predictions: the contribution of each feature to the log-odds of a row's class.
 
 Where features are not independent, the log density of a Gaussian is divided into shares of the features that sum to it.
 """

@@ -1,4 +1,4 @@
-"""Cross-validated predictions of a classifier, how well each column separates the classes, and its contribution.
+"""Cross-validated predictions of a classifier, and the separation of the classes by each column.
 
 A model here is any fitted classifier with `classes_` and `predict_proba`. Rows are given as a function of row numbers,
 so that frames, mixed columns and arrays are one case.
@@ -29,7 +29,7 @@ class CrossValidatedModel:
 
     Attributes:
         classes_: (C,). proba: (n, C), each row from a fit without it, or from the fit to all rows.
-        folds: (n,) the fold in which each row was held out; None if cross-validation failed. failure: why, in words.
+        folds: (n,) the fold in which each row was held out; None if cross-validation failed. failure: the reason.
     """
 
     classes_: Array
@@ -131,7 +131,7 @@ def separation(X: Array, codes: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class ColumnLogOdds:
-    """The parts of columns in the log-odds of the most likely class against the next.
+    """The contributions of columns to the log-odds of the most likely class against the next.
 
     Attributes:
         names: (d,). of, against: (n,) the two classes of each row. values: (n, d). prior: (n,), or None where it is
@@ -152,7 +152,7 @@ class ColumnLogOdds:
 
 
 def column_log_odds(model: Any, X: Any, rows: Array, names: tuple[str, ...]) -> ColumnLogOdds | None:
-    """Return parts by the model's own `explain`, or by leaving columns out; None where it needs every column.
+    """Return contributions by the model's own `explain`, or by leaving columns out; None where it needs every column.
 
     X: the rows as the model takes them. rows: (n, d) the same as numbers.
     """

@@ -89,7 +89,7 @@ def _class_array(classes: tuple[Any, ...], dtype: np.dtype[Any]) -> Array:
 
 
 def class_positions(classes: Any, argument: str, labels: Sequence[Any], fix: str = "") -> Array:
-    """Return the position (n,) of each label among the classes; one that is not there is an error, with the way out.
+    """Return the position (n,) of each label among the classes; an unknown label is an error with advice.
 
     >>> class_positions(["child", "adult"], "of", ["adult"])
     array([1])
@@ -147,7 +147,7 @@ def partial_fit_labels(
 ) -> tuple[Array, Array]:
     """Return the classes (C,) of a `partial_fit`, and the codes (n,) of its labels y among them.
 
-    The classes are those named or met in the first call, `at_least` so many, which later calls keep as `known`.
+    The classes are those named or found in the first call, no fewer than `at_least`; later calls keep them as `known`.
     """
     labels = encode_labels(y, X, n_rows)
     given = None if classes is None else encode_labels(classes)

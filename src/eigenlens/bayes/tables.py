@@ -23,7 +23,7 @@ from eigenlens.errors import DataError, OptionError
 from eigenlens.tables.rows import first_rows
 
 REGION_MARGIN = 0.06
-"""How far a plane reaches beyond the rows, as a share of their range: points at the edge stay visible."""
+"""The margin of a plane beyond the rows, as a share of their range: points at the edge stay visible."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ def _numeric_categories(model: Any, column: int, values: Array) -> Array:
 
 
 def _nearest(categories: Array, x: Array) -> Array:
-    """Return the places x (p,) along an axis, or the category nearest to each."""
+    """Return the points x (p,) along an axis, or the category nearest to each."""
     middles = (categories[1:] + categories[:-1]) / 2.0
     return np.asarray(categories[np.searchsorted(middles, x)]) if categories.size else x
 
@@ -135,7 +135,7 @@ def _two_columns(features: Sequence[Any] | None, names: list[str], numeric: list
 
 
 def _range(values: Array, size: int, step: float) -> Array:
-    """Return places along an axis: the range of the values, and a margin of at least half a step between categories."""
+    """Return points along an axis: the range of the values, and a margin of at least half a step between categories."""
     low, high = np.nanmin(values), np.nanmax(values)
     reach = max(REGION_MARGIN * (high - low), 0.5 * step) or 1.0
     return np.linspace(low - reach, high + reach, size)
@@ -231,10 +231,10 @@ class ConfusionTable:
         return float(np.sqrt(p * (1.0 - p) / max(self.counts.sum() - 1.0, 1.0)))
 
 
-def class_name(value: Any) -> str:
+def _class_name(value: Any) -> str:
     """Return the name of a class: 1 and 1.0 are the same class.
 
-    >>> class_name(1.0), class_name(1), class_name("a"), class_name(None)
+    >>> _class_name(1.0), _class_name(1), _class_name("a"), _class_name(None)
     ('1', '1', 'a', '(missing)')
     """
     if value is None or value != value or value == "":
@@ -250,8 +250,8 @@ def class_codes(classes: Any, y: Any) -> Array:
     """
     labels = [label if label.__hash__ is not None else str(label) for label in np.asarray(to_numpy(y)).ravel().tolist()]
     places = {label: c for c, label in enumerate(np.asarray(classes).tolist())}
-    names = {class_name(label): c for label, c in places.items()}
-    codes = {label: places.get(label, names.get(class_name(label), -1)) for label in set(labels)}
+    names = {_class_name(label): c for label, c in places.items()}
+    codes = {label: places.get(label, names.get(_class_name(label), -1)) for label in set(labels)}
     return np.array([codes[label] for label in labels], dtype=np.intp)
 
 
@@ -325,17 +325,17 @@ def count_confusion(classes: Any, y: Any, predicted: Any, weight: Array | None =
            [0., 1.]]), ('7',), 0.5)
     """
     true, found, C = class_codes(classes, y), class_codes(classes, predicted), len(classes)
-    names = np.array([class_name(label) for label in np.asarray(to_numpy(y)).ravel()[true < 0].tolist()], dtype=object)
+    names = np.array([_class_name(label) for label in np.asarray(to_numpy(y)).ravel()[true < 0].tolist()], dtype=object)
     unknown, places = np.unique(names, return_inverse=True)
     true[true < 0] = C + places
     flat = np.bincount(true * C + found, weight, minlength=(C + len(unknown)) * C).astype(np.float64)
-    known = tuple(class_name(label) for label in np.asarray(classes).tolist())
+    known = tuple(_class_name(label) for label in np.asarray(classes).tolist())
     return ConfusionTable(known, tuple(unknown.tolist()), flat.reshape(-1, C), true == found)
 
 
 @dataclass(frozen=True, eq=False)
 class ExplanationTable:
-    """The part of each feature in the log-odds of one row, the largest first.
+    """The contribution of each feature to the log-odds of one row, the largest first.
 
     Attributes:
         of, against: the two classes. names: (m,). values: (m,) contributions; the last but one may be the sum of all

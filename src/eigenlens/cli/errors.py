@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from eigenlens.catalogue import MODELS
-from eigenlens.errors import DataWarning, EigenlensError, MissingValues, python_setting
+from eigenlens.errors import EigenlensError, MissingValues, python_setting
 
 EXIT_CODES = {
     "done": 0,
@@ -76,7 +76,7 @@ def exit_status(error: BaseException) -> tuple[int, str, str]:
     if kind is None:
         what = f"{type(error).__name__}: {message_line(error)}"
         return EXIT_CODES["internal error"], f"this is a fault in eigenlens, not in your data: {what}", REPORT_FAULT
-    what, fix = _phrase(error) if isinstance(error, EigenlensError) else (message_line(error).rstrip("."), "")
+    what, fix = phrase_with_flags(error) if isinstance(error, EigenlensError) else (message_line(error).rstrip("."), "")
     if isinstance(error, MissingValues):
         able = ", ".join(entry.command for entry in MODELS.values() if entry.incomplete)
         fix = f"--skip-missing leaves those rows out; pca takes them if fitted with --missing em, and so do {able}"
@@ -90,12 +90,12 @@ def message_line(error: object) -> str:
 
 def warning_line(warning: object) -> str:
     """Return the message of a warning on one line, with the flags of the command line."""
-    return (
-        "; ".join(filter(None, _phrase(warning))) + "." if isinstance(warning, DataWarning) else message_line(warning)
-    )
+    if not hasattr(warning, "phrased"):
+        return message_line(warning)
+    return "; ".join(filter(None, phrase_with_flags(warning))) + "."
 
 
-def _phrase(error: EigenlensError | DataWarning) -> tuple[str, str]:
+def phrase_with_flags(error: Any) -> tuple[str, str]:
     """Return what is wrong and the way out, with flags; settings that no text refers to are added to the way out."""
     what, fix = (" ".join(text.split()) for text in error.phrased(flag_setting, flag_name))
     added = [

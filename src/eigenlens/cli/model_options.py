@@ -172,16 +172,17 @@ def make_estimator(command: str, options: Mapping[str, Any], extra: Mapping[str,
     _check_companions(given)
     own = {option: value for option, value in given.items() if option in entry.options or not entry.wraps}
     values = dict(entry.defaults) | {entry.options[option]: value for option, value in _check_taken(entry, own)}
-    if entry.wraps and isinstance(values.get("density"), str):
-        inner = {option: value for option, value in given.items() if option not in own}
-        values["density"] = _make_density(values["density"], inner, seed)
     made = import_part(entry.estimator)
     known = inspect.signature(made).parameters
-    for parameter in extra:
-        if parameter not in known:
-            fail(f"--set {parameter}: {command} has no such parameter", f"it has {', '.join(known)}")
+    own_extra = {parameter: value for parameter, value in extra.items() if parameter in known}
+    other_extra = {parameter: value for parameter, value in extra.items() if parameter not in known}
+    if entry.wraps and isinstance(values.get("density"), str):
+        inner = {option: value for option, value in given.items() if option not in own}
+        values["density"] = _make_density(values["density"], inner, other_extra, seed)
+    elif other_extra:
+        fail(f"--set {next(iter(other_extra))}: {command} has no such parameter", f"it has {', '.join(known)}")
     random = {"random_state": seed} if "random_state" in known else {}
-    return made(**(values | random | dict(extra)))
+    return made(**(values | random | own_extra))
 
 
 COMPANIONS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -198,10 +199,10 @@ def _check_companions(given: Mapping[str, Any]) -> None:
             fail(f"--{option} has no effect without --{other} {join_words(values)}", f"add --{other} {values[0]}")
 
 
-def _make_density(command: str, options: Mapping[str, Any], seed: int) -> Any:
+def _make_density(command: str, options: Mapping[str, Any], extra: Mapping[str, Any], seed: int) -> Any:
     if command not in commands("density"):
         fail(f"--density {command} is not a density of rows", f"use {join_words(commands('density'))}")
-    return make_estimator(command, options, {}, seed)
+    return make_estimator(command, options, extra, seed)
 
 
 NUMBERS = {"k", "gamma", "bandwidth", "landmarks", "smoothing", "shrinkage", "prior", "max_memory"}

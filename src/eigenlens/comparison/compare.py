@@ -19,7 +19,7 @@ from eigenlens import checks
 from eigenlens.arrays import Array, is_tensor, read_only, to_numpy
 from eigenlens.comparison.jacobian import log_abs_det_jacobian
 from eigenlens.data.coerce import as_source
-from eigenlens.data.rows import row_count, select_rows
+from eigenlens.data.rows import random_folds, row_count, select_rows
 from eigenlens.data.source import Source, accumulate
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.rows import map_blocks
@@ -133,7 +133,7 @@ def compare(
     n = row_count(as_source(X)) if streamed else int(X.shape[0] if hasattr(X, "shape") else len(X))
     weight = checks.weights(sample_weight, n)
     k = checks.integer("cv", cv, 2, n, "the number of rows")
-    folds = checks.generator(random_state).permutation(n) % k
+    folds = random_folds(n, k, checks.generator(random_state))
     rows = _Streamed(X, weight, folds) if streamed else _Sliced(X, weight, folds)
     results = {str(name): _cross_validate_one(estimator, rows, k) for name, estimator in estimators.items()}
     return _rank_results(results, folds, np.ones(n) if weight is None else weight)

@@ -206,12 +206,13 @@ def explain_nonfinite(source: Source) -> DataError:
     listed = ", ".join(map(repr, columns[:5])) + (", …" if len(columns) > 5 else "")
     total = int(counts.sum())
     entries = f"{total} {'entry' if total == 1 else 'entries'} in {len(columns)} of {source.n_features} columns"
-    what = f"Input X contains {kind}: {entries} ({listed})"  # the words that scikit-learn's checks look for
+    what = f"contains {kind}: {entries} ({listed})"  # scikit-learn's checks look for NaN and inf
     if infinite.sum():
         fix = "replace the values, or leave those rows out"
-        return DataError(what, columns=columns, fix=fix, settings={"where": ...})
+        return DataError(what, argument="X", columns=columns, fix=fix, settings={"where": ...})
     fix = "leave out those rows or columns, or impute them; PCA with {missing} can fit and transform such rows"
-    return MissingValues(what, columns=columns, fix=fix, settings={"missing": "em"})
+    what += " is missing" if total == 1 else " are missing"
+    return MissingValues(what, argument="X", columns=columns, fix=fix, settings={"missing": "em"})
 
 
 def require_finite(X: Any, *results: Any) -> None:

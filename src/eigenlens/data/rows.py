@@ -200,3 +200,12 @@ ROW_LOOKUPS: dict[type[Source], Callable[[Any, Array], Any]] = {
     TensorSource: _tensor_rows,
 }
 """Functions that take rows by number, for the sources that hold them in memory."""
+
+
+def random_folds(n: int, k: int, rng: np.random.Generator) -> Array:
+    """Return the fold (n,) of each row, from 0 to k − 1, drawn at random; their sizes differ by at most one.
+
+    >>> np.bincount(random_folds(7, 3, np.random.default_rng(0)))
+    array([3, 2, 2])
+    """
+    return rng.permutation(n) % k

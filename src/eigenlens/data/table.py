@@ -79,13 +79,13 @@ def join_text_columns(
 
     `exact` has, by column number, the codes of columns of integers that floats would round.
     """
-    exact = exact or {}
-    is_text = [field.kind == "text" for field in fields]
-    numeric = [j for j, word in enumerate(is_text) if not word]
-    kept = [place for place, j in enumerate(numeric) if j not in exact]
-    words = iter(text)
-    encoded = [exact[j] if j in exact else encode(next(words)) for j, word in enumerate(is_text) if word or j in exact]
-    return _placed(numbers[:, kept] if exact else numbers, encoded, [w or j in exact for j, w in enumerate(is_text)])
+    codes = dict(exact or {})
+    texts = [j for j, field in enumerate(fields) if field.kind == "text"]
+    codes |= {j: encode(words) for j, words in zip(texts, text, strict=True)}
+    if exact:
+        numeric = (j for j, field in enumerate(fields) if field.kind != "text")
+        numbers = numbers[:, [place for place, j in enumerate(numeric) if j not in exact]]
+    return _placed(numbers, [codes[j] for j in sorted(codes)], [j in codes for j in range(len(fields))])
 
 
 def _placed(numbers: Array, encoded: Sequence[EncodedColumn], is_code: Sequence[bool]) -> MixedRows:
@@ -257,12 +257,12 @@ class MixedSource(Source):
     def part(self, columns: Sequence[int], n_rows: int | None = None) -> MixedSource:
         """Return some columns, by number, of all rows or of the first; the others are not read."""
         assert self.n_rows is not None
-        least, fields = min(self.n_rows, n_rows or self.n_rows), [self.fields[j] for j in columns]
+        n, fields = min(self.n_rows, n_rows or self.n_rows), [self.fields[j] for j in columns]
 
         def cut(start: int, stop: int, chosen: Sequence[int]) -> Sequence[Any]:
             return self._cut(start, stop, [columns[j] for j in chosen])
 
-        return MixedSource(cut, fields, least, named=self.names is not None, in_memory=self.in_memory)
+        return MixedSource(cut, fields, n, named=self.names is not None, in_memory=self.in_memory)
 
     @classmethod
     def of_frame(cls, frame: Any, *, block_rows: int | None = None) -> MixedSource:

@@ -50,7 +50,7 @@ class Axes:
         Columns are scaled to unit variance first, so that the result does not depend on their units. Cost 9 d³.
         """
         scale = np.where(constant, 0.0, np.sqrt(np.maximum(C.diagonal(), 0.0)))
-        inverse = _inverse(scale)
+        inverse = inverse_or_zero(scale)
         values, V = np.linalg.eigh(inverse[:, None] * C * inverse)
         kept = values > len(C) * MIN_AXIS_SHARE * values.max(initial=0.0)
         return cls(scale, np.ascontiguousarray(V[:, kept][:, ::-1]), values[kept][::-1], 0.0)
@@ -63,7 +63,7 @@ class Axes:
         """
         shrunk = bool(np.any(floor > 0.0))
         scale = np.where(constant, 0.0, np.sqrt(floor if shrunk else np.sum(B * B, axis=0)))
-        scaled = B * _inverse(scale)
+        scaled = B * inverse_or_zero(scale)
         values, U = np.linalg.eigh(scaled @ scaled.T)
         kept = values > len(B) * MIN_AXIS_SHARE * values.max(initial=0.0)
         s = values[kept][::-1]
@@ -106,7 +106,7 @@ class Axes:
 
     def whiten(self, deviations: Array) -> Array:
         """Map deviations (n, d) to (n, d), or (n, r) where nothing varies off the axes, of covariance I."""
-        y = deviations * _inverse(self.scale)
+        y = deviations * inverse_or_zero(self.scale)
         a = y @ self.axes
         if not self.rest:
             return np.asarray(a / np.sqrt(self.variances_along))
@@ -114,7 +114,7 @@ class Axes:
 
     def solve(self, deviations: Array) -> Array:
         """Return C⁻¹ x for each row x of deviations (n, d), by the pseudo-inverse of the part that varies."""
-        inverse = _inverse(self.scale)
+        inverse = inverse_or_zero(self.scale)
         y = deviations * inverse
         a = y @ self.axes
         if not self.rest:
@@ -163,6 +163,6 @@ class Axes:
         return Full(self.matrix()).expected(deviations)
 
 
-def _inverse(scale: Array) -> Array:
+def inverse_or_zero(scale: Array) -> Array:
     """Return 1 / scale, and 0 for 0."""
     return np.asarray(np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0.0))

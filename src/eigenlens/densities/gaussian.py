@@ -89,11 +89,11 @@ class Gaussian:
         with np.errstate(invalid="ignore", over="ignore"):
             statistics = accumulate(source, family.summarise)
         if not np.all(np.isfinite(statistics.mean)):
-            raise explain_unusable_moments(source)
+            raise _explain_unusable_moments(source)
         try:
             return replace(family, names=source.names).estimate(statistics)
         except DataError:
-            check_squares_in_range(source, statistics)
+            _check_squares_in_range(source, statistics)
             raise
 
     def log_density(self, X: Any) -> Array:
@@ -352,7 +352,7 @@ def _range(block: Block) -> _Range:
     return _Range((low, np.max(np.where(missing, -np.inf, rows), axis=0, initial=-np.inf)))
 
 
-def check_squares_in_range(source: Source, statistics: Any) -> None:
+def _check_squares_in_range(source: Source, statistics: Any) -> None:
     """Raise if a column has several values, but squared deviations that are not normal floats."""
     squares = np.diag(statistics.scatter) if isinstance(statistics, Moments) else statistics.square
     odd = ~(np.isfinite(squares) & (squares >= MIN_NORMAL_FLOAT))
@@ -369,7 +369,7 @@ def check_squares_in_range(source: Source, statistics: Any) -> None:
         )
 
 
-def explain_unusable_moments(source: Source) -> DataError:
+def _explain_unusable_moments(source: Source) -> DataError:
     """Return the error for moments that are not finite: infinities, or missing values that need EM."""
     found = explain_nonfinite(source)
     if not isinstance(found, MissingValues):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,7 @@ from eigenlens.data.coerce import as_source, explain_nonfinite, require_finite, 
 from eigenlens.data.memory import FrameSource, LazySource
 from eigenlens.data.rows import row_count, stack_rows
 from eigenlens.data.source import Source
-from eigenlens.errors import DataError, OptionError
+from eigenlens.errors import DataError, OptionError, join_limited
 from eigenlens.linalg.operators import concatenate
 from eigenlens.stats.moments import Moments
 
@@ -74,16 +74,6 @@ def _names_that_differ(names: list[Any], known: list[Any]) -> str:
     return f"the columns of X are not those the model was fitted on: {'; '.join(parts)}"
 
 
-def join_limited(things: Sequence[str], shown: int = 5, of: str = "") -> str:
-    """Return the first few texts, joined by commas, and the number of those left out.
-
-    >>> join_limited(["a", "b", "c"], 2, of=" letters")
-    'a, b and 1 more letters'
-    """
-    more = f" and {len(things) - shown} more{of}" if len(things) > shown else ""
-    return ", ".join(things[:shown]) + more
-
-
 def dense_blocks(source: Source) -> Iterator[Array]:
     """Yield the rows as dense float64 blocks of at most 16 MiB."""
     step = max(1, (16 << 20) // (8 * source.n_features))
@@ -139,12 +129,12 @@ class MomentsOnlySource(Source):
         raise OptionError("this rule needs the rows themselves, but after partial_fit only their moments are left")
 
 
-def to_frame_like(values: Array, X: Any, source: Source) -> Any:
+def _to_frame_like(values: Array, X: Any, source: Source) -> Any:
     """Return values (n, d) as a frame of X's kind, index and columns if X is one, else unchanged.
 
     >>> import numpy as np, pandas as pd
     >>> X = pd.DataFrame({"a": [1, 2]}, index=["first", "second"])
-    >>> to_frame_like(np.array([[0.5], [1.5]]), X, FrameSource(X))
+    >>> _to_frame_like(np.array([[0.5], [1.5]]), X, FrameSource(X))
               a
     first   0.5
     second  1.5
@@ -166,7 +156,7 @@ def impute_rows(model: Any, X: Any, source: Source, with_std: bool) -> list[Any]
     They are frames of X's kind if X is one.
     """
     parts, like = [impute_block(block, model, with_std) for block in dense_blocks(source)], Like(X, source.dtype)
-    return [to_frame_like(like(np.concatenate(part)), X, source) for part in zip(*parts, strict=True)]
+    return [_to_frame_like(like(np.concatenate(part)), X, source) for part in zip(*parts, strict=True)]
 
 
 def impute_block(rows: Array, model: Any, with_std: bool) -> tuple[Array, ...]:

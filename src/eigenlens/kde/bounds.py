@@ -20,7 +20,7 @@ from eigenlens.kde.kernels import SMOOTHING_KERNELS, SmoothingKernel
 from eigenlens.kde.periodic import SERIES_WIDTH, UNIFORM_GAUSSIAN, gaussian_turns, reflected_kernel
 
 LOST_EXPONENT = 80.0
-"""Images are left out whose exponent falls short of the nearest one's by half of this: e^−40."""
+"""Images whose exponent is below that of the nearest image by half of this, e^−40, are left out."""
 
 MAX_IMAGES_PER_POINT, MAX_IMAGE_ENTRIES, FEW_IMAGES_PER_POINT = 16.0, 30_000_000, 4.0
 """Images per point on average, and entries in total, beyond which kernels are reflected in closed form instead; never
@@ -31,13 +31,13 @@ WIDE_CUT_OFF = 64.0
 cancellation."""
 
 UNIFORM_WIDTH = 1e7
-"""h over the distance of the bounds: draws from kernels wider than this are uniform, as far as samples can show."""
+"""h over the distance of the bounds: draws from kernels wider than this are uniform to the precision of any sample."""
 
 IMAGE_REACHES: dict[str, Callable[[Array], Array]] = {
     "gaussian": lambda nearest: np.sqrt(nearest**2 + LOST_EXPONENT),
     "laplace": lambda nearest: nearest + LOST_EXPONENT / 2.0,
 }
-"""How far images matter, in units of h, when the nearest one is at this distance; other kernels are bounded."""
+"""The distance up to which images matter, in units of h, given that of the nearest; other kernels are bounded."""
 
 
 def _reach(kernel: SmoothingKernel, nearest: float) -> float:
@@ -65,12 +65,12 @@ class Boundary:
 
     Attributes:
         extend: from points (n, d), weights (n,), scales (n, d), kernel and bounds (d, 2) to `Extended`.
-        crowded: from points, scales, kernel and bounds to whether kernels are too wide for `extend`.
+        too_wide: from points, scales, kernel and bounds to whether kernels are too wide for `extend`.
         draw: from centres and scales (m, d), kernel, bounds and a generator to draws (m, d) within the bounds.
     """
 
     extend: Callable[[Array, Array, Array, SmoothingKernel, Array], Extended]
-    crowded: Callable[[Array, Array, SmoothingKernel, Array], bool]
+    too_wide: Callable[[Array, Array, SmoothingKernel, Array], bool]
     draw: Callable[[Array, Array, SmoothingKernel, Array, np.random.Generator], Array]
 
 
@@ -136,7 +136,7 @@ def _image_counts(x: Array, scale: Array, kernel: SmoothingKernel, bounds: Array
 
 
 def _images(x: Array, bounds: Array, scale: float, kernel: SmoothingKernel) -> list[Array]:
-    """Return the mirror images of x (n,) at one bound, or repeatedly at both as far as any may matter."""
+    """Return the mirror images of x (n,) at one bound, or repeatedly at both while any may matter."""
     low, high = bounds
     if not np.isfinite(low) or not np.isfinite(high):
         return [2.0 * (low if np.isfinite(low) else high) - x]
@@ -195,9 +195,9 @@ def _draw_truncated(
     share = rng.random(centres.shape)
     u = kernel.quantile(below + share * (upto - below))
     with np.errstate(invalid="ignore"):
-        level = bounds[:, 0] + share * (bounds[:, 1] - bounds[:, 0])
+        uniform = bounds[:, 0] + share * (bounds[:, 1] - bounds[:, 0])
     flat = scales > UNIFORM_WIDTH * (bounds[:, 1] - bounds[:, 0])
-    return np.asarray(np.clip(np.where(flat, level, centres + scales * u), bounds[:, 0], bounds[:, 1]))
+    return np.asarray(np.clip(np.where(flat, uniform, centres + scales * u), bounds[:, 0], bounds[:, 1]))
 
 
 BOUNDARIES: dict[str, Boundary] = {
@@ -233,16 +233,16 @@ class Column:
     boundary: str
 
     def density(self, y: Array) -> tuple[Array, Array]:
-        """Return level and factor (m, n) at y (m,): the density of each point is factor · exp(level)."""
+        """Return exponent and factor (m, n) at y (m,): the density of each point is factor · exp(exponent)."""
         if self.boundary == "reflect" and np.isfinite(self.low) and np.isfinite(self.high):
             return self._between(y)
-        level, factor = self._open(y)
+        exponent, factor = self._open(y)
         if self.boundary != "reflect":
-            return level, factor / self._mass
+            return exponent, factor / self._mass
         for bound in (self.low, self.high):
             if np.isfinite(bound):
-                factor = factor + self._at(2.0 * bound - self.x, y, level)
-        return level, factor
+                factor = factor + self._at(2.0 * bound - self.x, y, exponent)
+        return exponent, factor
 
     def derivative(self, y: Array) -> Array:
         """Return the derivative (m, n) at y (m,) between two bounds."""
@@ -277,35 +277,35 @@ class Column:
             return self.kernel.log_profile(u), np.broadcast_to(1.0 / self.scale, u.shape)
         return np.zeros(u.shape), self.kernel.profile(u) / self.scale
 
-    def _at(self, image: Array, y: Array, level: Array) -> Array:
-        """Return what points at other places add to the factor."""
+    def _at(self, image: Array, y: Array, exponent: Array) -> Array:
+        """Return the contribution of mirror images to the factor."""
         u = (y[:, None] - image) / self.scale
         if np.isinf(self.kernel.radius):
-            return np.asarray(np.exp(self.kernel.log_profile(u) - level) / self.scale)
+            return np.asarray(np.exp(self.kernel.log_profile(u) - exponent) / self.scale)
         return self.kernel.profile(u) / self.scale
 
     def _between(self, y: Array) -> tuple[Array, Array]:
-        """Return level and factor (m, n) between two bounds; kernels with tails keep their logarithms."""
+        """Return exponent and factor (m, n) between two bounds; kernels with tails keep their logarithms."""
         wide = self.kernel.name == "gaussian" and np.all(self.scale >= SERIES_WIDTH * self._width)
         if wide or np.isfinite(self.kernel.radius):
             value = reflected_kernel(self.kernel, y, self.x, self.scale, self.low, self._width)
             return np.zeros(value.shape), value
-        level, factor = self._open(y)
+        exponent, factor = self._open(y)
         if self.kernel.name == "laplace":
-            return level, self._laplace_images(y, level, factor)
+            return exponent, self._laplace_images(y, exponent, factor)
         uniform = self.scale >= UNIFORM_GAUSSIAN * self._width
-        factor = self._gaussian_images(y, level, factor, self.scale[~uniform])
-        return np.where(uniform, 0.0, level), np.where(uniform, 1.0 / self._width, factor)
+        factor = self._gaussian_images(y, exponent, factor, self.scale[~uniform])
+        return np.where(uniform, 0.0, exponent), np.where(uniform, 1.0 / self._width, factor)
 
-    def _laplace_images(self, y: Array, level: Array, factor: Array) -> Array:
+    def _laplace_images(self, y: Array, exponent: Array, factor: Array) -> Array:
         """Add the nearest mirror images and the next copy of the point; the others are a geometric series of these."""
         W = self._width
         mirrors = [2.0 * self.low - self.x, 2.0 * self.high - self.x]
         around = np.exp(-2.0 * (W - np.abs(y[:, None] - self.x)) / self.scale) / self.scale
-        total = factor + sum(self._at(image, y, level) for image in mirrors) + around
+        total = factor + sum(self._at(image, y, exponent) for image in mirrors) + around
         return np.asarray(total / -np.expm1(-2.0 * W / self.scale))
 
-    def _gaussian_images(self, y: Array, level: Array, factor: Array, narrow: Array) -> Array:
+    def _gaussian_images(self, y: Array, exponent: Array, factor: Array, narrow: Array) -> Array:
         """Add the images that matter for the widest of the `narrow` scales; the point is the nearest of its images."""
         W = self._width
         if not narrow.size:
@@ -313,7 +313,7 @@ class Column:
         turns = gaussian_turns(float(narrow.max()) / W)
         shifts = 2.0 * W * np.arange(-turns, turns + 2)
         images = [self.x + shift for shift in shifts[:-1] if shift] + [2.0 * self.low - self.x + s for s in shifts]
-        return np.asarray(factor + sum(self._at(image, y, level) for image in images))
+        return np.asarray(factor + sum(self._at(image, y, exponent) for image in images))
 
 
 def interval_masses(kernel: SmoothingKernel, x: Array, scale: Array, low: float, high: Array) -> Array:
@@ -349,13 +349,13 @@ class Folded:
         """Return the logarithm of the sum (m,) at Y (m, d), or (m,) for one column."""
         rows, out = Y.reshape(len(Y), len(self.columns)), np.empty(len(Y))
         for part in self._blocks(len(Y)):
-            level, factor = self.columns[0].density(rows[part, 0])
+            exponent, factor = self.columns[0].density(rows[part, 0])
             for j, column in enumerate(self.columns[1:], 1):
                 more, times = column.density(rows[part, j])
-                level, factor = level + more, factor * times
-            most = level.max(axis=1)
+                exponent, factor = exponent + more, factor * times
+            most = exponent.max(axis=1)
             with np.errstate(divide="ignore"):
-                out[part] = most + np.log((factor * np.exp(level - most[:, None])) @ self.weights)
+                out[part] = most + np.log((factor * np.exp(exponent - most[:, None])) @ self.weights)
         return out
 
     def integral(self, Y: Array, low: Array | None = None) -> Array:

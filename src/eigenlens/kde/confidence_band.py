@@ -25,11 +25,11 @@ SQUARED_KERNEL_REACH = 20.0
 
 
 def asymptotic_band(model: KernelEstimate, y: Array, level: float, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Return limits (m,), (m,) at places y (m,): (√f̂ ± z √((R g / f̂ h − f̂) / 4n))², z the normal quantile of the level.
+    """Return limits (m,), (m,) at y (m,): (√f̂ ± z √((R g / f̂ h − f̂) / 4n))², z the normal quantile of the level.
 
     Var f̂ = (R g / h − (E f̂)²) / n with R = ∫K² and g the density smoothed by K² / R; where g = f and h is small, √f̂
     has the same variance R / 4nh everywhere (Bowman and Azzalini 1997, §2.3). Within a bandwidth of a bound that
-    mirrors the rows the variance is up to twice as large: there the bootstrap is right. Nothing is drawn from `rng`.
+    mirrors the rows the variance is up to twice as large: use the bootstrap there. Nothing is drawn from `rng`.
     Cost: two densities.
     """
     f, n = model.density(y), model.total
@@ -43,7 +43,7 @@ def asymptotic_band(model: KernelEstimate, y: Array, level: float, rng: np.rando
 
 
 def _squared(model: KernelEstimate, y: Array) -> Array:
-    """Return g (m,) at places y (m,): Σ w_i K_i² over points, in units of R / h.
+    """Return g (m,) at y (m,): Σ w_i K_i² over points, in units of R / h.
 
     K² / R is approximated by K narrowed to the same variance, which is exact for Gaussian, Laplace and box kernels.
     """
@@ -68,4 +68,4 @@ def bootstrap_band(model: KernelEstimate, y: Array, level: float, rng: np.random
 
 
 BANDS: dict[str, Band] = {"asymptotic": asymptotic_band, "bootstrap": bootstrap_band}
-"""From an estimate, places, a level and a generator to limits."""
+"""Bands by name: from an estimate, points y, a level and a generator to limits."""

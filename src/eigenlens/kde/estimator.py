@@ -39,7 +39,7 @@ class KernelDensity(DensityEstimator, DensityMixin, BaseEstimator):  # type: ign
             −h to h. A number, or one per column (d,), or for the Gaussian its covariance H (d, d). Or a rule:
             "silverman", "scott", "sheather-jones", "sheather-jones-dpi", "isj", "lscv", "mlcv"; its result for the
             Gaussian is converted to the kernel by canonical bandwidths.
-        bounds: None, or a pair (low, high) for all columns, or a pair for each; None or inf stands for no bound.
+        bounds: None, or a pair (low, high) for all columns, or a pair for each; None or inf means no bound.
         adaptive: whether kernels are wider where rows are rare: times (f(x_i) / g)^(−½), f the density with h alone
             and g its geometric mean (Abramson 1982). Sums over adaptive kernels take longer.
         tol: the relative error of f that Gaussian sums may have; it is usually far smaller. The minimum is 1e-15.

@@ -1,6 +1,6 @@
-"""Kernel densities along a line: the density, its derivative and its integral at any places, by fast exact sums.
+"""Kernel densities along a line: the density, its derivative and its integral at any points, by fast exact sums.
 
-How a kernel is summed is looked up in `LINE_SUMS`: polynomials by sums of powers over a sliding window, the cosine by
+`LINE_SUMS` has the method for each kernel: polynomials by sums of powers over a sliding window, the cosine by
 sums of waves, the Laplace kernel by two sweeps, the Gaussian by short expansions. A callable is approximated by
 polynomials once. Points with scales of their own are summed pair by pair, those of like scale over a window. Where
 kernels have unbounded support and pairs are many, integrals come from a table of the density (Gaussian), or by
@@ -35,7 +35,7 @@ from eigenlens.native.kernel_sums import (
 )
 
 MIN_TOLERANCE = 1e-15
-"""The tolerance of integrals, the smallest there is: it costs hardly more than a larger one."""
+"""The tolerance of integrals, the smallest possible: it costs hardly more than a larger one."""
 
 CANCELLATION = 1e-6
 """A sum smaller than this share of the weight in its window is computed again, pair by pair, without cancellation."""
@@ -60,8 +60,8 @@ class Line:
     def log_density(self, y: Array) -> Array:
         """Return the logarithm of the sum (m,) at y (m,); −inf only where K is 0."""
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            level, value = self._sorted(self.route.density, y)
-            return np.asarray(level + np.log(value))
+            exponent, value = self._sorted(self.route.density, y)
+            return np.asarray(exponent + np.log(value))
 
     def derivative(self, y: Array) -> Array:
         """Return the derivative of the sum (m,) at y (m,)."""
@@ -84,7 +84,7 @@ class Line:
         return self.kernel.pieces or (polynomial_pieces(self.kernel) if self.kernel.name not in LINE_SUMS else ())
 
     def _sorted(self, function: Callable[[Line, Array], tuple[Array, ...]], y: Array) -> tuple[Array, ...]:
-        """Apply a function of sorted places to places in any order."""
+        """Apply a function of sorted points to points in any order."""
         if np.all(y[1:] >= y[:-1]):
             return function(self, np.ascontiguousarray(y))
         places, order = sorted_with_order(y)
@@ -141,12 +141,12 @@ class Line:
 
         def density(y: Array) -> Array:
             with np.errstate(under="ignore", over="ignore"):
-                level, value = fine.route.density(fine, y)
-                return np.asarray(value * np.exp(level))
+                exponent, value = fine.route.density(fine, y)
+                return np.asarray(value * np.exp(exponent))
 
         groups = ((part.x, part.s) for part in self.octaves)
-        edges = panel_edges((x, self.h * s.min(), self.h * s.max()) for x, s in groups if s is not None)
-        return tabulate_integral(density, edges)
+        edges = _panel_edges((x, self.h * s.min(), self.h * s.max()) for x, s in groups if s is not None)
+        return _tabulate_integral(density, edges)
 
     @cached_property
     def cloud(self) -> Cloud:
@@ -158,7 +158,7 @@ class Line:
 
 
 class LineSums(NamedTuple):
-    """Sums over a line at sorted places y (m,): density as (level, value), meaning value · exp(level)."""
+    """Sums over a line at sorted y (m,): density as (exponent, value), meaning value · exp(exponent)."""
 
     density: Callable[[Line, Array], tuple[Array, Array]]
     derivative: Callable[[Line, Array], Array]
@@ -196,7 +196,7 @@ def _polynomial_derivative(line: Line, y: Array) -> Array:
 
 
 def _polynomial_integral(line: Line, y: Array) -> Array:
-    """Return the weight up to y, plus the mass on the wrong side of kernels near y, which is 0 at the window's ends."""
+    """Return the weight up to y, plus the mass of kernels near y beyond it, which is 0 at the window's ends."""
     return line.at_most(y) + window_sums(line.x, line.w, y, line.h, wrong_side_integrals(line.pieces))[0]
 
 
@@ -222,8 +222,8 @@ def _wave_integral(line: Line, y: Array) -> Array:
 
 def _laplace_density(line: Line, y: Array) -> tuple[Array, Array]:
     before, nearest, behind, next_one = laplace_sums(line.x, line.w, y, line.h)
-    level = -np.minimum(nearest, next_one)
-    return level, (before * np.exp(-nearest - level) + behind * np.exp(-next_one - level)) / (2.0 * line.h)
+    exponent = -np.minimum(nearest, next_one)
+    return exponent, (before * np.exp(-nearest - exponent) + behind * np.exp(-next_one - exponent)) / (2.0 * line.h)
 
 
 def _laplace_derivative(line: Line, y: Array) -> Array:
@@ -237,13 +237,13 @@ def _laplace_integral(line: Line, y: Array) -> Array:
 
 
 def _gaussian_density(line: Line, y: Array) -> tuple[Array, Array]:
-    level, value, _ = gaussian_sums(line.x, line.w, y, line.h, line.tol)
-    return level, value / (ROOT_2PI * line.h)
+    exponent, value, _ = gaussian_sums(line.x, line.w, y, line.h, line.tol)
+    return exponent, value / (ROOT_2PI * line.h)
 
 
 def _gaussian_derivative(line: Line, y: Array) -> Array:
-    level, _, slope = gaussian_sums(line.x, line.w, y, line.h, line.tol)
-    return slope * np.exp(level) / (ROOT_2PI * line.h)
+    exponent, _, slope = gaussian_sums(line.x, line.w, y, line.h, line.tol)
+    return slope * np.exp(exponent) / (ROOT_2PI * line.h)
 
 
 def _gaussian_integral(line: Line, y: Array) -> Array:
@@ -254,7 +254,7 @@ def _gaussian_integral(line: Line, y: Array) -> Array:
 
 
 def _pairs(line: Line, y: Array, function: Callable[[Array], Array], power: int) -> Array:
-    """Return Σ w f(u) / (h s)^power over the points within reach of sorted places y (m,), pair by pair."""
+    """Return Σ w f(u) / (h s)^power over the points within reach of sorted y (m,), pair by pair."""
     total, reach = np.zeros(y.size), 1.001 * TAIL_RADII.get(line.kernel.name, line.kernel.radius)
     for part in line.octaves:
         scale = np.broadcast_to(part.h if part.s is None else part.h * part.s, part.x.shape)
@@ -267,8 +267,8 @@ def _pairs(line: Line, y: Array, function: Callable[[Array], Array], power: int)
 def _pair_density(line: Line, y: Array) -> tuple[Array, Array]:
     if line.s is None or line.kernel.name not in FORMS:
         return np.zeros(y.size), _pairs(line, y, line.kernel.profile, 1)
-    level, value = cloud_sums(line.cloud, ((y - line.x[line.x.size // 2]) / line.h)[:, None], line.tol)
-    return level, value * float(line.kernel.profile(np.zeros(1))[0]) / line.h
+    exponent, value = cloud_sums(line.cloud, ((y - line.x[line.x.size // 2]) / line.h)[:, None], line.tol)
+    return exponent, value * float(line.kernel.profile(np.zeros(1))[0]) / line.h
 
 
 def _pair_derivative(line: Line, y: Array) -> Array:
@@ -342,7 +342,7 @@ LINE_SUMS: dict[str, LineSums] = {
     "cosine": LineSums(_wave_density, _wave_derivative, _wave_integral),
     "laplace": LineSums(_laplace_density, _laplace_derivative, _laplace_integral),
 }
-"""The fast sums of the kernels that are not polynomials and have them."""
+"""The fast sums of kernels that are not polynomials."""
 
 
 CHEBYSHEV_NODES = 16
@@ -373,10 +373,10 @@ class IntegralTable:
         return np.asarray(self.below[panel] + chebyshev.chebval(t, self.coefficients[:, panel], tensor=False))
 
 
-def tabulate_integral(f: Callable[[Array], Array], edges: Array) -> IntegralTable:
+def _tabulate_integral(f: Callable[[Array], Array], edges: Array) -> IntegralTable:
     """Return the integral table of a function that is a polynomial of degree 15 between neighbours of `edges`.
 
-    >>> round(float(tabulate_integral(np.cos, np.array([0.0, 1.0, 2.0]))(np.array([1.5]))[0] - np.sin(1.5)), 12)
+    >>> round(float(_tabulate_integral(np.cos, np.array([0.0, 1.0, 2.0]))(np.array([1.5]))[0] - np.sin(1.5)), 12)
     0.0
     """
     angle = np.pi * (np.arange(CHEBYSHEV_NODES) + 0.5) / CHEBYSHEV_NODES
@@ -389,7 +389,7 @@ def tabulate_integral(f: Callable[[Array], Array], edges: Array) -> IntegralTabl
     return IntegralTable(edges, np.concatenate([[0.0], np.cumsum(integral.sum(axis=0))]), integral)
 
 
-def panel_edges(groups: Iterable[tuple[Array, float, float]]) -> Array:
+def _panel_edges(groups: Iterable[tuple[Array, float, float]]) -> Array:
     """Return panel edges for sums of Gaussians, from groups of sorted points with the min and max of their scales."""
     parts = []
     for x, least, most in groups:

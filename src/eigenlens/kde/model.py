@@ -85,7 +85,7 @@ class KernelEstimate:
         return f"KernelEstimate({rows}, kernel={self.kernel.name!r}, bandwidth={h}{extra})"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # without what was prepared for sums
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # without the caches of the sums
 
     @property
     def n_features(self) -> int:
@@ -114,7 +114,7 @@ class KernelEstimate:
         return np.exp(self.log_density(X))
 
     def derivative(self, y: Array) -> Array:
-        """Return f′ (m,) at places y (m,) of one column; 0 outside the bounds."""
+        """Return f′ (m,) at y (m,) of one column; 0 outside the bounds."""
         places = self._places(y, "derivative")
         slope = self._line.derivative(np.clip(places, *self._ends)) / self.total
         return np.where(within_bounds(places[:, None], self.bounds), slope, 0.0)
@@ -190,7 +190,7 @@ class KernelEstimate:
         return replace(self, points=self.points[:, chosen], bandwidth=h, bounds=self.bounds[chosen])
 
     def condition(self, columns: Columns, values: Any) -> KernelEstimate:
-        """Return the density of the other columns, in their order, given these columns' values (c,); NaN is not known.
+        """Return the density of the other columns, in their order, given these columns' values (c,); NaN means unknown.
 
         Points are weighted by their kernels at the values; with a matrix H they move too (regression within the
         kernel).
@@ -259,7 +259,7 @@ class KernelEstimate:
         """Whether kernels are reflected in closed form: too wide beside the bounds for images of the points."""
         if self.bandwidth.ndim == 2 or not np.isfinite(self.bounds).any():
             return False
-        return BOUNDARIES[self.boundary].crowded(self.points, self._spread, self.kernel, self.bounds)
+        return BOUNDARIES[self.boundary].too_wide(self.points, self._spread, self.kernel, self.bounds)
 
     @property
     def _spread(self) -> Array:

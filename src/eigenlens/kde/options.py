@@ -11,7 +11,7 @@ from eigenlens import checks
 from eigenlens.arrays import Array, dense
 from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.source import Source
-from eigenlens.errors import DataError, OptionError
+from eigenlens.errors import DataError, MissingValues, OptionError
 from eigenlens.kde.bandwidth import BANDWIDTH_RULES, bandwidth_by_rule
 from eigenlens.kde.kernels import SMOOTHING_KERNELS, SmoothingKernel, smoothing_kernel
 
@@ -38,9 +38,10 @@ def read_complete_rows(source: Source) -> tuple[Array, Array | None]:
     missing = np.isnan(rows)
     if missing.any():
         entries, incomplete = int(missing.sum()), int(missing.any(axis=1).sum())
-        raise DataError(
-            f"Input X contains NaN: {entries} entries in {incomplete} of {len(rows)} rows, and a kernel density needs "
-            "complete rows",
+        raise MissingValues(
+            f"contains NaN: {entries} entries in {incomplete} of {len(rows)} rows are missing, and a kernel density "
+            "needs complete rows",
+            argument="X",
             fix="leave those rows out, fill them in with ProbabilisticPCA(k).fit(X).impute(X), or fit a "
             "GaussianMixture, which takes incomplete rows",
         )
@@ -58,8 +59,7 @@ def check_bounds(bounds: Any, X: Array) -> Array:
     pairs = [bounds] * d if _is_pair(bounds) else list(bounds) if isinstance(bounds, Sequence | np.ndarray) else []
     if len(pairs) != d:
         raise OptionError(
-            f"must be None, one pair (low, high) for all columns, or {d} of them, one per column; None stands for no "
-            "bound",
+            f"must be None, one pair (low, high) for all columns, or {d} of them, one per column; None means no bound",
             argument="bounds",
             value=bounds,
         )
@@ -69,7 +69,7 @@ def check_bounds(bounds: Any, X: Array) -> Array:
 
 
 def _is_pair(value: Any) -> bool:
-    """Return whether value is two numbers, or None in their place."""
+    """Return whether value is a pair of numbers, either of which may be None."""
     if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str) or len(value) != 2:
         return False
     return all(end is None or np.ndim(end) == 0 for end in value)
@@ -118,7 +118,7 @@ def resolve_bandwidth(
     if isinstance(value, str) or callable(value):
         rule = checks.choice("bandwidth", value, BANDWIDTH_RULES)
         if len(X) < 2:
-            what = f"needs 2 rows, but X has n_samples = {len(X)}"
+            what = f"needs 2 rows, but there is {len(X)} sample"
             raise DataError(what, argument="bandwidth", value=value, fix="give a number")
         if isinstance(value, str):
             _require_spread(X, names)

@@ -29,7 +29,7 @@ SERIES_WIDTH, SERIES_TERMS = 1.0 / 3.0, 9
 """h / W from which sums over pairs use the Fourier series of a Gaussian, and its terms: the next is below 1e-17."""
 
 BERNOULLI_NUMBERS = (1.0, -1.0 / 2.0, 1.0 / 6.0, 0.0, -1.0 / 30.0, 0.0, 1.0 / 42.0, 0.0, -1.0 / 30.0)
-"""Those that the integrals of pieces of degree 6 need; SciPy's have only eleven right digits."""
+"""The Bernoulli numbers that the integrals of pieces of degree 6 need; SciPy's have only eleven correct digits."""
 
 MAX_TURNS = 128
 """Images on either side for a callable that is not approximated by polynomials; it is taken as constant beyond."""
@@ -145,7 +145,7 @@ def _euler_maclaurin(pieces: tuple[PolynomialPiece, ...], t: Array, h: Array, W:
 
 @lru_cache(maxsize=16)
 def _jumps(pieces: tuple[PolynomialPiece, ...]) -> list[tuple[float, list[tuple[int, float]]]]:
-    """Return where K or a derivative of it jumps: the places, and for each which derivatives and by how much."""
+    """Return the points where K or a derivative of it jumps, each with the orders of the derivatives and the jumps."""
     found = []
     for b in sorted({end for piece in pieces for end in (piece.low, piece.high)}):
         here = []

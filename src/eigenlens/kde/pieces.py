@@ -24,7 +24,7 @@ PIECE_ERROR, MIN_PIECE_WIDTH, MAX_PIECES = 2e-13, 1e-13, 160
 """The error of a piece relative to the maximum of K, its minimum width, and the number of pieces per side."""
 
 CHECK_POINTS = np.cos(np.pi * (np.arange(11) + 0.3) / 11.0)
-"""Where a piece is compared with the kernel."""
+"""The points of a piece, in [−1, 1], at which it is compared with the kernel."""
 
 
 @lru_cache(maxsize=8)

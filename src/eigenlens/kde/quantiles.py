@@ -9,7 +9,7 @@ import numpy as np
 from eigenlens.arrays import Array
 
 MAX_QUANTILE_STEPS = 200
-"""More than bisection alone ever takes."""
+"""The largest number of steps: more than bisection alone ever takes."""
 
 QUANTILE_PRECISION = 4.0 * float(np.finfo(np.float64).eps)
 """A bracket narrower than this, relative to the quantile, is one number."""
@@ -20,7 +20,7 @@ def invert_cdf(
 ) -> Array:
     """Return the smallest y (m,) with cdf(y) ≥ q (m,), known to lie between low and high (m,).
 
-    Values at the places of a sorted `table` (t,) bracket each y; then Newton steps while they stay within the bracket
+    Values at a sorted `table` (t,) of points bracket each y; then Newton steps while they stay within the bracket
     and more than halve the error, else bisection. A few evaluations for all q together.
 
     >>> q = np.array([0.25, 0.81])

@@ -38,9 +38,9 @@ class Space:
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             if self.kernel.name not in FORMS:
                 return np.log(_profile_sums(self.cloud, U, self.kernel)) - self._log_volume
-            level, value = cloud_sums(self.cloud, U, self.tol)
+            exponent, value = cloud_sums(self.cloud, U, self.tol)
             constant = U.shape[1] * float(self.kernel.log_profile(np.zeros(1))[0])
-            return np.asarray(level + np.log(value) + constant - self._log_volume)
+            return np.asarray(exponent + np.log(value) + constant - self._log_volume)
 
     def integral(self, Y: Array, low: Array) -> Array:
         """Return the integral of the sum from `low` (d,) to each row of Y (m, d), for one bandwidth per column."""

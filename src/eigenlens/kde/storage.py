@@ -15,7 +15,7 @@ KDE_LAYOUT = Layout(
 
 
 def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Return the estimate, its kernel by name."""
+    """Return the estimate, with its kernel by name."""
     arrays, header = pack(estimator.model_, KDE_LAYOUT)
     return arrays, header | {"kernel": estimator.model_.kernel.name}
 

@@ -27,10 +27,10 @@ RANGE_DRAWS = 500
 """Draws that locate a density, if there are no rows."""
 
 SHOWN_DRAW_SHARE = 0.98
-"""The share of the draws that is always shown: how many lie far off is chance."""
+"""The share of the draws that is always shown: the others lie far off by chance."""
 
 SHOWN_BANDWIDTHS, SHOWN_MARGIN = 3.5, 0.15
-"""How far a figure extends beyond the rows: in bandwidths of kernels of unbounded support, or in ranges of the rows."""
+"""The margin of a figure beyond the rows: in bandwidths of kernels of unbounded support, or in ranges of the rows."""
 
 MIN_CURVE_PLACES, MAX_CURVE_PLACES, PLACES_PER_BANDWIDTH = 512, 8_192, 6.0
 """Places along a line, at least and at most, and per bandwidth where kernels are narrow."""
@@ -148,8 +148,8 @@ def density(
 
     Args:
         model: see above. X: rows (n, d) or (n,); those of a kernel density if None.
-        column: which, by number or name, of several. band: a key of `BANDS`, None, or "auto": "asymptotic" for kernel
-            densities, none for others. level: its coverage at each place. random_state: of the bootstrap.
+        column: its number or name, if there are several. band: a key of `BANDS`, None, or "auto": "asymptotic" for
+            kernel densities, none for others. level: its coverage at each place. random_state: of the bootstrap.
 
     >>> from eigenlens.densities import Gaussian
     >>> table = density(Gaussian.fit([-1.0, 1.0]))
@@ -214,7 +214,7 @@ def masses_of_plane(
     """Return a density of two columns on a grid, and the levels of the smallest regions of given mass.
 
     Args:
-        model, X: as for `density`. columns: two, by number or name, of more. masses: shares between 0 and 1.
+        model, X: as for `density`. columns: two columns, by number or name. masses: shares between 0 and 1.
         resolution: the grid has as many places along each axis. Cost: `resolution`² densities.
 
     >>> from eigenlens.densities import Gaussian

@@ -14,7 +14,7 @@ from eigenlens.arrays import Array, Like, dense, to_numpy
 from eigenlens.data.coerce import require_finite
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source, progress_callback
-from eigenlens.errors import ConvergenceWarning, warn_user
+from eigenlens.errors import ConvergenceWarning, DataWarning, warn_user
 from eigenlens.estimator.base import ProjectionEstimator, forward, model_view
 from eigenlens.estimator.rows import map_rows, validate_rows
 from eigenlens.kernel_pca import storage
@@ -142,10 +142,9 @@ class KernelPCA(ProjectionEstimator):
         asked = check_n_landmarks(self, source)
         found = fit_landmark_components(source, kernel, choose, asked, n_components, rng=rng, progress=progress)
         if not found.met:
-            warn_user(
-                f"n_landmarks={asked:g} is an error that was not reached: {found.reason}, which leave out "
-                f"{found.model.left_out:.2g} of the trace.",
-            )
+            left_out = f"{found.reason}, which leave out {found.model.left_out:.2g} of the trace"
+            what = f"{{n_landmarks}} is an error that was not reached: {left_out}"
+            warn_user(DataWarning(what, settings={"n_landmarks": asked}))
         name = self.approximation if isinstance(self.approximation, str) else "callable"
         return found.model, Outcome(name, found.reason, found.passes)
 
@@ -205,12 +204,12 @@ class KernelPCA(ProjectionEstimator):
         found = find_preimages(model, Z, method, start, options)
         if np.any(found.failed):
             first = int(np.flatnonzero(found.failed)[0])
-            warn_user(
-                f"preimage={method!r} found no pre-image for {int(found.failed.sum())} of {len(found.failed)} rows "
-                f"(first: row {first}); the nearest fitted rows were returned for them. "
-                "Other rows are not affected; preimage='ridge' always finds one.",
-                ConvergenceWarning,
+            what = (
+                f"the method {method!r} found no pre-image for {int(found.failed.sum())} of {len(found.failed)} rows "
+                f"(first: row {first}); the nearest fitted rows were returned for them. Other rows are not affected"
             )
+            fix, settings = "{preimage} always finds one", {"preimage": "ridge"}
+            warn_user(ConvergenceWarning(what, fix=fix, settings=settings))
         return found
 
     def _learned(self, model: KernelComponents) -> InverseMap | None:

@@ -18,13 +18,20 @@ from eigenlens.kernel_pca.kernels.gram import CentredGram, KernelOperator, upper
 from eigenlens.kernel_pca.kernels.precomputed import Precomputed
 from eigenlens.kernel_pca.model import KernelComponents
 from eigenlens.kernel_pca.panels import input_directions, no_variance_error
-from eigenlens.kernel_pca.route import DENSE_ROWS_PER_COMPONENT, LANCZOS_BLOCK, EigenRoute, choose_eigen_route
+from eigenlens.kernel_pca.route import (
+    DENSE_ROWS_PER_COMPONENT,
+    LANCZOS_BLOCK,
+    TILED_LANCZOS_BLOCK,
+    EigenRoute,
+    choose_eigen_route,
+)
 from eigenlens.linalg import n_components as select
 from eigenlens.linalg.lanczos import lanczos, residual_norms
 from eigenlens.linalg.randomized import randomized
 from eigenlens.linalg.spectrum import Outcome, Requested, Spectrum, column_signs
 from eigenlens.linalg.symmetric import leading_eigenpairs
 from eigenlens.resources import one_thread
+from eigenlens.tables.text_table import count_noun
 
 Operator = CentredGram | KernelOperator
 
@@ -118,7 +125,8 @@ def _check_row_count(X: Any, weight: Array | None) -> int:
     """Return the number of rows with positive weight, once there are enough for a variance."""
     count, total = (X.shape[0], X.shape[0]) if weight is None else (int(np.count_nonzero(weight)), float(weight.sum()))
     if count < 2:
-        raise DataError(f"n_samples={count}: a component needs at least 2 rows with positive weight")
+        what = f"has {count_noun(count, 'sample')} of positive weight, but a component needs at least 2 rows"
+        raise DataError(what, argument="X", fix="give more rows")
     checks.total_weight(total)
     return count
 
@@ -175,7 +183,8 @@ def _dense(operator: Operator, wanted: Requested, tol: float, rng: np.random.Gen
 
 def _lanczos(operator: Operator, wanted: Requested, tol: float, rng: np.random.Generator) -> Spectrum:
     with one_thread():  # the products have threads of their own, and the rest is small beside them
-        return lanczos(operator, wanted, tol, rng, block=LANCZOS_BLOCK[isinstance(operator, KernelOperator)])
+        block = TILED_LANCZOS_BLOCK if isinstance(operator, KernelOperator) else LANCZOS_BLOCK
+        return lanczos(operator, wanted, tol, rng, block=block)
 
 
 def _randomized(operator: Operator, wanted: Requested, tol: float, rng: np.random.Generator) -> Spectrum:

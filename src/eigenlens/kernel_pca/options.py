@@ -10,7 +10,7 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.arrays import Array, is_sparse, is_tensor, slices, to_numpy
 from eigenlens.data.source import Source
-from eigenlens.errors import ConvergenceWarning, DataError, OptionError, warn_user
+from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError, warn_user
 from eigenlens.estimator.rows import collect_rows
 from eigenlens.kernel_pca.features import COUNTED_IN_FEATURES
 from eigenlens.kernel_pca.fit import GRAM_SOLVERS, INDEFINITE_SHARE, KernelPCAFit
@@ -50,7 +50,7 @@ def check_kernel_components(estimator: Any, source: Source) -> int | float | Non
     checks.name("preimage", estimator.preimage, PREIMAGES)
     n, k = source.n_rows, estimator.n_components
     if n == 1:
-        raise DataError("X has 1 row (n_samples = 1); a component needs at least 2")
+        raise DataError("has 1 sample, but a component needs at least 2 rows", argument="X", fix="give more rows")
     if isinstance(k, float | np.floating):
         return None if k == 1.0 else checks.real("n_components", float(k), 0.0, 1.0)
     return None if k is None else checks.integer("n_components", k, 1, n, "the number of rows")
@@ -93,14 +93,16 @@ def warn_kernel_fit(fit: KernelPCAFit, source: Source, estimator: Any) -> None:
         if estimator.kernel == "precomputed":
             fix = "check that X is a kernel matrix, or clip its negative eigenvalues first"
             raise DataError(what, argument="kernel", value=estimator.kernel, fix=fix)
-        message = f"kernel={estimator.kernel!r} {what}; components of negative variance were left out."
-        warn_user(message)
+        what += "; components of negative variance were left out"
+        warn_user(DataWarning(what, argument="kernel", value=estimator.kernel))
     if not outcome.converged:
-        warn_user(
+        what = (
             f"solver {outcome.solver!r} stopped after {outcome.iterations} iterations with a residual of "
-            f"{outcome.residuals.max():.1e}, above tol={estimator.tol:g}; raise tol or use solver='dense'.",
-            ConvergenceWarning,
+            f"{outcome.residuals.max():.1e}, above {{tol}}"
         )
+        settings = {"tol": estimator.tol, "solver": "dense"}
+        warning = ConvergenceWarning(what, fix="raise that, or use {solver}", settings=settings)
+        warn_user(warning)
 
 
 def _require_symmetric(K: Any) -> None:

@@ -8,9 +8,9 @@ from eigenlens.errors import ResourceError
 from eigenlens.kernel_pca.kernels.gram import GRAM_PANEL_ROWS, tile_side
 from eigenlens.resources import thread_count
 
-LANCZOS_BLOCK = {False: 8, True: 24}
-"""Columns per Lanczos step with the Gram matrix in memory, and (True) with tiles recomputed in every pass: those cost
-more, so that larger steps with fewer passes pay off."""
+LANCZOS_BLOCK, TILED_LANCZOS_BLOCK = 8, 24
+"""Columns per Lanczos step with the Gram matrix in memory, and with tiles recomputed in every pass: those cost more, so
+that larger steps with fewer passes pay off."""
 
 DENSE_ROWS = 500
 """Up to this number of rows all eigenvalues cost no more than an iteration for a few."""
@@ -57,7 +57,7 @@ def memory_needed(n: int, itemsize: int, k: int) -> MemoryNeeded:
     """
     tiles = 8 * thread_count() * (2 * tile_side(n) ** 2 + GRAM_PANEL_ROWS * n)
     K, square = gram_bytes(n, itemsize), 8 * n * n
-    basis, large = (2 * 8 * n * min(n, k + 16 * block) for block in LANCZOS_BLOCK.values())
+    basis, large = (2 * 8 * n * min(n, k + 16 * block) for block in (LANCZOS_BLOCK, TILED_LANCZOS_BLOCK))
     vectors = 8 * n * (k if 6 * k <= n else n + k)
     dense = K + 4 * square + vectors + tiles
     return MemoryNeeded(dense, K + basis + tiles, large + tiles)

@@ -15,7 +15,7 @@ import numpy as np
 
 from eigenlens.arrays import Array, dense
 from eigenlens.data.memory import ArraySource
-from eigenlens.data.rows import dense_rows, row_count, select_rows
+from eigenlens.data.rows import dense_rows, random_folds, row_count, select_rows
 from eigenlens.data.source import Block, Source, accumulate
 from eigenlens.errors import DataError, OptionError
 from eigenlens.linalg.n_components import N_PERMUTATIONS
@@ -139,12 +139,12 @@ def _folds(weight: Array, rng: np.random.Generator) -> Array:
     n = int(np.count_nonzero(positive))
     if n < MIN_ROWS:
         what = (
-            f"needs at least {MIN_ROWS} rows with positive weight, to leave some out and fit the others, but "
-            f"n_samples={n}"
+            f"needs at least {MIN_ROWS} rows with positive weight, to leave some out and fit the others, and there "
+            f"are {n}"
         )
         raise DataError(what, argument="n_components", value="cv", fix="give a number")
     fold = np.full(weight.size, -1)
-    fold[positive] = rng.permutation(n) % min(N_FOLDS, n)
+    fold[positive] = random_folds(n, min(N_FOLDS, n), rng)
     return fold
 
 

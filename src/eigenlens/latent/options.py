@@ -9,7 +9,7 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source
-from eigenlens.errors import ConvergenceWarning, DataError, warn_user
+from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, list_columns, warn_user
 from eigenlens.latent.n_components import DIMENSION_RULES, DimensionChoice
 from eigenlens.missing.result import LatentFit
 
@@ -33,9 +33,9 @@ def candidate_dimensions(most: int, source: Source) -> range:
 
 
 CONVERGENCE_ADVICE = {
-    "max_iter": "raise max_iter={max_iter}, or tol",
+    "max_iter": "raise {max_iter}, or {tol}",
     "rounding": "rounding hides further gains, so more steps would not help: divide columns of very different sizes by "
-    "their standard deviations, use fewer components, or raise tol",
+    "their standard deviations, use fewer components, or raise {tol}",
 }
 """The advice about a fit that did not converge, by why it ended."""
 
@@ -44,30 +44,27 @@ def warn_latent_fit(fit: LatentFit, source: Source, tol: float, max_iter: int) -
     """Warn the caller of `fit` about what deserves a second look: an early stop, empty rows, constant columns."""
     short = _describe_remaining_gain(fit, tol, source.n_features)
     if fit.interrupted:
-        warn_user(
-            f"fit was interrupted after {fit.n_iter} steps; the best model is kept ({short}).", ConvergenceWarning
-        )
+        warn_user(ConvergenceWarning(f"fit was interrupted after {fit.n_iter} steps; the best model is kept ({short})"))
     elif not fit.converged:
-        advice = CONVERGENCE_ADVICE.get(fit.ended, CONVERGENCE_ADVICE["max_iter"]).format(max_iter=max_iter)
-        warn_user(f"solver {fit.solver!r} stopped after {fit.n_iter} steps ({short}); {advice}.", ConvergenceWarning)
+        fix = CONVERGENCE_ADVICE.get(fit.ended, CONVERGENCE_ADVICE["max_iter"])
+        settings = {"tol": tol} | ({"max_iter": max_iter} if "{max_iter}" in fix else {})
+        what = f"solver {fit.solver!r} stopped after {fit.n_iter} steps ({short})"
+        warn_user(ConvergenceWarning(what, fix=fix, settings=settings))
     empty = _positive_weight_count(source) - fit.rows if fit.solver == "em" else 0
     if empty > 0:
-        warn_user(
-            f"{empty} rows of X have no observed entry (NaN in every column) and were left out; their latent values "
-            "are 0, with the prior's covariance.",
-        )
+        what = f"{empty} rows have no observed entry (NaN in every column) and were left out"
+        warn_user(DataWarning(f"{what}; their latent values are 0, with the prior's covariance"))
     if fit.floored:
-        advice = "use fewer components or more rows" if fit.model.loadings.shape[1] > 1 else "more rows are needed"
-        warn_user(
+        what = (
             "Heywood case: the noise variance has reached its floor, or nearly, so the components explain the observed "
-            f"entries without noise, and imputed ones may seem more certain than they are; {advice}.",
+            "entries without noise, and imputed ones may seem more certain than they are"
         )
+        several = fit.model.loadings.shape[1] > 1
+        warn_user(DataWarning(what, fix="use fewer components or more rows" if several else "more rows are needed"))
     if fit.constant:
-        names = [repr(source.names[j]) if source.names else str(j) for j in fit.constant[:5]]
-        warn_user(
-            f"{len(fit.constant)} of {source.n_features} columns are constant ({', '.join(names)}); they are taken for "
-            "columns without noise, so leave them out.",
-        )
+        names = list_columns(fit.constant, source.names)
+        what = f"{len(fit.constant)} of {source.n_features} columns are constant ({names})"
+        warn_user(DataWarning(what, fix="they are taken for columns without noise, so leave them out"))
 
 
 def _describe_remaining_gain(fit: LatentFit, tol: float, d: int) -> str:
@@ -86,11 +83,9 @@ def warn_interrupted_choice(choice: DimensionChoice) -> None:
         return
     first, last = int(choice.counts[0]), int(choice.counts[-1])
     tried = f"{first} to {last}" if last > first else str(first)
-    warn_user(
-        f"the comparison by n_components={choice.rule!r} was interrupted when {tried} had been tried; the best of "
-        f"these, {choice.k}, is kept.",
-        ConvergenceWarning,
-    )
+    what = f"the comparison by {{n_components}} was interrupted when {tried} had been tried"
+    what += f"; the best of these, {choice.k}, is kept"
+    warn_user(ConvergenceWarning(what, settings={"n_components": choice.rule}))
 
 
 def _positive_weight_count(source: Source) -> int:

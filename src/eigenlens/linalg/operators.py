@@ -242,7 +242,8 @@ class CentredRows:
         """Raise an error for rows without a finite variance, before any solver sees them."""
         require_finite(self.source, columns.mean, columns.square)
         if columns.rows < 2:
-            what = f"has n_samples={columns.rows}, but at least 2 rows with positive weight are needed for a variance"
+            samples = "1 sample" if columns.rows == 1 else f"{columns.rows} samples"
+            what = f"has {samples} of positive weight, but a variance needs at least 2 rows"
             raise DataError(what, argument="X", fix="give more rows")
         checks.total_weight(columns.weight)
 

@@ -44,8 +44,8 @@ MAX_AXES_ONE_BY_ONE = 64
 MIN_RESIDUAL = {np.dtype(np.float64): 1e-14, np.dtype(np.float32): 1e-6}
 """The smallest residual that products in this dtype can reach; a smaller `tol` means this."""
 
-LOST_DIGITS = {False: 1e-7, True: 1e-4}
-"""Eigenvalues below this share of the largest have lost digits in a covariance matrix; True: of float32 products.
+LOST_DIGITS, LOST_DIGITS_SINGLE = 1e-7, 1e-4
+"""Eigenvalues below this share of the largest have lost digits in a covariance matrix, and in one of float32 products.
 
 From float64 products at 1e-7 about nine digits are left, from float32 products at 1e-4 about four.
 """
@@ -130,7 +130,7 @@ def solve(
     if solver == "auto":
         name, reason = choose_solver(_problem(rows, wanted))
     spectrum = _run(name, rows, wanted, tol, rng)
-    limit = LOST_DIGITS[name == "covariance" and rows.single_products]
+    limit = LOST_DIGITS_SINGLE if name == "covariance" and rows.single_products else LOST_DIGITS
     if solver == "auto" and name in ("covariance", "gram") and _lost_digits(spectrum, rows, limit):
         reason = f"{name} loses eigenvalues below {limit:g} of the largest"
         spectrum = _run("svd", rows, wanted, tol, rng)

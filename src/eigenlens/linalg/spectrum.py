@@ -9,8 +9,8 @@ import numpy as np
 
 from eigenlens.arrays import Array
 
-ZERO_SHARE = {False: 1e-14, True: 1e-30}
-"""Eigenvalues below this share of the largest are zero: from a squared matrix, and (True) from its singular values."""
+ZERO_SHARE, ZERO_SHARE_OF_SVD = 1e-14, 1e-30
+"""Eigenvalues below this share of the largest are zero: from a squared matrix, and from its singular values."""
 
 
 @dataclass(frozen=True)
@@ -105,4 +105,5 @@ def column_signs(vectors: Array) -> Array:
 
 def nonzero(values: Array, from_svd: bool = False) -> Array:
     """Return a mask (k,) of the eigenvalues that differ from zero by more than rounding."""
-    return np.asarray(values > ZERO_SHARE[from_svd] * max(values.max(initial=0.0), np.finfo(float).tiny))
+    share = ZERO_SHARE_OF_SVD if from_svd else ZERO_SHARE
+    return np.asarray(values > share * max(values.max(initial=0.0), np.finfo(float).tiny))

@@ -192,6 +192,11 @@ def needs_complete_rows(solver: str) -> DataError:
     )
 
 
+def divide_columns(rows: Any, scale: Array) -> Array:
+    """Return rows (b, d) of any kind as a dense array, divided by `scale` (d,); missing entries stay missing."""
+    return np.asarray(dense(rows) / scale)
+
+
 def fill_with_mean(rows: Any, mean: Array | float) -> Array:
     """Return rows (b, d) of any kind as a dense array, with missing entries replaced by `mean`, (d,) or a number."""
     values = dense(rows)

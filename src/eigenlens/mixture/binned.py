@@ -78,7 +78,7 @@ def _by_quadrature(a: Array, b: Array) -> TruncatedMoments:
     return TruncatedMoments(log_mass, (p * z).sum(axis=-1) / mass, (p * z * z).sum(axis=-1) / mass)
 
 
-def binned_e_step(terms: Terms, S: int) -> Callable[[Block], EStep]:
+def _binned_e_step(terms: Terms, S: int) -> Callable[[Block], EStep]:
     """Return the E-step of S mixtures for bins (b, 2) and their counts. Cost b S K differences of Phi."""
     return partial(_sum_bins, terms=terms, S=S)
 
@@ -98,7 +98,7 @@ def _sum_bins(block: Block, terms: Terms, S: int) -> EStep:
 
 
 def bin_centres(edges: Array) -> Array:
-    """Return the middles (m,) of bins with edges (m + 1,); an open bin is taken to be as wide as its neighbour.
+    """Return the centres (m,) of bins with edges (m + 1,); an open bin is taken to be as wide as its neighbour.
 
     >>> bin_centres(np.array([-np.inf, 0.0, 1.0, np.inf]))
     array([-0.5,  0.5,  1.5])
@@ -132,5 +132,5 @@ def fit_binned_mixture(
     centres = make_problem(overall, K, structure, prior=options.prior, floor=options.floor)
     bins = ArraySource(np.column_stack([edges[:-1], edges[1:]])[some]).weighted(counts[some])
     rows = max(1, round(float(counts.sum())))
-    problem = replace(centres, source=bins, rows=rows, make_e_step=binned_e_step)
+    problem = replace(centres, source=bins, rows=rows, make_e_step=_binned_e_step)
     return best_fit(problem, options.starting(centres, K, rng), options, progress)

@@ -1,4 +1,4 @@
-"""EM for every mixture of Gaussians: its steps, and iterations from several starts until no more is to be gained.
+"""EM for every mixture of Gaussians: its steps, and iterations from several starts until nothing is left to gain.
 
 An iteration works on the arrays of its mixture; a `Mixture` is made only of its result. Steps are taken for several
 mixtures at once: with few rows, the arithmetic for one takes less time than the calls. `optim.em` iterates; here it is
@@ -22,7 +22,7 @@ from eigenlens.mixture.structures.parameters import PARAMETERS
 from eigenlens.optim.em import EMResult, StepBudget, StepRequest, StepResult, em_iterations, extrapolate, run_together
 
 CONFIRMATION_TOL = 0.1
-"""The iteration that confirms the end of another goes on to this part of the tolerance."""
+"""The iteration that confirms convergence continues to this share of the tolerance."""
 
 ReportStep = Callable[[int, float], None]
 """Called with the number of steps and the value after each accepted step."""
@@ -75,7 +75,7 @@ def run_from_starts(
     """
     states = [MixtureState.of(start, problem.structure) for start in starts]
     iterations = [_iterate(problem, state, tol, StepBudget(max_iter), note) for state in states]
-    return run_together(iterations, answer_requests(problem, accelerate))
+    return run_together(iterations, _answer_requests(problem, accelerate))
 
 
 def run_from_start(problem: Problem, start: Mixture, **options: Any) -> MixtureEMResult:
@@ -249,7 +249,7 @@ def _e_step(problem: Problem, stack: StackedStates) -> tuple[Array, Any]:
 
 
 def _m_step(problem: Problem, moments: Any, previous: StackedStates | None) -> StackedStates:
-    """Return the mixtures with these moments of S K components; S is 1 if there are none `previous`."""
+    """Return the mixtures with these moments of S K components; S is 1 if there are no `previous` ones."""
     S = 1 if previous is None else len(previous.weights)
     posterior = problem.prior.add_rows(moments).regroup(lambda a: a.reshape(S, -1, *a.shape[1:]))
     arrays = problem.structure.estimate(posterior, problem.floor, None if previous is None else previous.arrays)
@@ -300,7 +300,7 @@ def _to_vectors(problem: Problem, stack: StackedStates) -> Array:
 
 
 def _from_vectors(problem: Problem, v: Array, like: StackedStates) -> StackedStates:
-    """Return the mixtures with coordinates (S, p), not too far from those that they are `like`."""
+    """Return the mixtures with coordinates (S, p), kept near the mixtures `like`."""
     s, (S, K, d) = problem.deviations, like.means.shape
     near = np.log(like.weights)
     log_weights = near + np.clip(v[:, :K] - near, -MAX_LOG_WEIGHT_CHANGE, MAX_LOG_WEIGHT_CHANGE)
@@ -320,7 +320,7 @@ def _from_vectors(problem: Problem, v: Array, like: StackedStates) -> StackedSta
 Answers = Sequence[StepResult[MixtureState] | ComponentLost]
 
 
-def answer_requests(problem: Problem, accelerate: bool = True) -> Callable[[list[StepRequest[MixtureState]]], Answers]:
+def _answer_requests(problem: Problem, accelerate: bool = True) -> Callable[[list[StepRequest[MixtureState]]], Answers]:
     """Return the function that takes the next step of several iterations at once.
 
     With `accelerate`, an iteration that knows enough of its last steps is answered at their extrapolation.
@@ -362,7 +362,7 @@ def _answer(
 
 
 def _extrapolate_states(problem: Problem, requests: list[StepRequest[MixtureState]]) -> dict[int, MixtureState]:
-    """Return the extrapolation of the steps of those iterations that know enough of them, by their place."""
+    """Return the extrapolation of the steps of those iterations that know enough of them, by their position."""
     slow = [(i, one.previous, one.model, one.history) for i, one in enumerate(requests) if one.previous is not None]
     _set_coordinates(problem, [state for _, *ends, _ in slow for state in ends])
     for _, previous, model, history in slow:

@@ -146,9 +146,9 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityEstimator, DensityMixin, 
 
         The first chunk, of at least K rows, is fitted to convergence. Each further one of b rows makes a single step:
         the moments of the components move towards those of the chunk by (b / N)^decay of the way, N being all rows so
-        far. With decay=1 every row counts the same for ever; the smaller it is, the sooner the first chunks are
-        forgotten. Between 0.5 and 1 the mixture settles at a maximum of the likelihood as chunks go on. It also goes on
-        from `fit`.
+        far. With decay=1 every row always counts the same; the smaller it is, the sooner the first chunks are
+        forgotten. Between 0.5 and 1 the mixture converges to a maximum of the likelihood. It may also
+        follow `fit`.
 
         Afterwards `loglik_` is the sum over the chunks, each but the first by the mixture before it learned from it;
         aic and bic need rows. Chunks in random order do best, and small first chunks need prior="conjugate".

@@ -83,7 +83,7 @@ class MixtureFit:
         n_iter: passes of EM. remaining_gain: an estimate of the log-likelihood per row that is left to gain.
         converged: whether that is within tol. interrupted: whether the user stopped it; the model is the best so far.
         weight: Σw. rows: the number of rows with positive weight. parameters: the number of free parameters.
-        clamped: the components that would have collapsed, if it were not for the floor of covariances.
+        clamped: the components that would have collapsed without the floor of covariances.
         lost: the components that were removed. constant: the constant columns.
         empty: the number of rows without an observed entry, which were left out.
     """
@@ -207,7 +207,7 @@ def _make_fit(model: Mixture, result: MixtureEMResult, problem: Problem) -> Mixt
 
 
 SINGLE_GAUSSIAN_TOL, SINGLE_GAUSSIAN_STEPS = 1e-6, 30
-"""The single Gaussian for incomplete rows is fitted to this much per row, or by so many steps: starts need no more."""
+"""The tolerance per row, and the most steps, of the single Gaussian of incomplete rows: starts need no more."""
 
 
 def summarise_rows(source: Source, structure: CovarianceStructure, progress: Progress | None = None) -> Overall:

@@ -31,8 +31,8 @@ DEVIATION_ENTRIES = 1 << 19
 def observed_e_step(terms: Terms, S: int = 1) -> Callable[[Block], EStep]:
     """Return the E-step of S mixtures, one after the other, for rows (b, d) in which NaN is a missing value.
 
-    Rows without observed entries say nothing, and are left out. A row costs as much as a complete one, and a pattern
-    K d³ more.
+    Rows without observed entries carry no information and are left out. A row costs as much as a complete one, and a
+    pattern K d³ more.
 
     >>> from eigenlens.densities.covariance import Full
     >>> from eigenlens.densities.gaussian import Gaussian

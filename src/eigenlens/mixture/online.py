@@ -2,8 +2,8 @@
 
 The moments of the components, s, are kept of the rows. A chunk of b rows out of N so far, itself included, moves them
 to (1 − g) s + g s(chunk) with the step g = (b / N)^decay; the components are estimated from s. With decay 1 every row
-counts the same, however bad the mixture was when it came; with less the first rows are forgotten, and above ½ the steps
-still become small enough for the mixture to settle at a maximum of the likelihood.
+counts the same, however poor the mixture was at the time; with less the first rows are forgotten, and above ½ the steps
+still become small enough for convergence to a maximum of the likelihood.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from eigenlens.arrays import Array, to_numpy
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source
 from eigenlens.densities.mixture import Mixture
-from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError, warn_user
+from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError, list_columns, warn_user
 from eigenlens.mixture.fit import MixtureFit, MixtureOptions
 from eigenlens.mixture.prior import PRIORS
 from eigenlens.mixture.starts import CENTRE_RULES, StartRule, from_centres, from_mixture, from_responsibilities
@@ -23,7 +23,7 @@ from eigenlens.mixture.structures.base import CovarianceStructure
 def check_mixture_options(estimator: Any, source: Source, *, starts: bool = True) -> tuple[int, MixtureOptions]:
     """Check the parameters of a `GaussianMixture`; return K and the options of `fit_mixture`.
 
-    Without `starts`, for a mixture that goes on learning, `init` is ignored.
+    Without `starts`, for a mixture that continues to learn, `init` is ignored.
     """
     K, d = checks.integer("n_components", estimator.n_components, 1), source.n_features
     name = checks.name("covariance_type", estimator.covariance_type, COVARIANCE_STRUCTURES)
@@ -148,54 +148,50 @@ def check_bins(edges: Any, counts: Any, n_components: Any) -> tuple[Array, Array
 # ---- warnings -----------------------------------------------------------------------------------------------
 
 
-_Message = tuple[str, type[Warning]]
-
-
 def warn_mixture_fit(fit: MixtureFit, source: Source, tol: float, max_iter: int) -> None:
     """Warn the caller of `fit` of an early stop, components that collapsed or were lost, and constant columns."""
-    convergence = _convergence_messages(fit, tol, max_iter) if fit.path else []
-    for message, kind in (*convergence, *_component_messages(fit), *_row_messages(fit, source)):
-        warn_user(message, kind)
+    convergence = _convergence_warnings(fit, tol, max_iter) if fit.path else []
+    for warning in (*convergence, *_component_warnings(fit), *_row_warnings(fit, source)):
+        warn_user(warning)
 
 
-def _convergence_messages(fit: MixtureFit, tol: float, max_iter: int) -> Iterator[_Message]:
+def _convergence_warnings(fit: MixtureFit, tol: float, max_iter: int) -> Iterator[Warning]:
     known = np.isfinite(fit.remaining_gain)
     about = f"about {fit.remaining_gain:.1e}" if known else "not known after so few steps"
     left = f"log-likelihood per row still to gain: {about}, tol={tol:g}"
     if fit.interrupted:
-        yield f"fit was interrupted after {fit.n_iter} steps; the best mixture is kept ({left}).", ConvergenceWarning
+        yield ConvergenceWarning(f"fit was interrupted after {fit.n_iter} steps; the best mixture is kept ({left})")
     elif not fit.converged:
-        yield f"EM stopped after {fit.n_iter} steps ({left}); raise max_iter={max_iter}, or tol.", ConvergenceWarning
+        settings = {"max_iter": max_iter, "tol": tol}
+        what = f"EM stopped after {fit.n_iter} steps ({left})"
+        yield ConvergenceWarning(what, fix="raise {max_iter}, or {tol}", settings=settings)
 
 
-def _component_messages(fit: MixtureFit) -> Iterator[_Message]:
+def _component_warnings(fit: MixtureFit) -> Iterator[Warning]:
+    settings = {"prior": "conjugate"}
     for lost in fit.lost:
-        yield (
+        what = (
             f"the component at {_format_point(lost.mean)} had no rows left after {lost.step} steps and was removed; "
-            f"{len(fit.model.weights)} are left. Ask for fewer, or give prior='conjugate'.",
-            DataWarning,
+            f"{len(fit.model.weights)} are left"
         )
+        yield DataWarning(what, fix="ask for fewer, or give {prior}", settings=settings)
     if fit.clamped:
         sizes = fit.model.weights * fit.weight
         which = [f"{k} at {_format_point(fit.model.means[k])} of {sizes[k]:.4g} rows" for k in fit.clamped[:5]]
-        yield (
+        what = (
             f"{len(fit.clamped)} of {len(sizes)} components have collapsed: in some direction their rows have no "
-            f"variance, and theirs is clamped at the smallest that floor allows (component {', '.join(which)}). Give "
-            "prior='conjugate', or fewer components.",
-            DataWarning,
+            f"variance, and theirs is clamped at the smallest that floor allows (component {', '.join(which)})"
         )
+        yield DataWarning(what, fix="give {prior}, or fewer components", settings=settings)
 
 
-def _row_messages(fit: MixtureFit, source: Source) -> Iterator[_Message]:
+def _row_warnings(fit: MixtureFit, source: Source) -> Iterator[Warning]:
     if fit.empty:
-        yield f"{fit.empty} rows of X have no observed entry (NaN in every column) and were left out.", DataWarning
+        yield DataWarning(f"{fit.empty} rows have no observed entry (NaN in every column) and were left out")
     if fit.constant:
-        names = [repr(source.names[j]) if source.names else str(j) for j in fit.constant[:5]]
-        yield (
-            f"{len(fit.constant)} of {source.n_features} columns are constant ({', '.join(names)}), so their density "
-            "is as high as floor allows; leave them out.",
-            DataWarning,
-        )
+        names = list_columns(fit.constant, source.names)
+        what = f"{len(fit.constant)} of {source.n_features} columns are constant ({names})"
+        yield DataWarning(f"{what}, so their density is as high as floor allows", fix="leave them out")
 
 
 def _format_point(mean: Sequence[float] | Array) -> str:

@@ -20,14 +20,14 @@ from eigenlens.mixture.structures.parameters import floor_variances
 MIN_OVERALL_VARIANCE, MIN_COMPONENT_VARIANCE = 1e-8, 1e-10
 """The smallest variance in any direction, of all rows and of a component, in units of the columns' variances.
 
-Rows that fill no more than a plane have a density then. A component may be a hundred times narrower than the rows.
+So rows that lie in a plane have a density too. A component may be a hundred times narrower than the rows.
 """
 
 MakeEStep = Callable[[Terms, int], Callable[[Block], EStep]]
 """From the terms of S mixtures, one after the other, to the E-step that a pass takes on a block of rows."""
 
 
-def complete_e_step(terms: Terms, S: int) -> Callable[[Block], EStep]:
+def _complete_e_step(terms: Terms, S: int) -> Callable[[Block], EStep]:
     """Return the E-step for complete rows."""
     return partial(terms.e_step, S=S)
 
@@ -42,11 +42,11 @@ class Overall:
     """The rows of a source, and their moments taken together.
 
     Attributes:
-        source: the rows with positive weight. rows: how many have an observed entry. weight: the sum of their weights.
+        source: the rows with positive weight. rows: the number with an observed entry. weight: their total weight.
         mean: (d,). covariance: (d, d), or variances (d,) where the structure needs no more.
         make_e_step: makes the E-step for these rows.
-        fill_missing: maps dense rows (b, d) to complete ones, as far as a start needs it.
-        empty: how many rows have no observed entry.
+        fill_missing: maps dense rows (b, d) to complete ones, accurately enough for a start.
+        empty: the number of rows without an observed entry.
     """
 
     source: Source
@@ -54,7 +54,7 @@ class Overall:
     weight: float
     mean: Array
     covariance: Array
-    make_e_step: MakeEStep = complete_e_step
+    make_e_step: MakeEStep = _complete_e_step
     fill_missing: Callable[[Array], Array] = rows_unchanged
     empty: int = 0
 
@@ -107,7 +107,8 @@ def ensure_variance(covariance: Array, constant: tuple[int, ...]) -> Array:
     """
     each = floor_variances(covariance).copy()
     if len(constant) == each.size:
-        raise DataError("X has no variance: every column is constant (n_samples=1, or equal rows); nothing to model")
+        what = "has no variance: every column is constant (1 sample, or equal rows), so there is nothing to model"
+        raise DataError(what, argument="X", fix="give rows that differ")
     each[list(constant)] = np.delete(each, constant).mean()
     if covariance.ndim == 1:
         return each

@@ -114,7 +114,7 @@ def select_mixture(
     """Fit mixtures over numbers of components and covariance structures, and compare them by one criterion.
 
     BIC tends to the right number of components as rows grow, ICL also requires that they lie apart, AIC and held-out
-    rows look for the best prediction (Biernacki, Celeux and Govaert 2000; Fraley and Raftery 2002).
+    rows favour the best prediction (Biernacki, Celeux and Govaert 2000; Fraley and Raftery 2002).
 
     Args:
         X: rows (n, d) of any kind; NaN is missing.

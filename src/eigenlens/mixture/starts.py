@@ -25,7 +25,7 @@ from eigenlens.mixture.problem import Problem, rows_unchanged
 from eigenlens.resources import thread_count
 
 SAMPLE_ROWS_PER_COMPONENT, MIN_SAMPLE_ROWS, MAX_SAMPLE_ENTRIES = 500, 10_000, 1 << 24
-"""Guesses are made on so many rows per component, at least on the second number, and on fewer where rows are long."""
+"""Guesses are made on this many rows per component, at least this many in all, and this many entries at most."""
 
 SHORT_RUN_STEPS = 15
 """The steps of a short run: enough to rank guesses, few enough to try many (Biernacki, Celeux and Govaert 2003)."""
@@ -34,9 +34,8 @@ K_MEANS_STEPS = 10
 """The steps of k-means after k-means++."""
 
 LONG_RUN_STEPS, LONG_RUN_TOL = 200, 1e-5
-"""Where rows are few, a run has so many steps, or stops at this remaining gain per row, so that none is judged too
-soon.
-"""
+"""Where rows are few, a run has at most this many steps, or stops at this remaining gain per row, so that no guess is
+judged too soon."""
 
 MAX_CHEAP_PASS_FLOPS = 1 << 21
 """Rows are few if a pass over them for all guesses takes no more multiplications than this."""

@@ -10,6 +10,7 @@ from eigenlens.mixture.em import LostComponent
 from eigenlens.mixture.fit import MixtureFit
 from eigenlens.mixture.online import OnlineFit
 from eigenlens.mixture.structures import make_structure, structure_name
+from eigenlens.mixture.structures.base import CovarianceStructure
 from eigenlens.model_file import Layout, pack, unpack
 from eigenlens.stats.moments import ColumnMoments, Moments
 
@@ -23,11 +24,13 @@ MIXTURE_FIT_LAYOUT = Layout(
     place="fit",
 )
 
-MOMENTS_LAYOUTS = {
-    True: Layout(Moments, arrays=["weight", "mean", "scatter"], prefix="moments."),
-    False: Layout(ColumnMoments, arrays=["weight", "mean", "square"], prefix="moments."),
-}
-"""The moments of `partial_fit`, of all columns together (True) or of each on its own."""
+JOINT_MOMENTS_LAYOUT = Layout(Moments, arrays=["weight", "mean", "scatter"], prefix="moments.")
+COLUMN_MOMENTS_LAYOUT = Layout(ColumnMoments, arrays=["weight", "mean", "square"], prefix="moments.")
+
+
+def _moments_layout(structure: CovarianceStructure) -> Layout:
+    """Return the layout of the moments of `partial_fit`: of all columns together, or of each on its own."""
+    return JOINT_MOMENTS_LAYOUT if structure.joint else COLUMN_MOMENTS_LAYOUT
 
 
 def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
@@ -36,7 +39,7 @@ def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
     arrays, header = pack(fit, MIXTURE_FIT_LAYOUT)
     arrays |= {"weights": fit.model.weights, "means": fit.model.means} | structure.arrays(fit.model.components)
     if chunks is not None:
-        arrays |= pack(chunks.moments, MOMENTS_LAYOUTS[structure.joint])[0]
+        arrays |= pack(chunks.moments, _moments_layout(structure))[0]
     header |= {
         # A start given by the user is not part of the model.
         "parameters": {} if isinstance(estimator.init, str) else {"init": "k-means++"},
@@ -54,6 +57,6 @@ def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]
     lost = tuple(LostComponent(tuple(mean), step) for mean, step in header["lost"])
     fit, chunks = unpack(MIXTURE_FIT_LAYOUT, arrays, header, model=model, lost=lost), None
     if header["chunks"]:
-        chunks = OnlineFit(fit, unpack(MOMENTS_LAYOUTS[structure.joint], arrays, header), header["chunks"])
+        chunks = OnlineFit(fit, unpack(_moments_layout(structure), arrays, header), header["chunks"])
     estimator._fit, estimator._structure, estimator._chunks = fit, structure, chunks
     estimator.n_features_in_ = arrays["means"].shape[1]

@@ -156,11 +156,16 @@ def ellipses(
     )
 
 
+def _radius(level: Any) -> Any:
+    """Return the r for which the ellipse xᵀ C⁻¹ x = r² has the mass `level` = 1 − exp(−r²/2) of a Gaussian (2,)."""
+    return np.sqrt(-2.0 * np.log1p(-level))
+
+
 def _outlines(component: Any, levels: Array) -> Array:
-    """Return ellipses (p, m, 2), x = mu + r L u, that have the mass 1 − exp(−r²/2) of a Gaussian in the plane."""
+    """Return ellipses (p, m, 2), x = mu + r L u, one per level."""
     turn = np.linspace(0.0, 2.0 * np.pi, ELLIPSE_POINTS)
     circle = np.column_stack([np.cos(turn), np.sin(turn)])
-    r = np.sqrt(-2.0 * np.log1p(-levels))
+    r = _radius(levels)
     return np.asarray(component.mean + r[:, None, None] * (circle @ np.linalg.cholesky(covariance_matrix(component)).T))
 
 
@@ -232,7 +237,7 @@ def _component_points(alone: Mixture) -> Array:
 
 
 def _ends(alone: Mixture, values: Array | None, bins: Any) -> tuple[float, float]:
-    """Return the interval that has the components, the rows and the bins, except what lies far off with little mass."""
+    """Return the interval that has the components, the rows and the bins, without distant parts of little mass."""
     each = _component_points(alone)
     found = [visible_range(each.ravel(), np.repeat(alone.weights, each.shape[1]))]
     if values is not None and values.size:
@@ -261,10 +266,13 @@ def _histogram(values: Array | None, bins: Any, ends: tuple[float, float]) -> tu
 def _edges(values: Array, bins: int | None) -> Array:
     if bins is not None:
         return np.histogram_bin_edges(values, checks.integer("bins", bins, 1))
+    return np.histogram_bin_edges(values, min(_bin_count(values), MOST_BINS))
+
+
+def _bin_count(values: Array) -> int:
     # The quartiles of a mixture lie far apart, so that the rule of Freedman and Diaconis alone would hide narrow
     # components.
-    count = max(len(np.histogram_bin_edges(values, rule)) - 1 for rule in ("fd", "sqrt"))
-    return np.histogram_bin_edges(values, min(count, MOST_BINS))
+    return max(len(np.histogram_bin_edges(values, rule)) - 1 for rule in ("fd", "sqrt"))
 
 
 def _grid(alone: Mixture, ends: tuple[float, float]) -> Array:
@@ -349,7 +357,7 @@ def ellipse(mean: Array, C: Array, level: float) -> Ellipse:
     (2.355, 1.177, 0.0)
     """
     values, vectors = np.linalg.eigh(C)
-    r = np.sqrt(-2.0 * np.log1p(-level))
+    r = _radius(level)
     b, a = (float(r * np.sqrt(max(0.0, value))) for value in values)
     u = vectors[:, 1]
     return Ellipse(float(mean[0]), float(mean[1]), a, b, float(np.arctan(u[1] / u[0]) if u[0] else np.pi / 2.0))
@@ -438,5 +446,4 @@ def _bin_edges(x: Array, most: int) -> Array:
     widths = np.diff(values)
     if 1 < values.size <= most and np.ptp(widths) < 1e-6 * widths.mean():
         return np.append(values - 0.5 * widths.mean(), values[-1] + 0.5 * widths.mean())
-    count = int(np.clip(max(len(np.histogram_bin_edges(x, rule)) - 1 for rule in ("fd", "sqrt")), 5, most))
-    return np.histogram_bin_edges(x, count)
+    return np.histogram_bin_edges(x, int(np.clip(_bin_count(x), 5, most)))

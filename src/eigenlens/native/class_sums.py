@@ -1,7 +1,7 @@
 """Sums within classes, and log densities of columns that are independent given the class.
 
-Rows are float32 or float64 of any strides, NaN a missing entry; codes are integers. Labels y (n,) are int32, the number
-of a class each. What is summed over rows does not depend on the number of threads.
+Rows are float32 or float64 of any strides, with NaN for missing entries; codes are integers. Labels y (n,) are int32
+numbers of classes. Sums over rows do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from eigenlens.arrays import Array, slices
 from eigenlens.native.runtime import aligned, kernels, plain, run_kernel
 
 PANEL = 1 << 18
-"""Entries of rows that the twins work on at a time."""
+"""The number of entries that the twins work on at a time."""
 
 LONG = 320
-"""Codes of neighbouring rows that are compared as one row, where rows are short: that fills the vector registers."""
+"""Short rows are compared this many codes at a time, as one long row, which fills the vector registers."""
 
 READ_AS = {"bool": "uint8", "uint16": "int32", "uint32": "int64", "uint64": "int64"}
-"""Integers that kernels do not read, and those that they are converted to."""
+"""Integer types that kernels do not read, and the types that they are converted to."""
 
 CODES: dict[np.dtype[Any], np.dtype[Any]] = {
     np.dtype(name): np.dtype(READ_AS.get(name, name)) for name in ("int8", "uint8", "int16", "int32", "int64", *READ_AS)
 }
-"""The integers that codes may be, and as which of them kernels read them."""
+"""The integer types that codes may have, and the types as which kernels read them."""
 
 
 class Lines(NamedTuple):
-    """Where the codes of each column stand in a table: code c of column j on line start_j + c − low_j.
+    """The lines of a table with one line per code of each column: code c of column j has line start_j + c − low_j.
 
     Attributes:
-        low: (d,) the first code of each column. width: (d,) how many codes it has.
+        low: (d,) the first code of each column. width: (d,) the number of its codes.
         start: (d,) its first line; the line after its last code is for codes out of its range.
 
     >>> Lines.of(np.array([0, 5]), np.array([2, 3])).total
@@ -45,7 +45,7 @@ class Lines(NamedTuple):
 
     @classmethod
     def of(cls, low: Array, width: Array) -> Lines:
-        """The lines of columns one after the other."""
+        """Return the lines of columns, one column after the other."""
         ends = np.cumsum(width + 1)
         return cls(low.astype(np.int64), width.astype(np.int64), (ends - width - 1).astype(np.int64))
 
@@ -55,7 +55,7 @@ class Lines(NamedTuple):
         return int((self.width + 1).sum())
 
     def places(self, codes: Array, j: int) -> Array:
-        """The lines (n,) of the codes (n,) of column j."""
+        """Return the lines (n,) of the codes (n,) of column j."""
         index = codes.astype(np.int64) - self.low[j]
         return np.asarray(self.start[j] + np.where((index >= 0) & (index < self.width[j]), index, self.width[j]))
 
@@ -64,11 +64,11 @@ class Lines(NamedTuple):
 
 
 def class_sums(rows: Array, y: Array, weight: Array | None, centre: Array) -> tuple[Array, Array, Array]:
-    """Weights, totals and squares (C, d) of the entries of each class about its centre (C, d).
+    """Return weights, totals and squares (C, d) of the entries of each class about its centre (C, d).
 
         weight_cj = Σ w_i,   total_cj = Σ w_i (x_ij − centre_cj),   square_cj = Σ w_i (x_ij − centre_cj)²
 
-    over the rows i of class c whose entry j is there. Cost n d.
+    over the rows i of class c whose entry j is observed. Cost n d.
 
     >>> class_sums(np.array([[1.0], [3.0], [np.nan]]), np.zeros(3, dtype=np.int32), None, np.array([[1.0]]))
     (array([[2.]]), array([[2.]]), array([[4.]]))
@@ -94,10 +94,10 @@ def class_sums_numpy(rows: Array, y: Array, weight: Array | None, centre: Array)
     return sums[0], sums[1], sums[2]
 
 
-def add_normal(rows: Array, means: Array, scales: Array, levels: Array, joint: Array) -> None:
-    """Adds Σ_j level_cj − ((x_ij − mean_cj) scale_cj)², over the entries j that are there, to joint (n, C).
+def add_normal(rows: Array, means: Array, scales: Array, log_constants: Array, joint: Array) -> None:
+    """Add Σ_j b_cj − ((x_ij − mean_cj) scale_cj)², over the observed entries j, to joint (n, C).
 
-    means, scales and levels are (C, d). Cost n C d.
+    means, scales and log_constants b are (C, d). Cost n C d.
 
     >>> joint = np.zeros((2, 1))
     >>> add_normal(np.array([[3.0], [np.nan]]), np.ones((1, 1)), np.ones((1, 1)), np.full((1, 1), 0.5), joint)
@@ -105,34 +105,34 @@ def add_normal(rows: Array, means: Array, scales: Array, levels: Array, joint: A
     array([-3.5,  0. ])
     """
     if kernels is None:
-        add_normal_numpy(rows, means, scales, levels, joint)
+        add_normal_numpy(rows, means, scales, log_constants, joint)
         return
-    run_kernel("class_joint", rows, *map(plain, (levels.sum(axis=1), means, scales, levels)), joint)
+    run_kernel("class_joint", rows, *map(plain, (log_constants.sum(axis=1), means, scales, log_constants)), joint)
 
 
-def add_normal_numpy(rows: Array, means: Array, scales: Array, levels: Array, joint: Array) -> None:
+def add_normal_numpy(rows: Array, means: Array, scales: Array, log_constants: Array, joint: Array) -> None:
     """The twin of `add_normal`."""
     for part in slices(len(rows), max(1, PANEL // max(1, rows.shape[1]))):
         X = rows[part].astype(np.float64)
-        gaps = np.isnan(X)
-        some = bool(gaps.any())
+        missing = np.isnan(X)
+        some = bool(missing.any())
         for c in range(len(means)):
             terms = ((X - means[c]) * scales[c]) ** 2
             if some:
-                terms[gaps] = np.broadcast_to(levels[c], X.shape)[gaps]
-            joint[part, c] += levels[c].sum() - terms.sum(axis=1)
+                terms[missing] = np.broadcast_to(log_constants[c], X.shape)[missing]
+            joint[part, c] += log_constants[c].sum() - terms.sum(axis=1)
 
 
 # ---- codes ----------------------------------------------------------------------------------------------------
 
 
 def code_ranges(codes: Array) -> tuple[Array, Array]:
-    """The least and the greatest code (d,) of each column of codes (n, d), n at least 1.
+    """Return the smallest and the largest code (d,) of each column of codes (n, d), n at least 1.
 
     >>> code_ranges(np.array([[3, 0], [1, 7]]))
     (array([1, 0]), array([3, 7]))
     """
-    if kernels is None or codes.dtype == np.uint64:  # beyond int64 only the twin can say so
+    if kernels is None or codes.dtype == np.uint64:  # only the twin can read values beyond int64
         return code_ranges_numpy(codes)
     read = _codes(codes)
     n, d = read.shape
@@ -157,7 +157,7 @@ def code_ranges_numpy(codes: Array) -> tuple[Array, Array]:
 
 
 def class_counts(codes: Array, lines: Lines, y: Array, weight: Array | None, C: int) -> Array:
-    """Σ w of the rows of each class on each line, (lines, C). Cost n d.
+    """Return Σ w of the rows of each class on each line, (lines, C). Cost n d.
 
     >>> codes, y = np.array([[0], [1], [1]]), np.array([0, 0, 1], dtype=np.int32)
     >>> class_counts(codes, Lines.of(np.array([0]), np.array([2])), y, None, 2)
@@ -171,7 +171,7 @@ def class_counts(codes: Array, lines: Lines, y: Array, weight: Array | None, C: 
 
 
 def class_counts_numpy(codes: Array, lines: Lines, y: Array, weight: Array | None, C: int) -> Array:
-    """The twin of `class_counts`: a count of line and class together, column by column."""
+    """The twin of `class_counts`, which counts pairs of line and class, column by column."""
     counts = np.zeros(lines.total * C)
     for j in range(codes.shape[1]):
         counts += np.bincount(lines.places(codes[:, j], j) * C + y, weight, minlength=counts.size)
@@ -179,7 +179,7 @@ def class_counts_numpy(codes: Array, lines: Lines, y: Array, weight: Array | Non
 
 
 def padded(table: Array) -> Array:
-    """A table (lines, C) with lines of whole cache lines, as `add_gathered` reads it."""
+    """Return a table (lines, C) padded to whole cache lines, as `add_gathered` reads it."""
     C = table.shape[1]
     wide = aligned(len(table), (C + 7) // 8 * 8)
     wide[:, :C], wide[:, C:] = table, 0.0
@@ -187,7 +187,7 @@ def padded(table: Array) -> Array:
 
 
 def add_gathered(codes: Array, lines: Lines, table: Array, joint: Array) -> None:
-    """Adds Σ_j table[line of x_ij] to joint (n, C); the table (lines, ≥ C) is `padded`. Cost n C d.
+    """Add Σ_j table[line of x_ij] to joint (n, C); the table (lines, ≥ C) is `padded`. Cost n C d.
 
     >>> joint, table = np.zeros((2, 1)), padded(np.array([[1.0], [2.0], [9.0]]))
     >>> add_gathered(np.array([[1], [7]]), Lines.of(np.array([0]), np.array([2])), table, joint)
@@ -207,7 +207,7 @@ def add_gathered_numpy(codes: Array, lines: Lines, table: Array, joint: Array) -
 
 
 def winners(joint: Array) -> Array:
-    """The place (n,) of the greatest entry of each row of joint (n, C), the first of equal ones.
+    """Return the index (n,) of the largest entry of each row of joint (n, C), the first of equal ones.
 
     >>> winners(np.array([[0.0, 2.0, 1.0]]))
     array([1])

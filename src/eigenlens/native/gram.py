@@ -1,4 +1,4 @@
-"""Gaussian kernel values, and products with a symmetric matrix of which half is kept."""
+"""Gaussian kernel values, and products with a symmetric matrix of which one half is stored."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from eigenlens.arrays import Array, slices
 from eigenlens.native.moments import symmetric
-from eigenlens.native.runtime import aligned, kernels, plain, readable, walkable
+from eigenlens.native.runtime import aligned, as_readable, kernels, plain, readable
 from eigenlens.resources import thread_count
 
 DEEPEST = 1024
@@ -21,12 +21,12 @@ PANEL_ROWS, PANEL_COLUMNS = 64, 2048
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Rows (m, d) made ready for `gaussian_values`: one side of many kernel matrices.
+    """Rows (m, d) prepared for `gaussian_values`: one side of many kernel matrices.
 
     Attributes:
-        rows: as they were given.
+        rows: the rows as given.
         gamma: of the kernel.
-        centre: (d,), near the rows beside their spread.
+        centre: (d,), a point near the rows, compared with their spread.
         double: whether float32 rows are multiplied in float64.
     """
 
@@ -37,22 +37,22 @@ class Points:
 
     @cached_property
     def packed(self) -> Any:
-        """In the layout of the compiled kernel."""
+        """The points in the layout of the compiled kernel."""
         suffix = "_by_float64" if self.double and self.rows.dtype == np.float32 else ""
         pack = getattr(kernels, f"points_{self.rows.dtype.name}{suffix}")
-        return pack(walkable(self.rows), self.gamma, plain(self.centre), thread_count())
+        return pack(as_readable(self.rows), self.gamma, plain(self.centre), thread_count())
 
     def beside(self, X: Array) -> Points:
-        """Other rows about the same centre."""
+        """Return other rows about the same centre."""
         return Points(X, self.gamma, self.centre, self.double)
 
 
 @dataclass(frozen=True, eq=False)
 class Upper:
-    """A symmetric matrix (n, n) kept on and above its diagonal: half the memory.
+    """A symmetric matrix (n, n) stored on and above its diagonal: half the memory.
 
-    Panel p holds the rows from p · step on and the columns from there to the right; what it holds below the diagonal
-    is not defined.
+    Panel p holds the rows from p · step on and the columns from there to the right; its entries below the diagonal
+    are undefined.
 
     Attributes:
         panels: arrays (step, n − p · step), the last one shorter.
@@ -74,7 +74,7 @@ class Upper:
 
     @classmethod
     def of(cls, K: Array, step: int = 512) -> Upper:
-        """That of a whole matrix, as views."""
+        """Return a whole matrix in this form, as views of it."""
         return cls(tuple(K[start : start + step, start:] for start in range(0, len(K), step)), step)
 
     @property
@@ -88,7 +88,7 @@ class Upper:
         return self.panels[0].dtype
 
     def part(self, rows: slice, columns: slice) -> Array:
-        """A view of the rows of one panel and columns to the right of its start."""
+        """Return a view of the rows of one panel and columns to the right of its start."""
         p = rows.start // self.step
         start = p * self.step
         panel: Array = self.panels[p]
@@ -99,19 +99,19 @@ class Upper:
         return np.asarray(np.concatenate([panel.diagonal() for panel in self.panels]))
 
     def full(self, dtype: Any = None) -> Array:
-        """Both triangles, in a new array."""
+        """Return both triangles, in a new array."""
         n, out = self.n, np.empty((self.n, self.n), dtype=dtype or self.dtype)
-        with np.errstate(invalid="ignore"):  # what stands below the diagonal may be anything
+        with np.errstate(invalid="ignore"):  # entries below the diagonal may be anything
             for start, panel in zip(range(0, n, self.step), self.panels, strict=True):
                 out[start : start + self.step, start:] = panel
         return symmetric(out)
 
 
 def gaussian_values(x: Points, y: Points, out: Array) -> Array:
-    """exp(−gamma |x − y|²) of rows x (n, d) and y (m, d), written to `out` (n, m), whose rows are contiguous.
+    """Return exp(−gamma |x − y|²) of rows x (n, d) and y (m, d) in `out` (n, m), whose rows are contiguous.
 
-    Products, differences and exponentials of a tile are made in registers; `out` may be float64 for float32 rows, which
-    saves widening it. Cost 2 n m d flops, n m exponentials.
+    Products, differences and exponentials of a tile stay in registers; `out` may be float64 for float32 rows, which
+    saves a conversion. Cost 2 n m d flops, n m exponentials.
 
     >>> y = Points(np.zeros((1, 2)), 1.0, np.zeros(2))
     >>> gaussian_values(y.beside(np.eye(2)), y, np.empty((2, 1))).ravel()
@@ -126,17 +126,17 @@ def gaussian_values(x: Points, y: Points, out: Array) -> Array:
 
 
 def gaussian_values_numpy(x: Points, y: Points, out: Array) -> Array:
-    """The twin of `gaussian_values`: one matrix product a panel, then the exponential in place.
+    """The twin of `gaussian_values`: one matrix product per panel, then the exponential in place.
 
     −gamma |x − y|² = a·b − |a|²/2 − |b|²/2   with a = √(2 gamma) (x − c), and b likewise
     """
     right = _scaled(y)
-    level = _half_squares(right)
+    half_squares = _half_squares(right)
     for rows in slices(len(x.rows), max(PANEL_ROWS, (1 << 17) // len(right))):
         left = _scaled(x.beside(x.rows[rows]))
-        with np.errstate(all="ignore"):  # what is not finite stays so in the values
+        with np.errstate(all="ignore"):  # entries that are not finite give values that are not
             P = left @ right.T
-            P -= level
+            P -= half_squares
             P -= _half_squares(left)[:, None]
             np.minimum(P, 0.0, out=P)
             out[rows] = np.exp(P, out=P)
@@ -144,7 +144,7 @@ def gaussian_values_numpy(x: Points, y: Points, out: Array) -> Array:
 
 
 def gaussian_gram(x: Points, out: Upper) -> Upper:
-    """The Gram matrix of x (n, d), exactly 1 on its diagonal, written to `out`. Cost half of `gaussian_values`.
+    """Return the Gram matrix of x (n, d) in `out`, exactly 1 on its diagonal. Cost half of `gaussian_values`.
 
     >>> gaussian_gram(Points(np.eye(2), 0.5, np.zeros(2)), Upper.empty(2, 64, np.float64)).full()
     array([[1.    , 0.3679], [0.3679, 1.    ]])
@@ -156,7 +156,7 @@ def gaussian_gram(x: Points, out: Upper) -> Upper:
 
 
 def gaussian_gram_numpy(x: Points, out: Upper) -> Upper:
-    """The twin of `gaussian_gram`, a panel at a time."""
+    """The twin of `gaussian_gram`, one panel at a time."""
     for start, panel in zip(range(0, out.n, out.step), out.panels, strict=True):
         gaussian_values_numpy(x.beside(x.rows[start : start + out.step]), x.beside(x.rows[start:]), panel)
         np.fill_diagonal(panel, 1.0)
@@ -174,10 +174,10 @@ def _half_squares(A: Array) -> Array:
 
 
 def symmetric_product(K: Upper, V: Array, workers: int | None = None) -> Array:
-    """K V (n, b) in float64, of a symmetric K (n, n) in float32 or float64, of which every entry is read once.
+    """Return K V (n, b) in float64, for a symmetric K (n, n) in float32 or float64, each entry of which is read once.
 
-    Each tile serves both its place and its mirror image. Cost 2 n² b flops, on as many threads as are given, or as
-    BLAS may use.
+    Each tile serves for itself and for its mirror image. Cost 2 n² b flops, on the given number of threads, or as
+    many as BLAS may use.
 
     >>> K = Upper.of(np.array([[1.0, 2.0], [np.nan, 3.0]]))
     >>> symmetric_product(K, np.array([[1.0], [1.0]])).ravel()
@@ -195,7 +195,7 @@ def symmetric_product(K: Upper, V: Array, workers: int | None = None) -> Array:
 
 
 def symmetric_product_numpy(K: Upper, V: Array) -> Array:
-    """The twin of `symmetric_product`, by BLAS on a tile widened to float64 at a time."""
+    """The twin of `symmetric_product`, by BLAS on one tile at a time, converted to float64."""
     n, out = K.n, np.zeros(V.shape)
     for mine in slices(n, PANEL_ROWS):
         square = np.triu(K.part(mine, mine)).astype(np.float64)

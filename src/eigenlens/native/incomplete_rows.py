@@ -1,6 +1,6 @@
 """Rows with missing entries under x = W z + mu + e, in one pass: latent values, and the sums that EM needs of them.
 
-Rows are taken as they lie, NaN where missing, and seen as y = (x − centre) / scale; the model is one of y. With sums
+Rows are read in place, NaN where missing, and scaled to y = (x − centre) / scale; the model is one of y. With sums
 over the observed entries j of a row,
 
     M = I + Σ_j w_j w_jᵀ / psi_j,    z = M⁻¹ Σ_j w_j (y_j − mu_j) / psi_j,    r_j = y_j − mu_j − w_jᵀ z.
@@ -19,7 +19,7 @@ from eigenlens.arrays import Array
 from eigenlens.native.runtime import kernels, plain, run_kernel
 
 WIDEST = 16
-"""The most latent dimensions that the kernels take."""
+"""The largest number of latent dimensions that the kernels take."""
 
 
 class Frame(NamedTuple):
@@ -33,16 +33,16 @@ class Frame(NamedTuple):
 
     @classmethod
     def of(cls, mean: Array, W: Array, psi: Array) -> Frame:
-        """A model of x itself."""
+        """Return a model of x itself."""
         return cls(np.zeros(len(W)), np.ones(len(W)), mean, W, psi)
 
 
 class LatentSums(NamedTuple):
     """Sums over rows, with a = (z, 1) and q = k + 1.
 
-    Of those that observe column j: spread (p, d) Σ w M⁻¹, outer (packed q, d) Σ w a aᵀ, right (q, d) Σ w r_j a and
-    square (d,) Σ w r_j². Of all: latent (packed q,) Σ w (a aᵀ + M⁻¹ in the place of z zᵀ), length Σ w |z|², log_det
-    Σ w log |M|, and rows, how many have a weight and an observed entry.
+    Over the rows that observe column j: spread (p, d) Σ w M⁻¹, outer (packed q, d) Σ w a aᵀ, right (q, d) Σ w r_j a and
+    square (d,) Σ w r_j². Over all rows: latent (packed q,) Σ w (a aᵀ, plus M⁻¹ in the block of z zᵀ), length Σ w |z|²,
+    log_det Σ w log |M|, and rows, the number with a positive weight and an observed entry.
     """
 
     spread: Array
@@ -84,7 +84,7 @@ class LatentDerivative(NamedTuple):
 
 
 def latent_compiled(k: int) -> bool:
-    """Whether there are kernels for k latent dimensions.
+    """Return whether there are kernels for k latent dimensions.
 
     >>> latent_compiled(17)
     False
@@ -93,10 +93,10 @@ def latent_compiled(k: int) -> bool:
 
 
 def latent_expected(X: Array, weight: Array | None, frame: Frame, refinements: int = 0) -> LatentSums:
-    """The E-step of EM. Rows of weight 0, or without an observed entry, count for nothing, whatever they hold.
+    """Return the sums of the E-step; rows of weight 0, or without an observed entry, are ignored, whatever they hold.
 
-    z is found once more from its own residuals as often as `refinements` says: where the noise is small, the product
-    with M⁻¹ leaves an error that residuals over psi show. The result does not depend on the number of threads.
+    z is refined from its own residuals `refinements` times: where the noise is small, the product with M⁻¹ leaves an
+    error that division by psi would magnify. The result does not depend on the number of threads.
 
     Cost about 2 n d (3 k² / 2 + 5 k) flops; memory O(d k²), nothing of size n.
 
@@ -138,7 +138,7 @@ def latent_information(X: Array, weight: Array | None, frame: Frame) -> LatentIn
 def latent_derivative(
     X: Array, weight: Array | None, frame: Frame, m: Array, D: Array, f: Array, refinements: int = 0
 ) -> LatentDerivative:
-    """Derivatives of the sums of EM along (mu, W, log psi) + ε (m, D, f), of shapes (d,), (d, k) and (d,).
+    """Return derivatives of the sums of EM along (mu, W, log psi) + ε (m, D, f), of shapes (d,), (d, k) and (d,).
 
     With t_j = m_j + D_jᵀz + f_j r_j, z changes by −ε h and r_j / psi_j by −ε s_j / psi_j, where
 
@@ -165,7 +165,7 @@ def latent_rows(X: Array, frame: Frame, **wanted: Array) -> None:
     """Write the posterior, density and imputed values of each row to the given C-contiguous arrays:
 
     z (n, k); C (n, p) packed M⁻¹; log_density (n,) of the observed entries of y; filled (n, d), of the type of X, with
-    w_jᵀ z + mu_j in the place of NaN; deviation (n, d), √(psi_j + w_jᵀ M⁻¹ w_j) there and 0 where observed. `filled`
+    w_jᵀ z + mu_j in place of NaN; deviation (n, d), √(psi_j + w_jᵀ M⁻¹ w_j) there and 0 where observed. `filled`
     and `deviation` are for models of x itself.
 
     Cost 2 n d (k² / 2 + 2 k) flops, and another k² with deviations.
@@ -185,7 +185,7 @@ def latent_rows(X: Array, frame: Frame, **wanted: Array) -> None:
 
 
 class _Solved(NamedTuple):
-    """O (n, d) 1 where observed, w (n,), M⁻¹ (n, k, k), log |M| (n,), z (n, k), r (n, d)."""
+    """The solution for each row: O (n, d) 1 where observed, w (n,), M⁻¹ (n, k, k), log |M| (n,), z (n, k), r (n, d)."""
 
     O: Array
     w: Array

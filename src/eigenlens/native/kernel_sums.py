@@ -1,6 +1,6 @@
-"""Sums of smoothing kernels over points: along a line, sorted; in space, by tiles. Kernels without their constants.
+"""Sums of smoothing kernels over points: along a line, where points are sorted, and in space, by tiles.
 
-Sums of products of smoothing kernels over points in space.
+Kernels are without their normalising constants.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from eigenlens.native.runtime import kernels, plain
 from eigenlens.resources import thread_count
 
 PAIRS = 1 << 18
-"""Of queries and points that a NumPy twin holds at a time."""
+"""The number of pairs of queries and points that a NumPy twin works on at a time."""
 
 WIDEST = 2.2
-"""The most that half a group of queries times the reach may be, in units of h²: what the terms below are for."""
+"""The largest product of half a group's width and the reach, in units of h², for which the expansion is accurate."""
 
 FEW_QUERIES = 32
 
 Interval = tuple[float, float, Sequence[float], bool]
-"""low, high, the coefficients of 1, u, u², … between them, and whether u = high belongs to it."""
+"""An interval: low, high, the coefficients of 1, u, u², … between them, and whether it includes u = high."""
 
 
 def sorted_with_order(values: Array) -> tuple[Array, Array]:
-    """Values (n,) in ascending order, and where each of them was; equal ones stay in their order. No NaN.
+    """Return values (n,) without NaN in ascending order, and their former positions; equal ones stay in their order.
 
     >>> sorted_with_order(np.array([3.0, 1.0, 2.0]))
     (array([1., 2., 3.]), array([1, 2, 0]))
@@ -46,7 +46,7 @@ def sorted_with_order(values: Array) -> tuple[Array, Array]:
 
 
 def window_blocks(x: Array, y: Array, reach: float) -> Iterator[tuple[slice, slice]]:
-    """Some of the sorted queries y at a time, and the points within reach of one of them: not too many pairs."""
+    """Yield ranges of sorted queries y with the points within reach of any of them, of not too many pairs each."""
     low, high = np.searchsorted(x, y - reach, side="left"), np.searchsorted(x, y + reach, side="right")
     start = 0
     while start < y.size:
@@ -62,10 +62,10 @@ def window_blocks(x: Array, y: Array, reach: float) -> Iterator[tuple[slice, sli
 
 
 def window_sums(x: Array, w: Array | None, y: Array, h: float, pieces: Sequence[Interval]) -> tuple[Array, Array]:
-    """Σ_i w_i p(u_i), u_i = (y − x_i) / h, for a function p that is a polynomial on each of some intervals and else 0.
+    """Return Σ_i w_i p(u_i), u_i = (y − x_i) / h, for a piecewise polynomial p that is 0 outside its intervals.
 
-    Also the weight of the points in the intervals. x (n,) and y (m,) are sorted. Cost O((n + m) degree²) after that,
-    error about 1e-15 of the weight in the window, whatever lies outside it (see density_window.hpp).
+    The second result is the weight of the points in the intervals. x (n,) and y (m,) are sorted. Cost
+    O((n + m) degree²), error about 1e-15 of the weight in the window, whatever lies outside it (see kde/window.hpp).
 
     >>> window_sums(np.array([0.0, 1.0]), None, np.array([0.5]), 1.0, [(-1.0, 1.0, [0.75, 0.0, -0.75], True)])
     (array([1.125]), array([2.]))
@@ -79,7 +79,7 @@ def window_sums(x: Array, w: Array | None, y: Array, h: float, pieces: Sequence[
 
 
 def _addition(coefficients: Sequence[float]) -> Array:
-    """M with p(s − t) = Σ_jl M_jl t^j s^l, by the binomial theorem."""
+    """Return M with p(s − t) = Σ_jl M_jl t^j s^l, by the binomial theorem."""
     M = np.zeros((len(coefficients), len(coefficients)))
     for k, c in enumerate(coefficients):
         for j in range(k + 1):
@@ -101,7 +101,7 @@ def window_sums_numpy(x: Array, w: Array | None, y: Array, h: float, pieces: Seq
 
 
 def wave_sums(x: Array, w: Array | None, y: Array, h: float) -> tuple[Array, Array, Array]:
-    """Σ w cos(πu/2), Σ w sin(πu/2) and Σ w over the points with |u| ≤ 1, u = (y − x) / h; x and y are sorted.
+    """Return Σ w cos(πu/2), Σ w sin(πu/2) and Σ w over the points with |u| ≤ 1, u = (y − x) / h; x and y are sorted.
 
     >>> wave_sums(np.array([0.0, 1.0]), None, np.array([0.0]), 2.0)
     (array([1.7071]), array([-0.7071]), array([2.]))
@@ -153,8 +153,8 @@ def laplace_sums_numpy(x: Array, w: Array | None, y: Array, h: float) -> tuple[A
     sums[3, behind] = (x[split[behind]] - y[behind]) / h
     for part in slices(y.size, max(1, PAIRS // x.size)):
         left = np.arange(x.size) < split[part, None]
-        gap = np.where(left, sums[1, part, None], sums[3, part, None])
-        terms = np.exp(gap - np.abs(y[part, None] - x) / h) * (1.0 if w is None else w)
+        nearest = np.where(left, sums[1, part, None], sums[3, part, None])
+        terms = np.exp(nearest - np.abs(y[part, None] - x) / h) * (1.0 if w is None else w)
         sums[0, part], sums[2, part] = np.sum(terms * left, axis=1), np.sum(terms * ~left, axis=1)
     return sums[0], sums[1], sums[2], sums[3]
 
@@ -163,7 +163,7 @@ def laplace_sums_numpy(x: Array, w: Array | None, y: Array, h: float) -> tuple[A
 
 
 def gaussian_sums(x: Array, w: Array | None, y: Array, h: float, tol: float) -> tuple[Array, Array, Array]:
-    """Level, value and slope (m,): Σ w exp(−u²/2) = value · exp(level), its derivative by y is slope · exp(level).
+    """Return e, v and s (m,): Σ w exp(−u²/2) = v exp(e), and its derivative in y is s exp(e).
 
     u = (y − x) / h; x (n,) and y (m,) are sorted. The relative error is about tol everywhere, however far from the
     points. Queries in groups of width h/2 share one expansion; cost O(n + m) with a constant of some hundreds.
@@ -180,7 +180,7 @@ def gaussian_sums(x: Array, w: Array | None, y: Array, h: float, tol: float) -> 
 
 
 def _plan(x: Array, w: Array | None, tol: float) -> tuple[float, float, int]:
-    """How far behind the nearest point others count (squared, in units of h²), half a group's width, the terms."""
+    """Return the squared reach beyond the nearest point, in units of h², half a group's width, and the terms."""
     ratio = float(x.size) if w is None else float(np.sum(w) / np.min(w))
     span = 2.0 * (math.log(ratio) - math.log(tol)) + 1.0
     half = min(0.25, WIDEST / math.sqrt(span))
@@ -189,20 +189,20 @@ def _plan(x: Array, w: Array | None, tol: float) -> tuple[float, float, int]:
 
 
 def gaussian_sums_numpy(x: Array, w: Array | None, y: Array, h: float, tol: float) -> tuple[Array, Array, Array]:
-    """The twin of `gaussian_sums`: every pair that counts."""
-    level, value, slope = np.empty(y.size), np.empty(y.size), np.empty(y.size)
+    """The twin of `gaussian_sums`: every pair within reach."""
+    exponent, value, slope = np.empty(y.size), np.empty(y.size), np.empty(y.size)
     span = _plan(x, w, tol)[0]
     for queries, points in _within(x, y, h, span):
         u = (y[queries, None] - x[points]) / h
         power = -0.5 * u * u
-        level[queries] = power.max(axis=1)
-        terms = np.exp(power - level[queries, None]) * (1.0 if w is None else w[points])
+        exponent[queries] = power.max(axis=1)
+        terms = np.exp(power - exponent[queries, None]) * (1.0 if w is None else w[points])
         value[queries], slope[queries] = terms.sum(axis=1), np.sum(-u * terms, axis=1) / h
-    return level, value, slope
+    return exponent, value, slope
 
 
 def _within(x: Array, y: Array, h: float, span: float) -> Iterator[tuple[slice, slice]]:
-    """Few sorted queries at a time, and the points not farther than their nearest one by more than `span` allows."""
+    """Yield ranges of sorted queries with the points that `span` allows beyond their nearest one."""
     right = np.searchsorted(x, y)
     nearest = np.minimum(np.abs(y - x[np.maximum(right - 1, 0)]), np.abs(x[np.minimum(right, x.size - 1)] - y)) / h
     for some in slices(y.size, FEW_QUERIES):
@@ -212,7 +212,7 @@ def _within(x: Array, y: Array, h: float, span: float) -> Iterator[tuple[slice, 
 
 
 def gaussian_integrals(x: Array, w: Array | None, y: Array, h: float, tol: float) -> Array:
-    """Σ w Φ((y − x) / h) (m,) for sorted x (n,) and y (m,), Φ the normal distribution function.
+    """Return Σ w Φ((y − x) / h) (m,) for sorted x (n,) and y (m,), Φ the normal distribution function.
 
     >>> gaussian_integrals(np.array([0.0, 1.0]), None, np.array([0.5]), 1.0, 1e-12)
     array([1.])
@@ -226,12 +226,12 @@ def gaussian_integrals(x: Array, w: Array | None, y: Array, h: float, tol: float
 
 
 def _below(x: Array, w: Array | None) -> Array:
-    """The weight before each point, and all of it (n + 1,)."""
+    """Return the weight before each point, and the total (n + 1,)."""
     return np.arange(x.size + 1.0) if w is None else np.concatenate([[0.0], np.cumsum(w)])
 
 
 def gaussian_integrals_numpy(x: Array, w: Array | None, y: Array, h: float, tol: float) -> Array:
-    """The twin of `gaussian_integrals`: every pair that counts."""
+    """The twin of `gaussian_integrals`: every pair within reach."""
     below, value = _below(x, w), np.empty(y.size)
     for queries, points in _within(x, y, h, _plan(x, w, tol)[0]):
         terms: Any = special.ndtr((y[queries, None] - x[points]) / h)
@@ -242,11 +242,11 @@ def gaussian_integrals_numpy(x: Array, w: Array | None, y: Array, h: float, tol:
 TILE_PAIRS = 1 << 17
 
 SCALES = {"gaussian": math.sqrt(0.5 / math.log(2.0)), "laplace": 1.0 / math.log(2.0)}
-"""What makes powers of two of the exponentials."""
+"""Factors that turn exponentials into powers of two."""
 
 
 def _product(profile: Callable[[Array], Array]) -> Callable[[Array], tuple[Array, Array]]:
-    """Level 0, and the product of the profile over the last axis."""
+    """Return the exponent 0, and the product of the profile over the last axis."""
     return lambda u: (np.zeros(u.shape[:-1]), np.prod(profile(u), axis=-1))
 
 
@@ -273,7 +273,7 @@ FORMS: dict[str, Callable[[Array], tuple[Array, Array]]] = {
 
 @dataclass(frozen=True, eq=False)
 class Cloud:
-    """Points (n, d) in units of the bandwidth, ready for many sums.
+    """Points (n, d) in units of the bandwidth, prepared for many sums.
 
     Attributes:
         points: (n, d).
@@ -289,21 +289,21 @@ class Cloud:
 
     @cached_property
     def packed(self) -> Any:
-        """In the layout of the compiled kernel."""
+        """The points in the layout of the compiled kernel."""
         points = self.points * SCALES.get(self.form, 1.0)
         return kernels.tiles(*map(plain, (points, self.weights, self.inverse)))
 
 
 def cloud_sums(cloud: Cloud, Y: Array, tol: float) -> tuple[Array, Array]:
-    """Level and value (m,): Σ_i w_i Π_j K(r_i (y_j − x_ij)) = value · exp(level) for queries Y (m, d).
+    """Return exponent and value (m,): Σ_i w_i Π_j K(r_i (y_j − x_ij)) = value · exp(exponent) for queries Y (m, d).
 
-    Points and queries are put in an order in which neighbours fill small boxes; boxes too far apart are left out, at a
-    relative error of at most tol. Sums so small that they would underflow are made again relative to the nearest
-    point. Cost at most n m (2d + 20) flops; nothing of size n m is held.
+    Points and queries are ordered so that neighbours fill small boxes; boxes too far apart are left out, at a
+    relative error of at most tol. Sums so small that they would underflow are computed again relative to the nearest
+    point. Cost at most n m (2d + 20) flops; nothing of size n m is stored.
 
     >>> cloud = Cloud(np.zeros((1, 2)), np.ones(1), None, "gaussian")
-    >>> level, value = cloud_sums(cloud, np.array([[1.0, 1.0], [300.0, 400.0]]), 1e-8)
-    >>> level + np.log(value)
+    >>> exponent, value = cloud_sums(cloud, np.array([[1.0, 1.0], [300.0, 400.0]]), 1e-8)
+    >>> exponent + np.log(value)
     array([-1.0e+00, -1.25e+05])
     """
     if kernels is None:
@@ -316,10 +316,10 @@ def cloud_sums(cloud: Cloud, Y: Array, tol: float) -> tuple[Array, Array]:
 
 def cloud_sums_numpy(cloud: Cloud, Y: Array, tol: float) -> tuple[Array, Array]:
     """The twin of `cloud_sums`: every pair, in blocks; tol is not used."""
-    level, value = np.empty(len(Y)), np.empty(len(Y))
+    exponent, value = np.empty(len(Y)), np.empty(len(Y))
     inverse = 1.0 if cloud.inverse is None else cloud.inverse[:, None]
     for part in slices(len(Y), max(1, TILE_PAIRS // cloud.points.size)):
         power, factor = FORMS[cloud.form]((Y[part, None, :] - cloud.points) * inverse)
-        level[part] = power.max(axis=1)
-        value[part] = (np.exp(power - level[part, None]) * factor) @ cloud.weights
-    return level, value
+        exponent[part] = power.max(axis=1)
+        value[part] = (np.exp(power - exponent[part, None]) * factor) @ cloud.weights
+    return exponent, value

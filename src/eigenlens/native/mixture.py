@@ -1,4 +1,4 @@
-"""The pass of a mixture of Gaussians over its rows: responsibilities and what they weigh, never stored for all rows."""
+"""One pass of a mixture of Gaussians over its rows: responsibilities, never stored for all rows, and weighted sums."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from eigenlens.native.runtime import kernels, plain, run_kernel
 from eigenlens.resources import thread_count
 
 FARTHEST = 1e300
-"""Half a squared distance counts as this much at most: a row beyond the range of numbers still has a likelihood."""
+"""The upper limit of half a squared distance, so that even a row beyond the range of numbers has a likelihood."""
 
 BLOCK_BYTES = 1 << 20
 
 FEW_PRODUCTS = 500_000
-"""Less than this many products and exponentials, counted as 15, are the work of one thread."""
+"""Fewer products than this, an exponential counting as 15, are the work of one thread."""
 
 
 class Passes(NamedTuple):
@@ -35,24 +35,26 @@ class Passes(NamedTuple):
         return cls(np.array(loglik), *map(np.concatenate, sums))
 
 
-def mixture_passes(rows: Array, weight: Array | None, levels: Array, means: Array, shapes: Array, S: int = 1) -> Passes:
+def mixture_passes(
+    rows: Array, weight: Array | None, log_constants: Array, means: Array, shapes: Array, S: int = 1
+) -> Passes:
     """Return the E-step and the sums of the M-step of S mixtures of K components each, in one pass over rows (n, d).
 
-        joint_ik = levels_k − ½ |roots_k (x_i − means_k)|²,    r_ik = w_i exp(joint_ik) / Σ_l exp(joint_il)
+        joint_ik = log_constants_k − ½ |roots_k (x_i − means_k)|²,    r_ik = w_i exp(joint_ik) / Σ_l exp(joint_il)
 
-    with levels (S K,) = log π_k − ½ log|Σ_k| − d/2 log 2π, −inf for a component that is empty, means (S K, d) and
+    with log_constants (S K,) = log π_k − ½ log|Σ_k| − d/2 log 2π, −inf for an empty component, means (S K, d) and
     shapes: lower triangular roots (S K, d, d) with rootsᵀ roots = Σ⁻¹, or of diagonal covariances their inverses
     (S K, d). float32 rows are multiplied in float64.
 
-    A row of weight zero counts for nothing, whatever it holds; one with NaN makes the result NaN. Responsibilities so
+    A row of weight zero is ignored, whatever it holds; one with NaN makes the result NaN. Responsibilities so
     small that they add less than 1e-30 of a row to any sum, in units of the component, count as zero. The result does
-    not depend on the number of threads, and each mixture has the numbers that it has alone, to the last digit.
+    not depend on the number of threads, and each mixture has the same results as alone, to the last digit.
 
-    Cost per mixture about 2 n K d² flops at most, the second half of them only for rows that have a share in the
-    component (diagonal: 7 n K d), and n K exponentials; memory O(K d²) (diagonal: O(K d)), nothing of size n.
+    Cost per mixture about 2 n K d² flops at most, the second half of them only for rows of positive responsibility
+    (diagonal: 7 n K d), and n K exponentials; memory O(K d²) (diagonal: O(K d)), nothing of size n.
 
-    >>> rows, levels, roots = np.array([[0.0], [4.0]]), np.log([0.5, 0.5]), np.ones((2, 1, 1))
-    >>> found = mixture_passes(rows, None, levels, rows, roots)
+    >>> rows, log_constants, roots = np.array([[0.0], [4.0]]), np.log([0.5, 0.5]), np.ones((2, 1, 1))
+    >>> found = mixture_passes(rows, None, log_constants, rows, roots)
     >>> found.weight, found.spread.ravel().round(3)
     (array([1., 1.]), array([0.005, 0.005]))
     >>> means, precisions = np.array([[0.0], [4.0], [2.0], [3.0]]), np.ones((4, 1))
@@ -60,25 +62,25 @@ def mixture_passes(rows: Array, weight: Array | None, levels: Array, means: Arra
     array([1.  , 1.  , 1.11, 0.89])
     """
     if not _compiled(rows):
-        return mixture_passes_numpy(rows, weight, levels, means, shapes, S)
-    found = Passes(np.empty(S), np.empty(len(levels)), np.empty(means.shape), np.empty(shapes.shape))
+        return mixture_passes_numpy(rows, weight, log_constants, means, shapes, S)
+    found = Passes(np.empty(S), np.empty(len(log_constants)), np.empty(means.shape), np.empty(shapes.shape))
     # No threads are asked for where the kernel would not use them.
     threads = 1 if len(rows) * (shapes.size + 15 * len(shapes)) < FEW_PRODUCTS else thread_count()
-    given = map(plain, (weight, levels, means, shapes))
+    given = map(plain, (weight, log_constants, means, shapes))
     run_kernel("mixture_passes", rows, *given, *found, threads=threads)
     return found
 
 
-def mixture_log_joint(rows: Array, levels: Array, means: Array, shapes: Array) -> Array:
+def mixture_log_joint(rows: Array, log_constants: Array, means: Array, shapes: Array) -> Array:
     """Return joint_ik of `mixture_passes` (n, K) in float64, for rows (n, d) and shapes (K, d, d) or (K, d).
 
     >>> mixture_log_joint(np.array([[3.0]]), np.zeros(2), np.array([[1.0], [3.0]]), np.ones((2, 1, 1)))
     array([[-2.,  0.]])
     """
     if not _compiled(rows):
-        return mixture_log_joint_numpy(rows, levels, means, shapes)
-    joint = np.empty((len(rows), len(levels)))
-    run_kernel("mixture_joint", rows, *map(plain, (levels, means, shapes)), joint)
+        return mixture_log_joint_numpy(rows, log_constants, means, shapes)
+    joint = np.empty((len(rows), len(log_constants)))
+    run_kernel("mixture_joint", rows, *map(plain, (log_constants, means, shapes)), joint)
     return joint
 
 
@@ -87,20 +89,20 @@ def _compiled(rows: Array) -> bool:
 
 
 def mixture_passes_numpy(
-    rows: Array, weight: Array | None, levels: Array, means: Array, shapes: Array, S: int = 1
+    rows: Array, weight: Array | None, log_constants: Array, means: Array, shapes: Array, S: int = 1
 ) -> Passes:
-    """Return what `mixture_passes` does: its twin, one mixture after the other, a block of rows at a time."""
-    parts = zip(*(np.split(array, S) for array in (levels, means, shapes)), strict=True)
+    """The twin of `mixture_passes`: one mixture after the other, one block of rows at a time."""
+    parts = zip(*(np.split(array, S) for array in (log_constants, means, shapes)), strict=True)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         return Passes.joined(_pass(rows, weight, *part) for part in parts)
 
 
-def mixture_log_joint_numpy(rows: Array, levels: Array, means: Array, shapes: Array) -> Array:
-    """Return what `mixture_log_joint` does: its twin, a block of rows at a time."""
-    joint = np.empty((len(rows), len(levels)))
+def mixture_log_joint_numpy(rows: Array, log_constants: Array, means: Array, shapes: Array) -> Array:
+    """The twin of `mixture_log_joint`: one block of rows at a time."""
+    joint = np.empty((len(rows), len(log_constants)))
     with np.errstate(over="ignore", invalid="ignore"):
         for part in _blocks(len(rows), means):
-            joint[part] = _joint(np.asarray(rows[part], dtype=np.float64), levels, means, shapes)
+            joint[part] = _joint(np.asarray(rows[part], dtype=np.float64), log_constants, means, shapes)
     return joint
 
 
@@ -109,10 +111,10 @@ def _blocks(n: int, means: Array) -> Iterator[slice]:
     return slices(n, max(64, BLOCK_BYTES // (8 * sum(means.shape))))
 
 
-def _joint(block: Array, levels: Array, means: Array, shapes: Array) -> Array:
-    joint = np.empty((len(block), len(levels)))
-    for k, (level, mean) in enumerate(zip(levels, means, strict=True)):
-        joint[:, k] = level - np.minimum(0.5 * _squared_distances(block - mean, shapes[k]), FARTHEST)
+def _joint(block: Array, log_constants: Array, means: Array, shapes: Array) -> Array:
+    joint = np.empty((len(block), len(log_constants)))
+    for k, (log_constant, mean) in enumerate(zip(log_constants, means, strict=True)):
+        joint[:, k] = log_constant - np.minimum(0.5 * _squared_distances(block - mean, shapes[k]), FARTHEST)
     return joint
 
 
@@ -125,15 +127,15 @@ def _squared_distances(delta: Array, shape: Array) -> Array:
 
 
 def _pass(
-    rows: Array, weight: Array | None, levels: Array, means: Array, shapes: Array
+    rows: Array, weight: Array | None, log_constants: Array, means: Array, shapes: Array
 ) -> tuple[float, Array, Array, Array]:
-    loglik, sizes, total, spread = 0.0, np.zeros(len(levels)), np.zeros(means.shape), np.zeros(shapes.shape)
+    loglik, sizes, total, spread = 0.0, np.zeros(len(log_constants)), np.zeros(means.shape), np.zeros(shapes.shape)
     for part in _blocks(len(rows), means):
         block = np.asarray(rows[part], dtype=np.float64)
         w = np.ones(len(block)) if weight is None else weight[part]
         if not w.all():
             block, w = block[w != 0], w[w != 0]
-        logs, shares = log_sum_and_shares(_joint(block, levels, means, shapes))
+        logs, shares = log_sum_and_shares(_joint(block, log_constants, means, shapes))
         loglik += float(w @ logs)
         shares *= w[:, None]
         sizes += shares.sum(axis=0)

@@ -1,6 +1,6 @@
 """Incomplete rows of a mixture with full covariances: the pass of EM, densities, and conditional expectations.
 
-A pattern observes columns o, and m are missing. Of component k it needs a factor L of C_oo: z = L⁻¹ (x_o − mu_o) has
+A pattern observes columns o, and m are missing. For component k it needs a factor L of C_oo: z = L⁻¹ (x_o − mu_o) has
 the squared distance |z|², C_mo L⁻ᵀ z is the expectation of x_m − mu_m, and C_mm − C_mo C_oo⁻¹ C_om is its covariance.
 Rows with the same pattern of missing values share the factors.
 """
@@ -18,10 +18,10 @@ from eigenlens.native.runtime import kernels, plain, run_kernel
 from eigenlens.resources import one_thread
 
 WIDEST = 256
-"""The most columns that the kernels take."""
+"""The largest number of columns that the kernels take."""
 
 BATCH = 1 << 19
-"""Entries of the matrices that the twins work on together."""
+"""The number of entries of matrices that the twins work on together."""
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 
@@ -29,15 +29,15 @@ LOG_2PI = float(np.log(2.0 * np.pi))
 def incomplete_passes(
     rows: Array, weight: Array | None, log_weights: Array, means: Array, covariances: Array, S: int
 ) -> Passes:
-    """The E-step and the sums of the M-step of S mixtures over rows (n, d) in which NaN is missing.
+    """Return the E-step and the sums of the M-step of S mixtures over rows (n, d) in which NaN is a missing value.
 
     log_weights (S K,), means (S K, d) and covariances (S K, d, d) are those of one mixture after the other. With δ_ik
-    the deviation of row i from mean k, as it is expected where entries are missing, and V_ik the covariance left there,
+    the deviation of row i from mean k, expected where entries are missing, and V_ik their conditional covariance,
 
         weight_k = Σ r_ik,    total_k = Σ r_ik δ_ik,    spread_k = Σ r_ik (δ_ik δ_ikᵀ + V_ik).
 
-    Rows of weight 0 and rows without entries count for nothing. The result does not depend on the number of threads.
-    Cost about d³ / 2 products a pattern and component, and d² a row.
+    Rows of weight 0 and rows without entries are ignored. The result does not depend on the number of threads.
+    Cost about d³ / 2 products per pattern and component, and d² per row.
 
     >>> C = np.array([[[2.0, 1.0], [1.0, 2.0]]])
     >>> found = incomplete_passes(np.array([[4.0, np.nan]]), None, np.zeros(1), np.zeros((1, 2)), C, 1)
@@ -52,7 +52,7 @@ def incomplete_passes(
 
 
 def incomplete_log_joint(rows: Array, log_weights: Array, means: Array, covariances: Array) -> Array:
-    """ln pi_k + ln N(x_o | mu_ko, C_koo) (n, K) of the observed entries of rows (n, d); ln pi_k where there are none.
+    """Return ln pi_k + ln N(x_o | mu_ko, C_koo) (n, K) of the observed entries of rows (n, d); ln pi_k without any.
 
     >>> incomplete_log_joint(np.array([[np.nan, 2.0]]), np.zeros(1), np.zeros((1, 2)), np.eye(2)[None]).round(4)
     array([[-2.9189]])
@@ -65,7 +65,7 @@ def incomplete_log_joint(rows: Array, log_weights: Array, means: Array, covarian
 
 
 def incomplete_filled(rows: Array, log_weights: Array, means: Array, covariances: Array) -> tuple[Array, Array]:
-    """Rows (n, d) with E[x_m | x_o] in the place of NaN, and the deviations (n, d) about that, 0 where observed.
+    """Return rows (n, d) with E[x_m | x_o] in place of NaN, and their standard deviations (n, d), 0 where observed.
 
     >>> C = np.array([[[2.0, 1.0], [1.0, 2.0]]])
     >>> incomplete_filled(np.array([[4.0, np.nan]]), np.zeros(1), np.zeros((1, 2)), C)
@@ -86,8 +86,10 @@ def _compiled(rows: Array) -> bool:
 
 
 class _Read(NamedTuple):
-    """Of u patterns with c rows each: which rows (u, c) and columns (u, d), joint (u, K, c) and deviations (u, K, c, d)
-    as they are expected, and the covariances left (u, K, d, d), 0 where observed.
+    """The rows of u patterns with c rows each.
+
+    which: rows (u, c). seen: observed columns (u, d). joint: (u, K, c). delta: expected deviations (u, K, c, d).
+    left: conditional covariances (u, K, d, d), 0 where observed.
     """
 
     which: Array
@@ -98,29 +100,29 @@ class _Read(NamedTuple):
 
 
 def _patterns(X: Array, log_weights: Array, means: Array, covariances: Array) -> Iterator[_Read]:
-    """Patterns with equally many rows, some at a time.
+    """Yield patterns with equally many rows, some at a time.
 
-    In the place of C_oo stands a matrix (d, d) that is the identity where columns are missing: its inverse and
-    determinant are those of C_oo, and shapes are all alike.
+    C_oo is padded to a matrix (d, d) that is the identity where columns are missing: its inverse and determinant are
+    those of C_oo, and all patterns have the same shape.
     """
     for which, seen in _batches(X, len(means)):
         O = seen.astype(np.float64)
-        rows, gap = O[:, None, :, None], 1.0 - O
+        rows, missing = O[:, None, :, None], 1.0 - O
         some = covariances * rows
         with one_thread():
-            L = np.linalg.cholesky(some * O[:, None, None, :] + gap[:, None, :, None] * np.eye(X.shape[1]))
+            L = np.linalg.cholesky(some * O[:, None, None, :] + missing[:, None, :, None] * np.eye(X.shape[1]))
             root = np.tril(np.linalg.inv(L))
         half = root @ some
-        left = (covariances - np.swapaxes(half, 2, 3) @ half) * (gap[:, None, :, None] * gap[:, None, None, :])
-        level = np.log(np.einsum("ukii->uki", L)).sum(axis=2) + 0.5 * LOG_2PI * O.sum(axis=1)[:, None]
+        left = (covariances - np.swapaxes(half, 2, 3) @ half) * (missing[:, None, :, None] * missing[:, None, None, :])
+        log_norm = np.log(np.einsum("ukii->uki", L)).sum(axis=2) + 0.5 * LOG_2PI * O.sum(axis=1)[:, None]
         D = np.where(seen[:, None, None, :], X[which][:, None] - means[:, None, :], 0.0)
         z = D @ np.swapaxes(root, 2, 3)
-        joint = (log_weights - level)[:, :, None] - 0.5 * np.einsum("ukcd,ukcd->ukc", z, z)
+        joint = (log_weights - log_norm)[:, :, None] - 0.5 * np.einsum("ukcd,ukcd->ukc", z, z)
         yield _Read(which, seen, joint, np.where(seen[:, None, None, :], D, z @ half), left)
 
 
 def _batches(X: Array, K: int) -> Iterator[tuple[Array, Array]]:
-    """Which rows (u, c) have which observed columns (u, d)."""
+    """Yield row numbers (u, c), and the observed columns (u, d) that they share."""
     if not len(X):
         return
     seen, which = np.unique(~np.isnan(X), axis=0, return_inverse=True)
@@ -176,10 +178,10 @@ def incomplete_filled_numpy(rows: Array, log_weights: Array, means: Array, covar
     X = np.asarray(rows, dtype=np.float64)
     filled, deviation = X.copy(), np.zeros(X.shape)
     for some in _patterns(X, log_weights, means, covariances):
-        r, each, gap = log_sum_and_shares(some.joint)[1], means[:, None, :] + some.delta, ~some.seen[:, None, :]
+        r, each, missing = log_sum_and_shares(some.joint)[1], means[:, None, :] + some.delta, ~some.seen[:, None, :]
         mean = np.einsum("ukc,ukcd->ucd", r, each)
         left = np.maximum(np.einsum("ukii->uki", some.left), 0.0)[:, :, None, :]
         spread = np.einsum("ukc,ukcd->ucd", r, left + (each - mean[:, None]) ** 2)
-        filled[some.which] = np.where(gap, mean, X[some.which])
-        deviation[some.which] = np.where(gap, np.sqrt(spread), 0.0)
+        filled[some.which] = np.where(missing, mean, X[some.which])
+        deviation[some.which] = np.where(missing, np.sqrt(spread), 0.0)
     return filled, deviation

@@ -1,4 +1,4 @@
-"""Sums and scatter of rows about a shift."""
+"""The sum and the scatter of rows about a shift."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ NARROW = {np.dtype(np.float64): 640, np.dtype(np.float32): 160}
 Narrow float32 rows are multiplied in float64, wider ones in float32 over short panels that are added in float64.
 """
 
-PANEL_BYTES, PANEL_ROWS = 4 << 20, {True: 8192, False: 2048}
+PANEL_BYTES, PANEL_ROWS, SINGLE_PANEL_ROWS = 4 << 20, 2048, 8192
 TRIANGLE_BLOCK = 128
 
 
 def moments_about(
     rows: Array, weight: Array | None, shift: Array, triangle: Array | None = None
 ) -> tuple[Array, Array]:
-    """Sum (d,) and scatter (d, d) of the rows (n, d) about a shift c (d,), in float64.
+    """Return the sum (d,) and the scatter (d, d) of rows (n, d) about a shift c (d,), in float64.
 
         sum = Σ w_i y_i,    scatter = Σ w_i y_i y_iᵀ,    y_i = x_i − c, or (x_i − c) R⁻¹ with a triangle R (d, d)
 
@@ -42,7 +42,7 @@ def moments_about(
 def moments_about_numpy(
     rows: Array, weight: Array | None, shift: Array, triangle: Array | None = None
 ) -> tuple[Array, Array]:
-    """The twin of `moments_about`: a shifted panel at a time, multiplied by SYRK.
+    """The twin of `moments_about`: one shifted panel at a time, multiplied by SYRK.
 
     As there, narrow rows are multiplied in float64, and wide float32 ones in float32 and added in float64.
     """
@@ -50,10 +50,10 @@ def moments_about_numpy(
     single = rows.dtype == np.float32 and triangle is None and d > NARROW[rows.dtype]
     dtype = np.dtype(np.float32 if single else np.float64)
     shift = shift.astype(dtype)
-    # One BLAS for all of it: NumPy's and SciPy's have threads of their own, which would wait beside each other.
+    # One BLAS for everything: NumPy's and SciPy's have threads of their own, which would wait for each other.
     syrk, gemv = (blas.ssyrk, blas.sgemv) if single else (blas.dsyrk, blas.dgemv)
     total, scatter = np.zeros(d), np.zeros((d, d), order="F")
-    step = max(PANEL_ROWS[single], PANEL_BYTES // (rows.dtype.itemsize * d))
+    step = max(SINGLE_PANEL_ROWS if single else PANEL_ROWS, PANEL_BYTES // (rows.dtype.itemsize * d))
     centred = not shift.any()
     for start in range(0, n, step):
         panel = np.asarray(rows[start : start + step], dtype=dtype)
@@ -75,11 +75,11 @@ def moments_about_numpy(
 
 
 def symmetric(upper: Array) -> Array:
-    """The matrix whose upper triangle is given, made in place."""
+    """Make a matrix symmetric in place by its upper triangle, and return it."""
     n = len(upper)
     for start in range(0, n, TRIANGLE_BLOCK):
         stop = min(start + TRIANGLE_BLOCK, n)
         square = upper[start:stop, start:stop]
-        square[...] = np.triu(square) + np.triu(square, 1).T  # what stands below may be anything, also not a number
+        square[...] = np.triu(square) + np.triu(square, 1).T  # entries below the diagonal may be anything, even NaN
         upper[stop:, start:stop] = upper[start:stop, stop:].T
     return upper

@@ -1,4 +1,4 @@
-"""The compiled module, if there is one, and the arrays that its kernels can read."""
+"""The compiled module, if it was built, and the arrays that its kernels can read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from eigenlens.resources import thread_count
 
 
 def _load() -> Any:
-    """The compiled module, or None: built without a compiler, or not wanted."""
+    """Return the compiled module, or None if it was not built or is switched off."""
     if os.environ.get("EIGENLENS_KERNELS") == "numpy":
         return None
     try:
@@ -40,7 +40,7 @@ def readable(rows: Array) -> bool:
     return rows.flags.aligned and rows.dtype.isnative and all(s % rows.itemsize == 0 for s in rows.strides)
 
 
-def walkable(rows: Array) -> Array:
+def as_readable(rows: Array) -> Array:
     """Return rows that the kernels can read, copied only if necessary."""
     return rows if readable(rows) else rows.astype(rows.dtype.newbyteorder("="), order="C")
 
@@ -55,11 +55,11 @@ def plain(values: Array | None, dtype: Any = np.float64) -> Any:
 
 def run_kernel(name: str, rows: Array, *arguments: Any, threads: int | None = None) -> None:
     """Call the kernel of this name for the dtype of the rows, on this many threads, or all."""
-    getattr(kernels, f"{name}_{rows.dtype.name}")(walkable(rows), *arguments, threads or thread_count())
+    getattr(kernels, f"{name}_{rows.dtype.name}")(as_readable(rows), *arguments, threads or thread_count())
 
 
 def aligned(n: int, columns: int) -> Array:
-    """An uninitialised float64 array (n, columns), columns a multiple of 8, whose rows are whole cache lines."""
+    """Return an uninitialised float64 array (n, columns), columns a multiple of 8, whose rows are whole cache lines."""
     raw = np.empty(n * columns + 8)
     skip = (-raw.ctypes.data % 64) // 8
     return raw[skip : skip + n * columns].reshape(n, columns)

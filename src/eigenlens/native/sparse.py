@@ -1,4 +1,4 @@
-"""Products with sparse rows, there and back in one pass."""
+"""Products XᵀX V with sparse rows, in one pass."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ GROUP = 8
 
 
 def normal_product(X: Any, weight: Array | None, V: Array, offset: Array) -> tuple[Array, Array]:
-    """Xᵀ diag(w) Y (d, b) and its weighted column sums (b,), with Y = X V − 1 offsetᵀ, for sparse X (n, d) in CSR.
+    """Return Xᵀ diag(w) Y (d, b) and the weighted column sums (b,) of Y = X V − 1 offsetᵀ, for sparse X (n, d) in CSR.
 
-    One pass over the stored entries for each eight columns of V (d, b); Y is never formed.
+    There is one pass over the stored entries per eight columns of V (d, b); Y is never formed.
     """
     if kernels is None:
         return normal_product_numpy(X, weight, V, offset)

@@ -18,7 +18,7 @@ from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.solve import orthonormal_complement
 from eigenlens.linalg.spectrum import Outcome, Spectrum, orient
 from eigenlens.missing.fit import fit_incomplete_rows, random_starts
-from eigenlens.missing.result import LatentFit, require_observed_columns
+from eigenlens.missing.result import LatentFit, divide_columns, fill_with_mean, require_observed_columns
 from eigenlens.pca.fit import (
     PCAFit,
     PCAOptions,
@@ -44,7 +44,7 @@ def fit_pca_missing(source: Source, n_components: Any, options: PCAOptions, prog
         return fit_pca(source, n_components, options, progress)
     _require_columns(observed, source)
     scale = _observed_scale(observed) if options.standardize else np.ones(source.n_features)
-    scaled = MappedSource(source, partial(_divide, scale=scale))
+    scaled = MappedSource(source, partial(divide_columns, scale=scale))
     filled = CentredRows(MappedSource(source, partial(_fill, mean=observed.mean, scale=scale)))
     limit = min(weighted_row_count(source), filled.size)
     if filled.size == 1:
@@ -103,10 +103,5 @@ def _require_columns(observed: ColumnMoments, source: Source) -> None:
         raise DataError("X has no variance: the observed entries of every column are equal, so there is nothing to fit")
 
 
-def _divide(rows: Any, scale: Array) -> Array:
-    return np.asarray(dense(rows) / scale)
-
-
 def _fill(rows: Any, mean: Array, scale: Array) -> Array:
-    values = dense(rows)
-    return np.asarray(np.where(np.isnan(values), mean, values) / scale)
+    return fill_with_mean(rows, mean) / scale

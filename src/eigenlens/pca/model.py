@@ -146,4 +146,5 @@ class PrincipalComponents:
         rank = int(np.count_nonzero(self.variances > 1e-14 * self.total))
         if rank < k or (k < d and not self.noise):
             what = f"keeps all the variance, which fills only {rank} of {d} dimensions, so rows have no density"
-            raise OptionError(what, argument="n_components", value=k, fix=f"choose n_components below {rank}")
+            fix, settings = "choose {n_components} or fewer", {"n_components": max(1, rank - 1)}
+            raise OptionError(what, argument="n_components", value=k, fix=fix, settings=settings)

@@ -9,7 +9,7 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.arrays import dense, slices
 from eigenlens.data.source import BLOCK_BYTES, Block, Source, accumulate
-from eigenlens.errors import ConvergenceWarning, warn_user
+from eigenlens.errors import ConvergenceWarning, DataWarning, list_columns, warn_user
 from eigenlens.linalg.n_components import N_COMPONENTS_RULES
 from eigenlens.linalg.solve import SOLVERS
 from eigenlens.missing.result import STOP_REASONS
@@ -18,12 +18,6 @@ from eigenlens.pca.missing import fit_pca_missing
 
 MISSING_VALUE_METHODS = {"raise": fit_pca, "em": fit_pca_missing}
 """Treatments of NaN by name: raise an error, or fit the observed entries by maximum likelihood."""
-
-EARLY_STOP_ADVICE = {
-    "max_iter": "; divide columns of very different sizes by their standard deviations (standardize=True), or choose "
-    "fewer components",
-}
-"""Advice on an iteration that ended early, by the reason."""
 
 
 def check_pca_options(estimator: Any, source: Source, rows_known: bool = True) -> tuple[Any, PCAOptions]:
@@ -55,10 +49,8 @@ def rows_with_entries(rows: Source, total: int) -> int:
     """Return how many rows have an observed entry, and warn of the others, which took no part in the fit."""
     seen = accumulate(rows, _rows_seen)
     if total > seen:
-        warn_user(
-            f"{total - seen} rows of X have no observed entry (NaN in every column) and were left out; their scores "
-            "are 0.",
-        )
+        what = f"{total - seen} rows have no observed entry (NaN in every column) and were left out; their scores are 0"
+        warn_user(DataWarning(what))
     return seen
 
 
@@ -72,21 +64,26 @@ def warn_about_pca(fit: PCAFit, source: Source, estimator: Any) -> None:
     """Warn the caller of `fit` of a solver that stopped early and of constant columns."""
     outcome, model = fit.spectrum.outcome, fit.model
     if not outcome.converged and fit.ended:
-        warn_user(
-            f"missing='em' stopped after {outcome.iterations} steps, short of the maximum likelihood: "
-            f"{STOP_REASONS[fit.ended]}{EARLY_STOP_ADVICE.get(fit.ended, '')}. The best model so far is kept.",
-            ConvergenceWarning,
+        what = (
+            f"{{missing}} stopped after {outcome.iterations} steps, short of the maximum likelihood: "
+            f"{STOP_REASONS[fit.ended]}. The best model so far is kept"
         )
+        settings: dict[str, Any] = {"missing": "em"}
+        fix = ""
+        if fit.ended == "max_iter":
+            settings["standardize"] = True
+            fix = "divide columns of very different sizes by their standard deviations with {standardize}, or choose "
+            fix += "fewer components"
+        warn_user(ConvergenceWarning(what, fix=fix, settings=settings))
     elif not outcome.converged:
-        warn_user(
+        what = (
             f"solver {outcome.solver!r} stopped after {outcome.iterations} iterations with a residual of "
-            f"{outcome.residuals.max(initial=0.0):.1e}, above tol={estimator.tol:g}; raise tol or use solver='auto'.",
-            ConvergenceWarning,
+            f"{outcome.residuals.max(initial=0.0):.1e}, above {{tol}}"
         )
+        settings = {"tol": estimator.tol, "solver": "auto"}
+        warn_user(ConvergenceWarning(what, fix="raise that, or use {solver}", settings=settings))
     constant = np.flatnonzero(model.column_variances <= 1e-26 * model.mean**2)
     if constant.size and (estimator.standardize or constant.size == model.mean.size):
-        names = [repr(source.names[j]) if source.names else str(j) for j in constant[:5]]
-        warn_user(
-            f"{constant.size} of {model.mean.size} columns are constant ({', '.join(names)}); they carry no variance "
-            "and were left unscaled.",
-        )
+        names = list_columns(constant, source.names)
+        what = f"{constant.size} of {model.mean.size} columns are constant ({names})"
+        warn_user(DataWarning(f"{what}; they carry no variance and were left unscaled"))

@@ -220,7 +220,7 @@ def _draw_boundaries(ax: Axes, table: class_tables.DecisionTable) -> None:
 def _draw_rows(ax: Axes, table: class_tables.DecisionTable) -> None:
     n = len(table.points)
     many = n >= MAX_VECTOR_POINTS
-    style: dict[str, Any] = {"s": marker_area(n, least=2.0), "linewidths": 0.0 if many else 0.4, "zorder": 2}
+    style: dict[str, Any] = {"s": marker_area(n, smallest=2.0), "linewidths": 0.0 if many else 0.4, "zorder": 2}
     style |= {"edgecolors": _style.page_color(), "rasterized": many}
     points, handles = _spread(table), []
     for c in range(len(table.classes)):

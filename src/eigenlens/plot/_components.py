@@ -236,6 +236,6 @@ def contributions(
     ax.axvline(average, color=_style.text_color(), linewidth=0.9, linestyle=_style.DASHES)
     name = _style.component_label(component, float(table.shares[0]))
     ax.set_xlabel(f"contribution to {name}, per cent; dashed: the average, {average:.3g}", wrap=True)
-    held = float(table.values.sum())
-    _style.write_note(ax, f"{shown} of {total} {kind}, together {held:.1f}%" if shown < total else "")
+    together = float(table.values.sum())
+    _style.write_note(ax, f"{shown} of {total} {kind}, together {together:.1f}%" if shown < total else "")
     return ax

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 MAX_RUG_STROKES = 5_000
-"""Of more rows, this many at even ranks stand for all in a rug."""
+"""The largest number of strokes in a rug; of more rows, this many at even ranks are drawn."""
 
 
 def density(
@@ -112,7 +112,7 @@ def bandwidth_curve(
 ) -> Axes:
     """Draw a cross-validation criterion against the bandwidth, with the bandwidths of all rules marked on the curve.
 
-    "lscv": ∫f̂² − 2 Σ f̂_{−i}(x_i) / n, the squared error but for a constant; its minimum is best. "mlcv": the mean log
+    "lscv": ∫f̂² − 2 Σ f̂_{−i}(x_i) / n, the squared error up to a constant; its minimum is best. "mlcv": the mean log
     density of a row left out; its maximum is best.
 
     Args:
@@ -217,12 +217,12 @@ def density_contours(
     table = density_tables.masses_of_plane(model, X, columns=columns, masses=masses, resolution=resolution)
     ax = _style.new_axes(ax, (5.4, 5.0))
     _style.style_axes(ax, None)
-    crowd = points and len(table.rows) >= MAX_VECTOR_POINTS
-    remarks = [*_doubts(table), "points: rows outside the regions" if crowd else ""]
+    only_outside = points and len(table.rows) >= MAX_VECTOR_POINTS
+    remarks = [*_doubts(table), "points: rows outside the regions" if only_outside else ""]
     remarks.append(describe_hidden_rows(table.beyond) if points else "")
     _regions(ax, table, 1.05 if any(remarks) else 1.0)
     if points:
-        draw_points(ax, table.outside() if crowd else table.rows, _style.muted_color())
+        draw_points(ax, table.outside() if only_outside else table.rows, _style.muted_color())
     ax.set(xlim=(table.x[0], table.x[-1]), ylim=(table.y[0], table.y[-1]))
     _style.set_aspect(ax, np.ptp(table.x), np.ptp(table.y))
     _style.name_axes(ax, *table.names)

@@ -69,9 +69,9 @@ def mixture(
     borders = table.outlines.reshape(-1, 2) if table.outlines.size else table.means
     _style.set_aspect(ax, np.ptp(borders[:, 0]), np.ptp(borders[:, 1]), "datalim")
     _style.name_axes(ax, *table.names)
-    held = " and ".join(f"{100 * level:g}%" for level in table.levels)
+    masses = " and ".join(f"{100 * level:g}%" for level in table.levels)
     hidden = f"{table.hidden} rows with missing values here not shown" if table.hidden else ""
-    _style.write_note(ax, f"ellipses of {held} of the mass" if held else "", hidden)
+    _style.write_note(ax, f"ellipses of {masses} of the mass" if masses else "", hidden)
     return ax
 
 
@@ -86,7 +86,7 @@ def _rows(ax: Axes, table: mixture_tables.EllipseTable, colours: str | Array | N
         if len(mine):
             draw_points(ax, mine, _style.category_color(k))
     for points in ax.collections:
-        points.set(alpha=0.45, sizes=[marker_area(len(table.rows), most=14.0)])
+        points.set(alpha=0.45, sizes=[marker_area(len(table.rows), largest=14.0)])
 
 
 def _ellipses(ax: Axes, table: mixture_tables.EllipseTable) -> None:

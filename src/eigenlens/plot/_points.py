@@ -53,13 +53,13 @@ def draw_points(ax: Axes, points: Array, color: str | Array) -> None:
         _by_category(ax, points, color, style)
 
 
-def marker_area(n: int, least: float = 1.0, most: float = 30.0) -> float:
+def marker_area(n: int, smallest: float = 1.0, largest: float = 30.0) -> float:
     """Return the area of a marker in square points: 30 for a few rows, 1 for a hundred thousand.
 
     >>> [round(marker_area(n), 1) for n in (4, 150, 10_000, 100_000)]
     [30.0, 19.4, 2.4, 1.0]
     """
-    return float(np.clip(237.0 / np.sqrt(n), least, most))
+    return float(np.clip(237.0 / np.sqrt(n), smallest, largest))
 
 
 def _by_value(ax: Axes, points: Array, values: Array, style: dict[str, Any]) -> None:
@@ -67,10 +67,10 @@ def _by_value(ax: Axes, points: Array, values: Array, style: dict[str, Any]) -> 
     _style.draw_color_scale(ax, drawn, 0.8).solids.set_alpha(1.0)  # type: ignore[union-attr]
 
 
-def _key(ax: Axes, handles: list[Any], names: list[str], *, crowd: bool) -> Legend:
+def _key(ax: Axes, handles: list[Any], names: list[str], *, many: bool) -> Legend:
     """Draw a legend inside the axes for a few categories, beside them for more; of very many, the first and a count."""
     if len(names) <= MAX_INNER_KEYS:
-        return _style.draw_legend(ax, handles, names, loc="upper right" if crowd else "best")
+        return _style.draw_legend(ax, handles, names, loc="upper right" if many else "best")
     if len(names) > MAX_OUTER_KEYS:
         others, shown = f"and {len(names) - MAX_OUTER_KEYS + 1} others", slice(0, MAX_OUTER_KEYS - 1)
         handles, names = [*handles[shown], ax.scatter([], [], color="none")], [*names[shown], others]
@@ -84,6 +84,6 @@ def _by_category(ax: Axes, points: Array, values: Array, style: dict[str, Any]) 
         part = points[values == name]
         handles.append(ax.scatter(part[:, 0], part[:, 1], **_style.category_look(i), **style))
     words = shorten_names([str(name) for name in names], MAX_KEY_LETTERS)
-    made = _key(ax, handles, words, crowd=len(points) >= MAX_VECTOR_POINTS)
+    made = _key(ax, handles, words, many=len(points) >= MAX_VECTOR_POINTS)
     for handle in made.legend_handles:
         handle.set(sizes=[24.0], alpha=None)  # type: ignore[union-attr]

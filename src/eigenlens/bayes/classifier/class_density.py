@@ -17,14 +17,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens.arrays import Array, to_numpy
 from eigenlens.data.coerce import require_no_infinity
-from eigenlens.errors import DataError, EigenlensError, MissingExtra, OptionError, warn_user
-from eigenlens.estimator.rows import dense_blocks, join_limited, validate_rows
+from eigenlens.errors import (
+    ConvergenceWarning,
+    DataError,
+    DataWarning,
+    EigenlensError,
+    MissingExtra,
+    OptionError,
+    join_limited,
+    warn_user,
+)
+from eigenlens.estimator.rows import dense_blocks, validate_rows
 
 # ---- messages that name the class -----------------------------------------------------------------------------
 
 
 class ClassMessage(str):
-    """The text of a warning about the density of a class: `stem` names the class, `text` is the density's own."""
+    """The text of a warning of a user's own density: `stem` names the class, `text` is the density's."""
 
     stem: str
     text: str
@@ -48,18 +57,15 @@ def run_for_class(label: Any, rows: int | None, work: Callable[[], Any]) -> Any:
         except MissingExtra:
             raise
         except EigenlensError as error:
-            raise _name_class(stem, error) from error
+            raise error.replace(within=stem) from error
         except ValueError as error:
-            raise DataError(f"{stem}: {error}") from error
-    for warning in caught:
-        warn_user(ClassMessage(stem, str(warning.message)), warning.category)
+            raise DataError(str(error), within=stem) from error
+    for warning in map(attrgetter("message"), caught):
+        if isinstance(warning, DataWarning | ConvergenceWarning):
+            warn_user(warning.replace(within=stem))
+        else:
+            warn_user(ClassMessage(stem, str(warning)), type(warning))
     return found
-
-
-def _name_class(stem: str, error: EigenlensError) -> EigenlensError:
-    """Return an error of the same kind whose sentence begins with the class; its way out and columns stay."""
-    what, fix = error.phrased()
-    return type(error)(f"{stem}: {what}", columns=error.columns, fix=fix)
 
 
 @contextmanager
@@ -70,15 +76,28 @@ def merge_class_warnings() -> Iterator[None]:
         yield
     alike: dict[Any, tuple[Any, list[str]]] = {}
     for i, warning in enumerate(map(attrgetter("message"), caught)):
-        message = getattr(warning, "what", warning.args[0])
-        if isinstance(message, ClassMessage):
-            alike.setdefault((type(warning), _without_values(message.text)), (warning, []))[1].append(message.stem)
-        else:
-            alike[i] = warning, []
+        stem, text = _class_and_text(warning)
+        alike.setdefault((type(warning), _without_values(text)) if stem else i, (warning, []))[1].append(stem)
     for first, stems in alike.values():
         others = list(dict.fromkeys(stems))[1:]
-        also = f" Similar warnings apply to {join_limited(others, of=' classes')}." if others else ""
-        warn_user(f"{first}{also}", type(first))
+        also = f"Similar warnings apply to {join_limited(others, of=' classes')}." if others else ""
+        warn_user(_add_sentence(first, also) if also else first)
+
+
+def _class_and_text(warning: Any) -> tuple[str, str]:
+    """Return the class that a warning is about, "" if none, and its text without the class."""
+    if isinstance(warning, DataWarning | ConvergenceWarning):
+        return warning.within, warning.what
+    message = warning.args[0] if warning.args else ""
+    return (message.stem, message.text) if isinstance(message, ClassMessage) else ("", str(message))
+
+
+def _add_sentence(warning: Any, sentence: str) -> Any:
+    """Return a warning of the same kind with one more sentence at its end."""
+    if not isinstance(warning, DataWarning | ConvergenceWarning):
+        return type(warning)(f"{warning} {sentence}")
+    last = "fix" if warning.fix else "what"
+    return warning.replace(**{last: f"{getattr(warning, last).rstrip('.')}. {sentence}"})
 
 
 def _without_values(text: str) -> str:

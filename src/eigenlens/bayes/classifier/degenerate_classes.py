@@ -1,6 +1,6 @@
 """Fallbacks for classes whose own likelihood has no maximum: the spread within all classes replaces theirs.
 
-A class of one row, one with a constant column, or one whose rows fill too few dimensions does not determine its own
+A class of one row, one with a constant column, or one whose rows span too few dimensions does not determine its own
 spread. A constant column has the pooled variance within all classes, independent of the other columns; a class that
 cannot be fitted even so is a Gaussian about its mean with the pooled covariance within all classes, as in regularised
 discriminant analysis with lambda = 1 (Friedman 1989). Columns that are constant in all rows are left out.
@@ -19,25 +19,16 @@ from sklearn.base import clone
 
 from eigenlens.arrays import Array, read_only
 from eigenlens.bayes.class_moments import ClassDeviations, ClassMoments
+from eigenlens.bayes.class_variances import VARIANCE_FLOOR, ClassVariances, replace_variances
 from eigenlens.bayes.classifier.class_density import log_density, run_for_class, sample_density
 from eigenlens.bayes.classifier.fit_per_class import fit_to_class, read_class_variances, require_density, try_fit
-from eigenlens.bayes.discriminant.covariances import (
-    VARIANCE_FLOOR,
-    ClassVariances,
-    Shrinkage,
-    covariance_within,
-    has_density,
-    read_classes,
-    replace_spread,
-    replace_variances,
-)
+from eigenlens.bayes.discriminant.covariances import Shrinkage, covariance_within, has_density, read_classes
 from eigenlens.bayes.discriminant.fit_missing import complete_classes
 from eigenlens.data.source import Source
 from eigenlens.densities.base import as_rows
 from eigenlens.densities.covariance import Diagonal
 from eigenlens.densities.gaussian import Gaussian, GaussianFamily
-from eigenlens.errors import DataError, DataWarning, OptionError, warn_user
-from eigenlens.estimator.rows import join_limited
+from eigenlens.errors import DataError, DataWarning, OptionError, join_limited, list_columns, warn_user
 from eigenlens.latent.families import FactorFamily, PPCAFamily
 from eigenlens.stats.moments import ColumnMoments, Moments
 
@@ -111,7 +102,7 @@ Failed = Mapping[int, DataError | OptionError]
 
 @dataclass
 class Fallbacks:
-    """The density that replaces that of a class which has none of its own.
+    """The fallbacks for classes without a density of their own.
 
     Attributes:
         left_out: the columns that are constant in all rows, by number.
@@ -157,14 +148,14 @@ def fit_fallback_members(
         for c, label in labels
     ]
     numbers = {c: kept[columns] for c, columns in fallbacks.pooled_variance.items()}
-    warn_about_fallbacks(replace(fallbacks, pooled_variance=numbers), type(family).__name__, classes, counts, names)
+    _warn_about_fallbacks(replace(fallbacks, pooled_variance=numbers), type(family).__name__, classes, counts, names)
     return tuple(_place(density, kept, mean[c]) for c, density in enumerate(made))
 
 
 def has_spread(family: Any, part: Any) -> bool:
     """Return whether the statistics of a class give a member of the family a spread of its own.
 
-    A full covariance needs rows that fill all dimensions; rounding would hide that in some orders of the columns. A
+    A full covariance needs rows that span all dimensions; rounding would hide that in some orders of the columns. A
     latent family would clamp a constant column at a floor that depends on the other columns.
     """
     if isinstance(family, GaussianFamily) and family.covariance == "full" and isinstance(part, Moments):
@@ -198,10 +189,19 @@ def _fit_member(
     if made is not None:
         fallbacks.pooled_variance[c] = np.flatnonzero(constant)
     else:
-        statistics, fallbacks.clamped = replace_spread(part, found, variances)
+        statistics, fallbacks.clamped = _replace_spread(part, found, variances)
         made = run_for_class(label, None, partial(family.estimate, statistics))
         fallbacks.pooled_covariance.append(c)
     return replace(made, fitted=None) if isinstance(made, Gaussian) else made
+
+
+def _replace_spread(part: Any, found: ClassMoments, variances: ClassVariances) -> tuple[Any, bool]:
+    """Return the statistics of a class with the spread within all classes, and whether that is clamped at the floor."""
+    if not isinstance(part, Moments):
+        everywhere = np.ones(part.mean.size, dtype=bool)
+        return replace_variances(part, everywhere, variances.fallback), bool(variances.constant_within.any())
+    covariance, clamped = covariance_within(found)
+    return replace(part, scatter=part.weight * covariance.matrix()), clamped
 
 
 def _try_estimate(family: Any, part: Any, label: Any) -> Any:
@@ -241,7 +241,7 @@ def fit_fallback_estimators(
             fallbacks.pooled_covariance.append(c)
     if fallbacks.pooled_covariance:
         _use_pooled_covariance(found, fallbacks, source, codes, classes, failed, variances)
-    warn_about_fallbacks(fallbacks, kind, classes, counts, names)
+    _warn_about_fallbacks(fallbacks, kind, classes, counts, names)
     return tuple(_place(density, kept, mean[c]) for c, density in enumerate(found))
 
 
@@ -262,7 +262,7 @@ def _fits_rows_with_spread(estimator: Any, variances: ClassVariances) -> bool:
 def _fit_varying_columns(
     estimator: Any, c: int, label: Any, source: Source, codes: Array, variances: ClassVariances
 ) -> Any:
-    """Return the density of the columns that vary in a class, with the constant ones beside; None if there is none."""
+    """Return the density of the columns that vary in a class, times that of the constant ones, or None."""
     constant = variances.constant_by_class[c]
     if not 0 < constant.sum() < constant.size:
         return None
@@ -313,7 +313,7 @@ def _require_spread(variances: ClassVariances, density: Any, first: DataError | 
     if not all(np.all(values) for values in known):
         raise first
     if variances.constant_within.all():
-        raise no_spread_error(type(density).__name__) from first
+        raise _no_spread_error(type(density).__name__) from first
     return variances
 
 
@@ -322,7 +322,7 @@ def _place(density: Any, kept: Array, mean: Array) -> Any:
     return density if len(kept) == mean.size else InColumns(density, kept, mean, np.zeros(mean.size))
 
 
-def no_spread_error(kind: str) -> DataError:
+def _no_spread_error(kind: str) -> DataError:
     """Return the error about classes none of which varies, such as classes of one row each."""
     return DataError(
         f"no column varies within any class, so the spread of a class is not known, and the likelihood of a {kind} has "
@@ -334,10 +334,10 @@ def no_spread_error(kind: str) -> DataError:
 # ---- warnings -------------------------------------------------------------------------------------------------
 
 
-def warn_about_fallbacks(
+def _warn_about_fallbacks(
     fallbacks: Fallbacks, kind: str, classes: Array, counts: Array, names: Sequence[str] | None = None
 ) -> None:
-    """Warn once, naming classes and columns, what replaces their density, and the way out."""
+    """Warn once, naming classes and columns, their fallback, and what to do about it."""
     labels = [f"class {label!r} of {count:g} rows" for label, count in zip(classes.tolist(), counts, strict=True)]
     labels = [label.removesuffix("s") if count == 1.0 else label for label, count in zip(labels, counts, strict=True)]
     sentences = []
@@ -375,5 +375,4 @@ def _describe_pooled_covariance(fallbacks: Fallbacks, kind: str, labels: list[st
 
 
 def _name_columns(columns: Array, names: Sequence[str] | None) -> str:
-    chosen = [repr(str(names[j])) if names is not None else str(j) for j in np.asarray(columns).tolist()]
-    return f"column{'s' * (len(chosen) > 1)} {join_limited(chosen)}"
+    return f"column{'s' * (len(columns) > 1)} {list_columns(columns, names)}"

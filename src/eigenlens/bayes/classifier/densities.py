@@ -27,7 +27,7 @@ from eigenlens.errors import DataError, OptionError
 
 
 def is_family(density: Any) -> bool:
-    """Return whether it is a family, which makes densities of statistics that merge."""
+    """Return whether a density is given as a family, which makes densities from statistics that merge."""
     return hasattr(density, "summarise") and hasattr(density, "estimate")
 
 
@@ -84,7 +84,7 @@ class FamilyDensities:
     Attributes:
         family, statistics, classes: the family, its statistics of each class, and the labels (C,).
         can_continue: whether further rows can be added. names: of the columns, or None.
-        singular: the classes, by number, whose rows are known to fill too few dimensions.
+        singular: the classes, by number, whose rows are known to span too few dimensions.
     """
 
     family: Any

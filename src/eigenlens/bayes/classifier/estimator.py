@@ -67,7 +67,7 @@ class BayesClassifier(ClassCounts, BayesRule, ModelEstimator):
 
     A class whose likelihood has no maximum falls back on the spread of all classes, with one warning that names it. A
     column that is constant in the class has the pooled variance within all classes, independent of its other columns. A
-    class that has no density even so (of one row, or of rows that fill too few dimensions) is a Gaussian about its mean
+    class that has no density even so (of one row, or of rows that span too few dimensions) is a Gaussian about its mean
     with the pooled covariance within all classes, as in regularised discriminant analysis (Friedman 1989); where that
     is singular it is clamped at 1e-8 of the variances of all rows. Columns that are constant in all rows are then left
     out.
@@ -152,15 +152,10 @@ class BayesClassifier(ClassCounts, BayesRule, ModelEstimator):
 
     @available_if(_has_explain)  # type: ignore[untyped-decorator]
     def explain(self, X: Any, *, of: Any = None, against: Any = None) -> Explanation:
-        """Return what each feature adds to the log-odds of each row's class, sorted; with the prior they sum to them.
+        """Return what each feature adds to the log-odds of each row's class, for Gaussian classes.
 
-            t_aj − t_bj,   t_cj = −½ (ln 2π + ln C_jj + (ln R)_jj + (x − m)_j (C⁻¹ (x − m))_j)
-
-        with mean m, covariance C and correlations R of class c: half of a cross term goes to each of its features (the
-        Shapley values of the quadratic form). By default the most likely class a of each row is compared with the next
-        most likely b. A missing value adds 0, and C is then that of the observed entries. ln |C| is divided up by the
-        diagonal of the logarithm of the correlations, which is 0 for a feature that is uncorrelated with the others;
-        units do not matter. Only for Gaussian classes: other densities have no closed form.
+        The log-odds are divided among the features as in `QuadraticDiscriminant.explain`. Other densities have no such
+        closed form.
         """
         return explain_gaussian_classes(self, self.densities_, X, of, against)
 

@@ -13,21 +13,16 @@ from sklearn.utils.validation import has_fit_parameter
 
 from eigenlens.arrays import Array
 from eigenlens.bayes.class_moments import ClassMoments, attach_classes, summarise_classes
+from eigenlens.bayes.class_variances import VARIANCE_FLOOR, ClassVariances, replace_variances
 from eigenlens.bayes.classifier.class_density import is_eigenlens_estimator, log_density, run_for_class
-from eigenlens.bayes.discriminant.covariances import (
-    VARIANCE_FLOOR,
-    ClassVariances,
-    Shrinkage,
-    has_density,
-    replace_variances,
-)
+from eigenlens.bayes.discriminant.covariances import Shrinkage, has_density
 from eigenlens.bayes.discriminant.fit_missing import complete_classes
 from eigenlens.bayes.discriminant.options import warn_about_convergence
 from eigenlens.data.coerce import as_source
 from eigenlens.data.rows import ChosenRows, row_count, take_rows
 from eigenlens.data.source import Source, accumulate
 from eigenlens.densities.gaussian import GaussianFamily
-from eigenlens.errors import DataError, DataWarning, OptionError, warn_user
+from eigenlens.errors import DataError, DataWarning, MissingValues, OptionError, warn_user
 from eigenlens.estimator.rows import dense_blocks
 from eigenlens.kde.estimator import KernelDensity
 from eigenlens.latent.families import FactorFamily, PPCAFamily
@@ -71,8 +66,8 @@ def try_fit(
 def _has_constant_columns(estimator: Any, source: Source, codes: Array, n_classes: int) -> Array:
     """Return which classes (C,) have a constant column that the estimator would accept but could not fit meaningfully.
 
-    A mixture would clamp its variance at a floor from the other columns, whose units would then decide how far the
-    class reaches. A rule for the bandwidth would use what rounding leaves of its variance.
+    A mixture would clamp its variance at a floor from the other columns, whose units would then decide the
+    spread of the class. A rule for the bandwidth would use what rounding leaves of its variance.
     """
     mixed = isinstance(estimator, GaussianMixture) and estimator.covariance_type not in ONE_VARIANCE_STRUCTURES
     if not mixed and not (isinstance(estimator, KernelDensity) and isinstance(estimator.bandwidth, str)):
@@ -137,7 +132,7 @@ def complete_statistics(
     """Return the expected moments of the classes, and the numbers of those whose covariance is singular.
 
     They maximise the likelihood of the observed entries over the members of the family; infinity is an error. A column
-    that is constant in a class has no variance there, whatever EM, which only comes near its fixed point, has left of
+    that is constant in a class has no variance there, whatever EM, which only approaches its fixed point, has left of
     it; a covariance is singular if it is so in the other columns.
     """
     estimate = None if isinstance(family, GaussianFamily) else family.estimate
@@ -163,8 +158,8 @@ def drop_incomplete_rows(density: Any, source: Source, codes: Array, classes: Ar
     n, lost = (np.bincount(codes[which], minlength=len(classes)) for which in (positive, incomplete))
     names, kind = classes.tolist(), type(density).__name__
     if np.any(lost == n):
-        raise DataError(
-            f"class {names[int(np.argmax(lost == n))]!r} has no complete row (Input X contains NaN), and a {kind} "
+        raise MissingValues(
+            f"class {names[int(np.argmax(lost == n))]!r} has no complete row (the others contain NaN), and a {kind} "
             "needs complete rows",
             fix="fill missing values in with ProbabilisticPCA(k).fit(X).impute(X), or use a GaussianMixture",
         )

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from eigenlens.arrays import Array
 from eigenlens.bayes.classifier.degenerate_classes import InColumns
 from eigenlens.bayes.classifier.densities import FittedDensities, is_family
-from eigenlens.bayes.discriminant.storage import STORED_COVARIANCES, pack_classes, restore_classes
+from eigenlens.bayes.storage import STORED_COVARIANCES, pack_classes, restore_classes
 from eigenlens.catalogue import estimator_class
 from eigenlens.densities.gaussian import Gaussian, GaussianFamily
 from eigenlens.densities.linear_gaussian import LinearGaussian
@@ -28,7 +28,7 @@ STORED_FAMILIES: dict[str, Any] = {family.__name__: family for family in (Gaussi
 
 
 def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Return the classes, the density of each, and the parameter `density` unless a fitted density tells it."""
+    """Return the classes, the density of each, and the parameter `density` unless a fitted density implies it."""
     arrays, header = pack_classes(estimator)
     densities, family = [], is_family(estimator.density)
     for c, density in enumerate(estimator.densities_):
@@ -129,7 +129,7 @@ def _unpack_density(kind: str, arrays: dict[str, Array], about: Any) -> Any:
 
 
 def _pack_unfitted(estimator: Any) -> list[Any] | None:
-    """Return the density's name and parameters, if no class has a fitted one that tells them."""
+    """Return the density's name and parameters, if no class has a fitted one that implies them."""
     if any(_find_estimator(density) is not None for density in estimator.densities_):
         return None
     return [type(estimator.density).__name__, storable_parameters(estimator.density)]

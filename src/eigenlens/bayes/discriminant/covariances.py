@@ -1,10 +1,6 @@
 """Covariances of classes: one for all classes or one per class, shrunk or not.
 
-They come from moments; or from the rows, where there are fewer of these than columns: no d×d matrix is made then.
-
-A class of one row, or with a constant column, has no variance there, and the likelihood of most densities has no
-maximum. The variance within all classes, about their own means, is then the best guess (Friedman 1989 with
-lambda = 1).
+They are computed from moments, or from the rows where these are fewer than the columns: no d×d matrix is then made.
 """
 
 from __future__ import annotations
@@ -26,6 +22,7 @@ from eigenlens.bayes.class_moments import (
     summarise_classes,
     summarise_pooled,
 )
+from eigenlens.bayes.class_variances import VARIANCE_FLOOR, is_constant
 from eigenlens.bayes.discriminant.shrinkage import (
     QuarticMoments,
     Rule,
@@ -37,21 +34,12 @@ from eigenlens.bayes.discriminant.shrinkage import (
 )
 from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.densities.covariance import Covariance, Full
-from eigenlens.densities.covariance_axes import MIN_AXIS_SHARE, Axes
+from eigenlens.densities.covariance_axes import MIN_AXIS_SHARE, Axes, inverse_or_zero
 from eigenlens.errors import DataError
 from eigenlens.stats.moments import Moments
 
-CONSTANT_TOLERANCE = 8.0 * float(np.finfo(np.float64).eps)
-"""A column whose standard deviation is at most this share of its mean is constant: so much may be rounding."""
-
 MIN_VARIANCE, MAX_VARIANCE = 1e-290, 1e300
 """The variances whose products and inverses stay within the range of double precision; 0 is a constant column."""
-
-VARIANCE_FLOOR = 1e-8
-"""The share of the variances of all rows that is added to the covariance of a class that is singular.
-
-The root of the relative rounding of a variance: far above what rounding leaves, far below any variance that matters.
-"""
 
 
 @dataclass(frozen=True)
@@ -64,7 +52,7 @@ class Shrinkage:
         by_class: whether a pooled covariance shrinks class by class. reg: in [0, 1].
         intensities: the a that a rule has found already, one for all classes or one per class; () before.
         min_share: a covariance of a class counts as singular if some direction has at most this share of its
-            columns' variances. EM only comes near its fixed point, so what it leaves of 0 is not 0.
+            columns' variances. EM only approaches its fixed point, so a variance of 0 is not found as 0.
     """
 
     amount: float | str | Rule = 0.0
@@ -90,15 +78,12 @@ class Shrinkage:
         return np.asarray((1.0 - self.reg) * a * find_target(self.target)(variances) + self.reg)
 
 
-CLASS_SUMMARIES: dict[bool, Callable[[Block], Any]] = {False: Moments.of, True: QuarticMoments.of}
-"""The statistics of a class, by whether a rule needs fourth moments."""
-
-
-def choose_summary(n_classes: int, shrinkage: Shrinkage, pooled: bool) -> Callable[[Block], Any]:
+def _choose_summary(n_classes: int, shrinkage: Shrinkage, pooled: bool) -> Callable[[Block], Any]:
     """Return the function that summarises a block with classes in one pass."""
     if pooled and not shrinkage.needs_rule:
         return partial(summarise_pooled, n_classes=n_classes)
-    return partial(summarise_classes, summaries=[CLASS_SUMMARIES[shrinkage.needs_rule]] * n_classes)
+    summary = QuarticMoments.of if shrinkage.needs_rule else Moments.of
+    return partial(summarise_classes, summaries=[summary] * n_classes)
 
 
 def choose_covariance_route(n: int, d: int) -> tuple[str, str]:
@@ -131,7 +116,7 @@ def read_classes(
     rows = attach_classes(source, codes)
     if not mergeable and choose_covariance_route(n, source.n_features)[0] == "gram":
         return read_class_deviations(rows, n_classes)
-    return accumulate(rows, choose_summary(n_classes, shrinkage, pooled), progress, "reading classes")
+    return accumulate(rows, _choose_summary(n_classes, shrinkage, pooled), progress, "reading classes")
 
 
 def require_variance_range(variances: Array) -> None:
@@ -202,7 +187,7 @@ def class_covariances(found: Any, shrinkage: Shrinkage) -> ClassCovariances:
     parts = list(found.parts)
     amounts = _choose_intensities(shrinkage, parts)
     matrices = [shrinkage.apply(part.scatter / part.weight, a) for part, a in zip(parts, amounts, strict=True)]
-    total = found.variances + variances_between(found)
+    total = found.variances + _variances_between(found)
     constant = is_constant(total + shrinkage.reg, found.mean)
     pairs = zip(matrices, found.mean, strict=True)
     singular = ~np.array([has_density(C, mean, constant, shrinkage.min_share) for C, mean in pairs])
@@ -218,7 +203,7 @@ def covariance_within(found: Any) -> tuple[Covariance, bool]:
     """Return the covariance within all classes, clamped at the floor where it is singular, and whether it is."""
     if isinstance(found, ClassDeviations):
         return _wide_covariance_within(found)
-    S, total = found.scatter / found.weight.sum(), found.variances + variances_between(found)
+    S, total = found.scatter / found.weight.sum(), found.variances + _variances_between(found)
     constant = is_constant(total, found.mean)
     if has_density(S, found.mean, constant):
         return _leave_out(S, constant), False
@@ -231,9 +216,9 @@ def _leave_out(C: Array, constant: Array) -> Covariance:
 
 
 def _clamp(C: Array, floor: Array, constant: Array, min_share: float) -> Covariance:
-    """Return C and the floor; variances of at most `min_share` in some direction are chance, and set to 0 before."""
+    """Return C plus the floor; variances of at most `min_share` in some direction are chance, and first set to 0."""
     root = np.sqrt(np.maximum(C.diagonal(), 0.0))
-    inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0.0)
+    inverse = inverse_or_zero(root)
     values, V = np.linalg.eigh(inverse[:, None] * C * inverse)
     kept = root[:, None] * (V * np.where(values > min_share, values, 0.0)) @ V.T * root
     return Axes.of_matrix(kept + floor, constant)
@@ -256,15 +241,10 @@ def has_density(C: Array, means: Array, constant: Array, min_share: float = 0.0)
     return not kept.any() or bool(np.linalg.eigvalsh(correlations)[0] > bound)
 
 
-def variances_between(found: ClassMoments | ClassDeviations) -> Array:
+def _variances_between(found: ClassMoments | ClassDeviations) -> Array:
     """Return the variances (d,) of the means of the classes, weighted as the classes are."""
     share = found.weight / found.weight.sum()
     return np.asarray(share @ (found.mean - share @ found.mean) ** 2)
-
-
-def is_constant(variances: Array, means: Array) -> Array:
-    """Return which columns (d,) do not vary about the means (C, d) except by rounding."""
-    return np.asarray(np.sqrt(np.maximum(variances, 0.0)) <= CONSTANT_TOLERANCE * np.abs(means).max(axis=0))
 
 
 def _choose_intensities(shrinkage: Shrinkage, parts: list[Any]) -> list[float]:
@@ -301,7 +281,7 @@ def _wide_pooled_covariance(found: ClassDeviations, shrinkage: Shrinkage) -> tup
 def _wide_covariance_within(found: ClassDeviations) -> tuple[Axes, bool]:
     """Return `covariance_within` without a d×d matrix: with fewer rows than columns it is singular."""
     B = found.deviations * np.sqrt(found.each / found.each.sum())[:, None]
-    return _axes(B, VARIANCE_FLOOR * (found.variances + variances_between(found)), found.mean), True
+    return _axes(B, VARIANCE_FLOOR * (found.variances + _variances_between(found)), found.mean), True
 
 
 def _axes(B: Array, diagonal: Array, means: Array) -> Axes:
@@ -323,7 +303,7 @@ def _wide_class_covariances(found: ClassDeviations, shrinkage: Shrinkage) -> Cla
     """Return `class_covariances` without d×d matrices."""
     covariances: list[Covariance] = []
     amounts, clamped = np.zeros(len(found.mean)), np.zeros(len(found.mean), dtype=bool)
-    total = found.variances + variances_between(found)
+    total = found.variances + _variances_between(found)
     constant = is_constant(total + shrinkage.reg, found.mean)
     for c, weight in enumerate(found.weight):
         mine = found.of(c)
@@ -343,89 +323,3 @@ def _wide_intensity(shrinkage: Shrinkage, D: Array, weight: Array, variances: Ar
     target = find_target(shrinkage.target)(variances)
     trace, square, quartic = quartic_sums(D, weight, target)
     return find_rule(shrinkage.amount)(float(weight.sum()), int(np.count_nonzero(target)), trace, square, quartic)
-
-
-# ---- the pooled variance as a fallback ------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class ClassVariances:
-    """Weights, means and variances (C, d) of the observed entries of each column in each class.
-
-    >>> parts = [Moments(2.0, np.array([1.0, 5.0]), np.diag([8.0, 0.0])), Moments(1.0, np.ones(2), np.zeros((2, 2)))]
-    >>> found = ClassVariances.of(ClassMoments(tuple(parts)))
-    >>> found.constant_by_class.tolist(), found.within.round(3), found.fallback.round(10)
-    ([[False, True], [True, True]], array([2.667, 0.   ]), array([2.66666667e+00, 3.56000000e-08]))
-    """
-
-    weight: Array
-    mean: Array
-    variances: Array
-
-    @classmethod
-    def of(cls, found: ClassMoments) -> ClassVariances:
-        """Return the variances from `Moments` or `ColumnMoments` of each class."""
-        columns = [part.columns if isinstance(part, Moments) else part for part in found.parts]
-        weight = np.stack([np.broadcast_to(part.weight, part.mean.shape) for part in columns])
-        with np.errstate(invalid="ignore", divide="ignore"):
-            variances = np.stack([part.square for part in columns]) / weight
-        return cls(weight, np.stack([part.mean for part in columns]), variances)
-
-    @property
-    def within(self) -> Array:
-        """The variances (d,) about the means of the classes."""
-        return np.asarray(np.sum(self.weight * self.variances, axis=0) / self.weight.sum(axis=0))
-
-    @property
-    def total(self) -> Array:
-        """The variances (d,) of all rows."""
-        share = self.weight / self.weight.sum(axis=0)
-        return np.asarray(self.within + np.sum(share * (self.mean - np.sum(share * self.mean, axis=0)) ** 2, axis=0))
-
-    @property
-    def constant(self) -> Array:
-        """The columns (d,) that are constant in all rows, as a mask."""
-        return is_constant(self.total, self.mean)
-
-    @property
-    def constant_within(self) -> Array:
-        """The columns (d,) that are constant within every class, as a mask."""
-        return is_constant(self.within, self.mean)
-
-    @property
-    def constant_by_class(self) -> Array:
-        """The columns that are constant within each class, as a mask (C, d)."""
-        pairs = zip(self.variances, self.mean, strict=True)
-        return np.stack([is_constant(v, mean[None]) for v, mean in pairs])
-
-    @property
-    def fallback(self) -> Array:
-        """The variances (d,) for a class without any: those within all classes, or a floor where these are 0 too.
-
-        The floor is that of covariances, `VARIANCE_FLOOR` times the variances of all rows.
-        """
-        return np.asarray(self.within + np.where(self.constant_within, VARIANCE_FLOOR * self.total, 0.0))
-
-    def subset(self, columns: Array) -> ClassVariances:
-        """Return the variances of some of the columns."""
-        return ClassVariances(self.weight[:, columns], self.mean[:, columns], self.variances[:, columns])
-
-
-# ---- statistics of a class with another spread ----------------------------------------------------------------
-
-
-def replace_variances(part: Any, where: Array, variances: Array) -> Any:
-    """Return the statistics with the given variances (d,) in some columns, which no longer covary with any other."""
-    if not isinstance(part, Moments):
-        return replace(part, square=np.where(where, part.weight * variances, part.square))
-    scatter = np.where(where[:, None] | where, 0.0, part.scatter)
-    return replace(part, scatter=scatter + np.diag(np.where(where, part.weight * variances, 0.0)))
-
-
-def replace_spread(part: Any, found: ClassMoments, variances: ClassVariances) -> tuple[Any, bool]:
-    """Return the statistics of a class with the spread within all classes, and whether that is clamped at the floor."""
-    if not isinstance(part, Moments):
-        everywhere = np.ones(part.mean.size, dtype=bool)
-        return replace_variances(part, everywhere, variances.fallback), bool(variances.constant_within.any())
-    covariance, clamped = covariance_within(found)
-    return replace(part, scatter=part.weight * covariance.matrix()), clamped

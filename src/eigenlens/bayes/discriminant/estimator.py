@@ -227,8 +227,7 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
     def _estimate(self, found: Any, shrinkage: Shrinkage) -> tuple[FisherRule, Array]:
         require_rows(found, self.classes_, 0.0, "give the rows of every class before asking for results")
         if not np.any(row_counts(found) > 1.0):
-            what = f"every class has 1 row (n_samples={len(found.rows)}), so no class varies"
-            raise DataError(what, fix="give more rows than classes")
+            raise DataError("every class has 1 row, so no class varies", fix="give more rows than classes")
         covariance, amounts = pooled_covariance(found, shrinkage)
         if not covariance.rank:
             raise DataError("no column varies within any class, so there is no covariance", fix="check X and y")
@@ -277,7 +276,7 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
 
         By default the most likely class a of each row is compared with the next most likely b. A missing value adds 0,
         and w is then that of the observed entries. The sum is that of `QuadraticDiscriminant` with equal covariances,
-        but not the single terms: those in x_j x_k, which that halves, cancel here.
+        but the single terms differ: those in x_j x_k, which are halved there, cancel here.
         """
         check_is_fitted(self)
         rows = np.concatenate(list(finite_blocks(self, X)))
@@ -330,7 +329,7 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
 
     @property
     def explained_variance_ratio_(self) -> Any:
-        """The shares (q,) of the variance between classes, of that of all directions."""
+        """The share (q,) of each direction in the variance between classes."""
         ratios = self.model_.ratios
         return self._like((ratios / (ratios.sum() or 1.0))[: self._directions.shape[1]])
 
@@ -435,7 +434,7 @@ class QuadraticDiscriminant(GaussianClasses):
         return self.model_
 
     def explain(self, X: Any, *, of: Any = None, against: Any = None) -> Explanation:
-        """Return what each feature adds to the log-odds of each row's class, sorted; with the prior they sum to them.
+        """Return what each feature adds to the log-odds of each row's class, sorted; the rest is that of the prior.
 
             t_aj − t_bj,   t_cj = −½ (ln 2π + ln C_jj + (ln R)_jj + (x − m)_j (C⁻¹ (x − m))_j)
 
@@ -444,7 +443,7 @@ class QuadraticDiscriminant(GaussianClasses):
         most likely b. A missing value adds 0, and C is then that of the observed entries. ln |C| is divided up by the
         diagonal of the logarithm of the correlations, which is 0 for a feature that is uncorrelated with the others;
         units do not matter. Where two classes have the same covariance the sum is that of `LinearDiscriminant`, which
-        divides it up differently: by (C⁻¹ (m_a − m_b))_j, and no half of a term in x_j x_k.
+        divides it differently: by (C⁻¹ (m_a − m_b))_j, without halves of terms in x_j x_k.
         """
         return explain_gaussian_classes(self, self.model_.components, X, of, against)
 

@@ -19,8 +19,8 @@ import numpy as np
 
 from eigenlens.arrays import Array, dense, is_sparse, to_numpy
 from eigenlens.bayes.class_moments import ClassMoments, attach_classes, summarise_classes
+from eigenlens.bayes.class_variances import VARIANCE_FLOOR
 from eigenlens.bayes.discriminant.covariances import (
-    VARIANCE_FLOOR,
     Shrinkage,
     class_covariances,
     pooled_covariance,
@@ -42,7 +42,7 @@ EM_TOLERANCE = 1e-9
 """EM stops when no mean or covariance changes by more than this, in standard deviations."""
 
 MAX_EM_STEPS = 2000
-"""EM converges linearly; rows of which so many steps are not enough are mostly missing."""
+"""The largest number of EM steps: more are needed only where most entries are missing, since EM converges linearly."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,20 +9,29 @@ import numpy as np
 
 from eigenlens import checks
 from eigenlens.arrays import Array
-from eigenlens.bayes.discriminant.covariances import VARIANCE_FLOOR, ClassCovariances, Shrinkage, is_constant
+from eigenlens.bayes.class_variances import VARIANCE_FLOOR, is_constant
+from eigenlens.bayes.discriminant.covariances import ClassCovariances, Shrinkage
 from eigenlens.bayes.discriminant.fit_missing import EM_TOLERANCE, ExpectedMoments
 from eigenlens.bayes.discriminant.model import FisherRule
 from eigenlens.bayes.discriminant.shrinkage import SHRINKAGE_RULES, SHRINKAGE_TARGETS, Rule
-from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError, warn_user
+from eigenlens.errors import (
+    ConvergenceWarning,
+    DataError,
+    DataWarning,
+    OptionError,
+    join_limited,
+    list_columns,
+    warn_user,
+)
 
 BY_CLASS = "-by-class"
 """The end of the name of a rule that shrinks the covariance of each class before pooling."""
 
 AUTO = "auto"
-"""scikit-learn's word for the rule of Ledoit and Wolf applied to the standardised rows of each class."""
+"""scikit-learn's name for the rule of Ledoit and Wolf applied to the standardised rows of each class."""
 
 MAX_NAMED = 5
-"""Classes or columns that a message names before it only counts the others."""
+"""The number of classes or columns that a message names; it only counts the others."""
 
 
 def check_linear_options(estimator: Any, n_classes: int) -> Shrinkage:
@@ -86,8 +95,7 @@ def row_counts(found: Any) -> Array:
 
 
 def _name_columns(estimator: Any, columns: Array) -> str:
-    names = getattr(estimator, "feature_names_in_", None)
-    return ", ".join(str(j) if names is None else repr(str(names[j])) for j in columns[:MAX_NAMED].tolist())
+    return list_columns(columns, getattr(estimator, "feature_names_in_", None))
 
 
 # ---- warnings -------------------------------------------------------------------------------------------------
@@ -121,7 +129,7 @@ def warn_about_quadratic(own: ClassCovariances, rows: Array, estimator: Any) -> 
         warn_user(DataWarning(f"{constant.size} columns are constant in all rows ({names}) and are left out"))
     if clamped.size:
         classes = estimator.classes_.tolist()
-        names = ", ".join(f"{classes[c]!r} of {int(rows[c])} rows" for c in clamped[:MAX_NAMED])
+        names = join_limited([f"{classes[c]!r} of {int(rows[c])} rows" for c in clamped])
         what = (
             f"{clamped.size} of {len(classes)} classes have a singular covariance ({names}): columns are constant or "
             f"depend on others, or there are no more rows than {estimator.n_features_in_} columns. It is clamped at "
@@ -136,4 +144,4 @@ def warn_about_convergence(done: ExpectedMoments) -> None:
     if not done.outcome.converged:
         steps = f"EM stopped after {done.steps} steps, at a change of {done.change:.1e} above {EM_TOLERANCE:g}"
         fix = "X has too many missing values; leave out columns that are mostly missing"
-        warn_user(ConvergenceWarning(f"{steps}: {fix}."))
+        warn_user(ConvergenceWarning(steps, fix=fix))

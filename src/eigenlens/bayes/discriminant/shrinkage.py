@@ -1,4 +1,4 @@
-"""Shrinkage of covariances towards a simpler target, for few rows or more columns than rows, and how far.
+"""Shrinkage of covariances towards a simpler target, for few rows or more columns than rows, and its intensity.
 
     C = (1 − a) S + a T,    T the diagonal of S, or its mean variance times I
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from eigenlens.arrays import Array, dense
 from eigenlens.data.source import Block
+from eigenlens.densities.covariance_axes import inverse_or_zero
 from eigenlens.stats.moments import merge_means
 
 SMALLEST_NORMAL = float(np.finfo(np.float64).tiny)
@@ -86,7 +87,7 @@ def shrinkage_intensity(rule: str | Rule, S: Array, moments: QuarticMoments, tar
 
     Columns are divided by the root of the target's diagonal (d,); those of target 0 are left out.
     """
-    root = _invert(np.sqrt(target))
+    root = inverse_or_zero(np.sqrt(target))
     R, share = root[:, None] * S * root, (moments.unit * root) ** 2
     quartic = float(share @ moments.fourth @ share)
     d = int(np.count_nonzero(root))
@@ -95,7 +96,7 @@ def shrinkage_intensity(rule: str | Rule, S: Array, moments: QuarticMoments, tar
 
 def quartic_sums(D: Array, weight: Array, target: Array) -> tuple[float, float, float]:
     """Return trace and square of S, and the quartic sum, of deviations D (n, d) in units of the target, by D Dᵀ."""
-    scaled = D * _invert(np.sqrt(target))
+    scaled = D * inverse_or_zero(np.sqrt(target))
     G = scaled @ scaled.T
     lengths, n = G.diagonal(), float(weight.sum())
     return float(weight @ lengths) / n, float(weight @ (G * G) @ weight) / n**2, float(weight @ lengths**2)
@@ -108,17 +109,12 @@ def pairwise_intensity(rule: str | Rule, pairs: PairMoments, target: str | Targe
     """
     n = np.where(pairs.weight > 0.0, pairs.weight, 1.0)
     S = pairs.second / n
-    root = _invert(np.sqrt(find_target(target)(S.diagonal() * pairs.unit**2))) * pairs.unit
+    root = inverse_or_zero(np.sqrt(find_target(target)(S.diagonal() * pairs.unit**2))) * pairs.unit
     R = root[:, None] * S * root
     errors = np.outer(root, root) ** 2 * (pairs.fourth / n - S * S) / n
     square, error = float(np.sum(R * R)), float(np.sum(errors))
     # Each error is divided by its own number of rows above, so the rule is called as if for one row.
     return find_rule(rule)(1.0, int(np.count_nonzero(root)), float(np.trace(R)), square, square + error)
-
-
-def _invert(root: Array) -> Array:
-    """Return 1 / root, and 0 for 0."""
-    return np.asarray(np.divide(1.0, root, out=np.zeros_like(root), where=root > 0.0))
 
 
 def power_of_two_units(reach: Array) -> Array:

@@ -49,7 +49,7 @@ class NaiveBayes(BayesRule, ModelEstimator):
     With features="auto" the values of a column choose its family, the same in every container: text and categories are
     "categorical"; booleans, and numbers that are 0 and 1, both occurring, "bernoulli"; whole numbers of 2 to 20
     different values with at least 5 rows for each (two values: any number), as integers or floats, "categorical"; a
-    sparse matrix of nothing but 0 and 1 "bernoulli", of other counts "multinomial"; all other numbers "gaussian". A
+    sparse matrix of 0 and 1 only "bernoulli", of other counts "multinomial"; all other numbers "gaussian". A
     column in which every entry is missing does not influence the classes, whatever it holds in predict. Rows count with
     their weights. Only columns whose first 2000 rows leave it open cost another pass.
 
@@ -65,7 +65,7 @@ class NaiveBayes(BayesRule, ModelEstimator):
         prior: class probabilities: None for the shares of the rows, "uniform", one per class, or {class: p}.
         smoothing: rows added to each category in each class (1 is Laplace's rule, 0 the observed shares); by column
             {column: number}, or {column: {category: number}} for any Dirichlet prior.
-        unknown: the rule for a category that was not met in fit, and for a value of a "bernoulli" column that is
+        unknown: the rule for a category that did not occur in fit, and for a value of a "bernoulli" column that is
             neither 0 nor 1: "smooth" (the probability of one more category without rows, a / (n + a L + a), n the rows
             of the class, L the number of categories and a the smoothing; with smoothing 0 that is 0 in every class, so
             that only the prior is left, with a warning), "ignore" (its factor is left out) or "error".
@@ -186,7 +186,7 @@ class NaiveBayes(BayesRule, ModelEstimator):
 
     def _check_infinity(self, rows: Any) -> None:
         if np.isinf(numbers_of(rows, np.arange(rows.shape[1]))).any():
-            raise DataError("Input X contains infinity", fix="replace it by NaN, which is a missing entry")
+            raise DataError("contains infinity", argument="X", fix="replace it by NaN, which is a missing entry")
 
     def _draw(self, labels: Array, rng: np.random.Generator) -> Any:
         return rows_from_columns(self.model_.sample(labels, rng), self._plan.fields, self._frame)

@@ -107,7 +107,7 @@ def _of_kind(column: Array, field: Field) -> Array:
     if field.kind == "boolean":
         return column.astype(np.float64).astype(bool)
     if column.dtype == object and field.kind in ("number", "integer"):
-        exact = np.array(column.tolist())  # integers of any size stay what they are
+        exact = np.array(column.tolist())  # integers of any size stay exact
         whole = all(isinstance(value, int) for value in column)
         column = exact if exact.dtype.kind in "iu" else column if whole else column.astype(np.float64)
     if field.kind == "integer" and column.dtype == np.float64 and np.array_equal(column, np.rint(column)):

@@ -1,4 +1,4 @@
-"""Inspect the values of columns, by which a family is chosen: the same in every container."""
+"""Inspect the values of columns, by which families are chosen in the same way for every container."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class DistinctValues:
         candidates = _begin_whole(rows, columns)
         if is_integer(rows):
             return cls._of(rows, weight, candidates)
-        step = max(FIRST_ROWS, INSPECTED_ENTRIES // rows.shape[1])  # what is made of numbers stays small
+        step = max(FIRST_ROWS, INSPECTED_ENTRIES // rows.shape[1])  # copies of the numbers stay small
         parts = slices(rows.shape[0], step)
         return reduce(add, (cls._of(rows[p], None if weight is None else weight[p], candidates) for p in parts))
 
@@ -186,7 +186,7 @@ def _inspect_all(source: Source, columns: Sequence[int], weight: Array | None) -
 
 
 def _of_sparse(source: Source, d: int) -> tuple[list[ColumnValues], bool]:
-    """Return zeros and ones for all columns of a matrix of nothing else, and whether it holds other counts."""
+    """Return zeros and ones for all columns of a matrix that holds only these, and whether it holds other counts."""
     whole = binary = True
     for rows, weight in source.blocks():
         values = rows.data if weight is None or np.all(weight > 0.0) else rows[np.flatnonzero(weight > 0.0)].data

@@ -13,7 +13,7 @@ import typer
 
 from eigenlens.catalogue import MODELS, page_of
 from eigenlens.cli.commands.report import require_page, write_report
-from eigenlens.cli.errors import fail
+from eigenlens.cli.errors import fail, phrase_with_flags
 from eigenlens.cli.files import (
     MODEL_SUFFIXES,
     REPORT_SUFFIXES,
@@ -152,9 +152,10 @@ def _check_convergence(now: Any, strict: bool, estimator: Any) -> None:
     now.show_warnings()
     unfinished = [each for each in now.warnings if issubclass(each.category, ConvergenceWarning)]
     if strict and (unfinished or getattr(estimator, "converged_", True) is False):
-        what = str(unfinished[0].message) if unfinished else "the iteration stopped before its tolerance"
-        fix = "raise --set max_iter=…, simplify the model, or leave out --strict"
-        fail(f"the fit did not converge: {' '.join(what.split()).rstrip('.')}", fix, "not converged under --strict")
+        early = ConvergenceWarning("the iteration stopped before its tolerance")
+        what, fix = phrase_with_flags(unfinished[0].message if unfinished else early)
+        fix = f"{fix or 'simplify the model'}, or leave out --strict"
+        fail(f"the fit did not converge: {what}", fix, "not converged under --strict")
 
 
 def _write_outputs(

@@ -211,10 +211,13 @@ def text_error(
 def _ways_out(cell: str, markers: bool, as_text: bool) -> str:
     """Return advice about text in a column of numbers, judged by its first cell."""
     looks = describe_cell(cell)
-    ways = [looks.advice] if looks is not None else []
-    if looks is None or not looks.number:
-        ways += ["read it as text with {text}"] * as_text + ["add {na}"] * markers
-    ways += ["leave it out with {drop}"]
-    if not markers and not as_text and (looks is None or not looks.number):
-        ways += ["name it with {id} or {label}"]
-    return ", or ".join(filter(None, [", ".join(ways[:-1]), ways[-1]]))
+    is_number = looks is not None and looks.number
+    ways = [] if looks is None else [looks.advice]
+    if as_text and not is_number:
+        ways.append("read it as text with {text}")
+    if markers and not is_number:
+        ways.append("add {na}")
+    ways.append("leave it out with {drop}")
+    if not (markers or as_text or is_number):
+        ways.append("name it with {id} or {label}")
+    return f"{', '.join(ways[:-1])}, or {ways[-1]}" if len(ways) > 1 else ways[0]

@@ -1,6 +1,6 @@
 """The bandwidth of a kernel density by any rule: `eigenlens.bandwidth(x, "sheather-jones")`.
 
-`BANDWIDTH_RULES` is the one list of rules, for one column and for several: one more is one entry in it.
+`BANDWIDTH_RULES` is the one list of rules, for one column and for several: a new rule is one entry in it.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def bandwidth(
         h for one column. For d columns of a Gaussian: one h per column (d,) by plug-in rules, or the kernel's
         covariance H (d, d) by "silverman", "scott", "lscv" and "mlcv", which keep the shape of the data's covariance.
         Other kernels are products over columns and have one h per column by every rule; "lscv" and "mlcv" fit them to
-        correlated columns, while the others look at one column at a time and are too wide there.
+        correlated columns, while the others use one column at a time and are too wide there.
 
     Where values repeat, so that h depends on their rounding more than on the density, a `DataWarning` is issued.
 

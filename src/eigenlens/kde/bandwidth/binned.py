@@ -1,4 +1,4 @@
-"""A sample in cells: its spread, its quartiles, and its Fourier transform, from which sums over pairs follow in O(G).
+"""A sample binned into cells: its spread, quartiles and Fourier transform, which gives sums over pairs in O(G).
 
 Bandwidth rules ask for sums over all pairs of points, Σ_ij w_i w_j K(x_i − x_j) with K a Gaussian or an even derivative
 of it. In the Fourier domain these are sums over frequencies of |F|², F(ω) = Σ_i w_i exp(−iω x_i), against a Gaussian:
@@ -21,7 +21,7 @@ from eigenlens.arrays import Array
 from eigenlens.errors import DataError
 
 RANGE_CELLS = 1 << 15
-"""Cells over the range of a sample."""
+"""The number of cells over the range of a sample."""
 
 POINTS_PER_BLOCK = 1 << 15
 """Points that are put into cells at once: they stay in the cache."""
@@ -51,7 +51,7 @@ class Cells:
 
 
 @dataclass(frozen=True, eq=False)
-class Waves:
+class PowerSpectrum:
     """The power spectrum |F(ω)|² of a sample at ω = 2πk / length, k = 0, 1, …
 
     Attributes:
@@ -95,7 +95,7 @@ class Sample:
     @cached_property
     def cells(self) -> Cells:
         """Cells over [0, 1]."""
-        return fill_cells(self.points, self.weight, 1.0 / RANGE_CELLS, RANGE_CELLS)
+        return _fill_cells(self.points, self.weight, 1.0 / RANGE_CELLS, RANGE_CELLS)
 
     @cached_property
     def deviation(self) -> float:
@@ -157,18 +157,20 @@ class Sample:
         starts = np.flatnonzero(np.diff(points, prepend=-1.0))
         return points[starts], np.add.reduceat(self.weight[order], starts)
 
-    def waves(self, finest: float, widest: float) -> Waves:
+    def spectrum(self, finest: float, widest: float) -> PowerSpectrum:
         """Return the spectrum for Gaussians of standard deviations from `finest` to `widest`.
 
-        Where the range is long beside them, empty stretches that no Gaussian bridges are shortened: pairs across have
-        no share in any sum, and outliers cost no cells.
+        Where the range is long beside them, empty stretches that no Gaussian bridges are shortened: pairs across
+        them add nothing to any sum, and outliers cost no cells.
         """
         width = finest / CELLS_PER_WIDTH
         if self.n > RANGE_CELLS and width >= self.cells.width:
-            return make_waves(self.cells, 1.0 + GAUSSIAN_REACH * widest)
+            return _make_power_spectrum(self.cells, 1.0 + GAUSSIAN_REACH * widest)
         y, weight = self.with_short_stretches(GAUSSIAN_REACH * widest), self.values[1]
         width = max(width, y[-1] / MAX_SAMPLE_CELLS)
-        return make_waves(fill_cells(y, weight, width, int(y[-1] / width) + 1), y[-1] + GAUSSIAN_REACH * widest)
+        return _make_power_spectrum(
+            _fill_cells(y, weight, width, int(y[-1] / width) + 1), y[-1] + GAUSSIAN_REACH * widest
+        )
 
     def with_short_stretches(self, reach: float) -> Array:
         """Return the values moved together until no two neighbours are farther apart than `reach`, the first at 0."""
@@ -198,7 +200,7 @@ def make_sample(x: Array, weight: Array | None) -> Sample:
     return Sample((x - low) / span, weight, span, n)
 
 
-def fill_cells(points: Array, weight: Array | None, width: float, count: int) -> Cells:
+def _fill_cells(points: Array, weight: Array | None, width: float, count: int) -> Cells:
     """Return `count` cells of this width from 0 on. Cost: O(n), in blocks that stay in the cache."""
     moments = np.zeros((3, count))
     step = max(POINTS_PER_BLOCK, 2 * count)
@@ -226,8 +228,8 @@ def transform_cells(moments: Array, size: int, count: int) -> tuple[Array, Array
     return angles, zero - 1j * angles * one - 0.5 * angles**2 * two
 
 
-def make_waves(cells: Cells, length: float) -> Waves:
+def _make_power_spectrum(cells: Cells, length: float) -> PowerSpectrum:
     """Return the spectrum of cells on a circle of at least this length."""
     size = scipy.fft.next_fast_len(math.ceil(length / cells.width), real=True)
-    angles, waves = transform_cells(cells.moments, size, min(size // 2, int(size / (2.0 * math.pi))) + 1)
-    return Waves(angles / cells.width, np.abs(waves) ** 2, size * cells.width, CELLS_PER_WIDTH * cells.width)
+    angles, F = transform_cells(cells.moments, size, min(size // 2, int(size / (2.0 * math.pi))) + 1)
+    return PowerSpectrum(angles / cells.width, np.abs(F) ** 2, size * cells.width, CELLS_PER_WIDTH * cells.width)

@@ -8,7 +8,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.errors import warn_user
-from eigenlens.kde.bandwidth.binned import Sample, Waves, make_sample
+from eigenlens.kde.bandwidth.binned import PowerSpectrum, Sample, make_sample
 from eigenlens.kde.bandwidth.likelihood import likelihood_criterion
 from eigenlens.kde.bandwidth.plug_in import solve_sheather_jones
 from eigenlens.kde.bandwidth.search import BandwidthChoice, Criterion, CrossValidation, Prepare
@@ -32,11 +32,11 @@ def lscv(x: Array, weight: Array | None = None, name: str = "x") -> float:
     0.3
     """
     sample = make_sample(x, weight)
-    low, high = min_bandwidth(sample), 3.0 * 1.144 * sample.scale * sample.n**-0.2
+    low, high = _min_bandwidth(sample), 3.0 * 1.144 * sample.scale * sample.n**-0.2
     copies = sample.values[1]
     with_equals = float(np.sum(copies**2))
-    one_out, all_out = (_squares_criterion(sample, own) for own in (sample.n, with_equals))
-    chosen = CrossValidation(has_repeats(copies), one_out, all_out, lambda: _fallback(sample))
+    leave_one_out, leave_ties_out = (_squares_criterion(sample, own) for own in (sample.n, with_equals))
+    chosen = CrossValidation(has_repeats(copies), leave_one_out, leave_ties_out, lambda: _fallback(sample))
     return _report(sample, chosen.choose(low, high), "lscv", name)
 
 
@@ -52,9 +52,9 @@ def mlcv(x: Array, weight: Array | None = None, name: str = "x") -> float:
     """
     sample = make_sample(x, weight)
     copies = sample.values[1]
-    one_out, all_out = (likelihood_criterion(sample, own) for own in (np.minimum(copies, 1.0), copies))
-    chosen = CrossValidation(has_repeats(copies), one_out, all_out, lambda: _fallback(sample))
-    return _report(sample, chosen.choose(min_bandwidth(sample), 2.0 * sample.deviation), "mlcv", name)
+    leave_one_out, leave_ties_out = (likelihood_criterion(sample, own) for own in (np.minimum(copies, 1.0), copies))
+    chosen = CrossValidation(has_repeats(copies), leave_one_out, leave_ties_out, lambda: _fallback(sample))
+    return _report(sample, chosen.choose(_min_bandwidth(sample), 2.0 * sample.deviation), "mlcv", name)
 
 
 def _fallback(sample: Sample) -> BandwidthChoice:
@@ -82,7 +82,7 @@ def unbounded_criterion_message(name: str, rule: str, taken: str) -> str:
     )
 
 
-def min_bandwidth(sample: Sample) -> float:
+def _min_bandwidth(sample: Sample) -> float:
     """Return the smallest h worth a trial: a quarter of the lower quartile of the spread of √n neighbours.
 
     It is at least half the usual distance from a value to the next, which matters where values repeat.
@@ -99,13 +99,13 @@ def _squares_criterion(sample: Sample, own: float) -> Prepare:
     """Return the least-squares criterion; `own` counts pairs of points with themselves, or with their equals."""
 
     def prepare(low: float, high: float, fine: bool) -> Criterion:
-        waves = sample.waves(0.25 * low if fine else low, math.sqrt(2.0) * high)
-        return lambda h: squared_error(waves, h, sample.n, own)
+        spectrum = sample.spectrum(0.25 * low if fine else low, math.sqrt(2.0) * high)
+        return lambda h: squared_error(spectrum, h, sample.n, own)
 
     return prepare
 
 
-def squared_error(waves: Waves, h: float, n: float, own: float) -> float:
+def squared_error(spectrum: PowerSpectrum, h: float, n: float, own: float) -> float:
     """Return ∫ f̂² − 2 Σ_{i≠j} φ_h(x_i − x_j) / n², the sum over pairs less `own` of them at distance 0."""
-    others = waves.pair_sum(0, 0.5 * h * h) - own / (math.sqrt(2.0 * math.pi) * h)
-    return (waves.pair_sum(0, h * h) - 2.0 * others) / n**2
+    others = spectrum.pair_sum(0, 0.5 * h * h) - own / (math.sqrt(2.0 * math.pi) * h)
+    return (spectrum.pair_sum(0, h * h) - 2.0 * others) / n**2

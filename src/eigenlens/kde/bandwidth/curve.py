@@ -47,8 +47,8 @@ def squared_error_curve(x: Array, weight: Array | None, h: Array) -> Array:
     sample = make_sample(x, weight)
 
     def values(some: Array) -> list[float]:
-        waves = sample.waves(float(some[0]), math.sqrt(2.0) * float(some[-1]))
-        return [squared_error(waves, float(u), sample.n, sample.n) / sample.span for u in some]
+        spectrum = sample.spectrum(float(some[0]), math.sqrt(2.0) * float(some[-1]))
+        return [squared_error(spectrum, float(u), sample.n, sample.n) / sample.span for u in some]
 
     return _in_pieces(sample, h, values)
 

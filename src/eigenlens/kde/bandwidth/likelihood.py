@@ -21,7 +21,7 @@ LIKELIHOOD_CELLS_PER_WIDTH = 8.0
 """Cells per smallest bandwidth of the trials; positions within cells are exact to second order."""
 
 REFINED_CELLS_FACTOR = 16.0
-"""How much smaller the cells are in the last digits of the search."""
+"""The factor by which cells are smaller in the last digits of the search."""
 
 FFT_ROUNDING_SHARE = 1e-10
 """Below this share of the largest density the rounding errors of an FFT matter."""
@@ -69,7 +69,7 @@ class _Rounded:
         line with long empty stretches shortened. offsets: (C,) of the mean from the cell's centre, in
             cells. mass: (C,) its weight.
         own: (C,) the weight left out with a point of it, on average.
-        waves: the FFT of all points, by the moments of their cells. size: its length. width: of a cell.
+        transform: the FFT of all points, by the moments of their cells. size: its length. width: of a cell.
     """
 
     points: Array
@@ -77,7 +77,7 @@ class _Rounded:
     offsets: Array
     mass: Array
     own: Array
-    waves: Array
+    transform: Array
     size: int
     width: float
 
@@ -101,23 +101,23 @@ def _rounded(sample: Sample, own: Array, width: float, reach: float) -> _Rounded
     size = scipy.fft.next_fast_len(count + math.ceil(reach / width) + 1, real=True)
     line = np.zeros((3, count))
     line[:, cell[starts]] = moments
-    waves, mass = transform_cells(line, size, size // 2 + 1)[1], moments[0]
+    transform, mass = transform_cells(line, size, size // 2 + 1)[1], moments[0]
     mean, mean_own = (np.add.reduceat(copies * each, starts) / mass for each in (points, own))
-    return _Rounded(mean, cell[starts], moments[1] / mass, mass, mean_own, waves, size, width)
+    return _Rounded(mean, cell[starts], moments[1] / mass, mass, mean_own, transform, size, width)
 
 
 def _log_left(rounded: _Rounded, h: float) -> Array:
     """Return log Σ_j w_j exp(−(x_i − x_j)² / 2h²) (C,) without x_i."""
-    angles = (2.0 * math.pi * h / (rounded.size * rounded.width)) * np.arange(rounded.waves.size)
+    angles = (2.0 * math.pi * h / (rounded.size * rounded.width)) * np.arange(rounded.transform.size)
     top = int(np.searchsorted(angles, GAUSSIAN_REACH))
-    smooth = rounded.waves[:top] * np.exp(-0.5 * angles[:top] ** 2) * (math.sqrt(2.0 * math.pi) * h / rounded.width)
+    smooth = rounded.transform[:top] * np.exp(-0.5 * angles[:top] ** 2) * (math.sqrt(2.0 * math.pi) * h / rounded.width)
     u = rounded.offsets * (rounded.width / h)
     whole = np.zeros(u.size)
     factors: list[Any] = [1.0, u, 0.5 * u**2]
     for p, factor in enumerate(factors):
         wave = smooth * (1j * angles[:top]) ** p
         whole += factor * scipy.fft.irfft(wave, rounded.size)[rounded.cells]
-    # Subtract the point itself as the same expansion has it, so that nothing of it remains.
+    # The point itself is subtracted in the same expansion, so that nothing of it remains.
     left = whole - rounded.own * (1.0 + 0.75 * u**4)
     isolated = np.flatnonzero(left < FFT_ROUNDING_SHARE * whole.max())
     left[isolated] = 1.0

@@ -86,7 +86,7 @@ def _of_column(j: int, x: Array, weight: Array | None, rule: Callable[..., float
 def cross_validated(X: Array, weight: Array | None, product: bool = False, *, rule: str) -> Array:
     """Return H = c² S, or c s (d,) for a product over columns, c by cross-validation on rows in these units.
 
-    The criterion sums over all pairs of up to 5,000 distinct rows; of more, so many are drawn. For a product over
+    The criterion sums over all pairs of up to 5,000 distinct rows; of more, that many are drawn. For a product over
     columns c is searched for that kernel, so it is narrower where columns are correlated.
     """
     n, S = _covariance(X, weight)
@@ -94,10 +94,10 @@ def cross_validated(X: Array, weight: Array | None, product: bool = False, *, ru
     L = np.diag(s) if product else np.linalg.cholesky(_require_full_rank(S))
     rows, copies = sample_distinct_rows(X, np.ones(len(X)) if weight is None else weight)
     Y = np.linalg.solve(L, (rows - rows.mean(axis=0)).T).T
-    one_out, all_out = (SCALE_CRITERIA[rule](Y, copies, own) for own in (np.minimum(copies, 1.0), copies))
+    leave_one_out, leave_ties_out = (SCALE_CRITERIA[rule](Y, copies, own) for own in (np.minimum(copies, 1.0), copies))
     drawn = float(copies.sum())
     reference = BandwidthChoice(normal_reference(drawn, d), "the normal reference")
-    search = CrossValidation(has_repeats(copies), one_out, all_out, lambda: reference)
+    search = CrossValidation(has_repeats(copies), leave_one_out, leave_ties_out, lambda: reference)
     found = search.choose(reference.h / 30.0, 3.0 * reference.h)
     c = found.h * (drawn / n) ** (1.0 / (d + 4.0))
     if found.remark:

@@ -50,7 +50,7 @@ def search_bandwidth(prepare: Prepare, low: float, high: float, most: float = 0.
 
 @dataclass(frozen=True)
 class BandwidthChoice:
-    """A bandwidth h, and where it comes from if that deserves a remark."""
+    """A bandwidth h, and its origin where that deserves a remark."""
 
     h: float
     remark: str = ""
@@ -62,34 +62,35 @@ class CrossValidation:
 
     Attributes:
         ties: whether there are equal values.
-        one_out: the criterion. all_out: the criterion where all equal rows are left out together.
-        otherwise: returns an h where neither has a minimum.
+        leave_one_out: the criterion. leave_ties_out: the criterion where all equal rows are left out together.
+        fallback: returns an h where neither has a minimum.
     """
 
     ties: bool
-    one_out: Prepare
-    all_out: Prepare
-    otherwise: Callable[[], BandwidthChoice]
+    leave_one_out: Prepare
+    leave_ties_out: Prepare
+    fallback: Callable[[], BandwidthChoice]
 
     def choose(self, low: float, high: float) -> BandwidthChoice:
         """Return the h of smallest criterion from `low` to `high` or more; also below `low` where there are no ties."""
         low = min(low, 0.5 * high)
         smallest = MIN_BANDWIDTH_SHARE * high
-        h, tried, values = search_bandwidth(self.one_out, low, high, MAX_WIDENING * high)
+        h, tried, values = search_bandwidth(self.leave_one_out, low, high, MAX_WIDENING * high)
         while not self.ties and h == low and low > smallest:
             low, high = low / 10.0, low * TRIAL_RATIO**2
-            h, tried, values = search_bandwidth(self.one_out, low, high)
+            h, tried, values = search_bandwidth(self.leave_one_out, low, high)
         return BandwidthChoice(h) if h > low else self._despite_ties(tried, values)
 
     def _despite_ties(self, tried: Array, values: Array) -> BandwidthChoice:
-        """Return the largest minimum above the fall towards 0, or that of `all_out`, or the fallback."""
+        """Return the largest minimum above the fall towards 0, or that of `leave_ties_out`, or the fallback."""
         inside = 1 + np.flatnonzero((values[1:-1] < values[:-2]) & (values[1:-1] <= values[2:]))
         if inside.size:
-            return BandwidthChoice(_refined(self.one_out, tried, int(inside[-1])), "the largest of its other minima")
-        h = search_bandwidth(self.all_out, float(tried[0]), float(tried[-1]))[0]
+            best = _refined(self.leave_one_out, tried, int(inside[-1]))
+            return BandwidthChoice(best, "the largest of its other minima")
+        h = search_bandwidth(self.leave_ties_out, float(tried[0]), float(tried[-1]))[0]
         if tried[0] < h < tried[-1]:
             return BandwidthChoice(h, "the criterion that leaves equal values out together")
-        return self.otherwise()
+        return self.fallback()
 
 
 def _trials(prepare: Prepare, low: float, high: float) -> tuple[Array, Array]:

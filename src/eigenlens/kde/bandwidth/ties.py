@@ -1,4 +1,4 @@
-"""Values that repeat: the usual step from one to the next, bandwidths that make a comb of them, and the warnings."""
+"""Values that repeat: the usual step from one to the next, bandwidths that separate their peaks, and the warnings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from eigenlens.arrays import Array
 from eigenlens.errors import warn_user
 from eigenlens.kde.bandwidth.binned import RANGE_CELLS, Sample
 
-COMB_SHARE = 0.35
+SEPARATE_PEAKS_SHARE = 0.35
 """Share of the step between values: with a smaller h the density varies by a fifth or more from one to the next."""
 
 
@@ -39,8 +39,8 @@ def half_step(sample: Sample) -> float:
     return 0.5 * usual_step(sample) if has_repeats(sample.values[1]) else 0.0
 
 
-def is_comb(sample: Sample, h: float) -> bool:
-    """Return whether a density of bandwidth h has a tooth at every repeated value.
+def separates_peaks(sample: Sample, h: float) -> bool:
+    """Return whether a density of bandwidth h has a separate peak at every repeated value.
 
     Existing cells mostly decide this without a sort: if most of the mass were farther than 2h from its neighbours, it
     would lie in cells with empty neighbours.
@@ -50,15 +50,15 @@ def is_comb(sample: Sample, h: float) -> bool:
         beside = np.append(mass[1:], 0.0) + np.insert(mass[:-1], 0, 0.0)
         if float(mass[beside == 0.0].sum()) < 0.5 * sample.n:
             return False
-    return h < 2.0 * COMB_SHARE * half_step(sample)
+    return h < 2.0 * SEPARATE_PEAKS_SHARE * half_step(sample)
 
 
-def warn_comb(sample: Sample, h: float, rule: str, name: str) -> None:
+def warn_separate_peaks(sample: Sample, h: float, rule: str, name: str) -> None:
     """Warn where h is so small that the density has a separate peak at every repeated value; h is not changed."""
-    if is_comb(sample, h):
+    if separates_peaks(sample, h):
         warn_user(
             f"{name} holds many equal values ({sample.values[0].size} distinct among {sample.n:g}), and h = "
             f"{sample.span * h:.3g} of rule {rule!r} is far below their usual step of "
-            f"{sample.span * usual_step(sample):.3g}: the density is a comb with a tooth at each value. Give a "
+            f"{sample.span * usual_step(sample):.3g}: the density has a separate peak at each value. Give a "
             "bandwidth above the step as a number, or use a model of counts."
         )

@@ -249,7 +249,7 @@ def _require_variance(variance: Array, mean: Array, names: tuple[str, ...] | Non
 def _require_rows(k: int, n: int) -> None:
     if k > n - 2:
         what = (
-            f"must be at most {n - 2}, two less than the number of rows (n_samples={n}): more factors explain the rows "
+            f"must be at most {n - 2}, two less than the number of rows, {n}: more factors explain the rows "
             "without error, and the likelihood has no maximum"
         )
         raise OptionError(what, argument="n_components", value=k)

@@ -7,18 +7,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import chdtrc, chndtr
 
-from eigenlens.arrays import Array, dense
+from eigenlens.arrays import Array
 from eigenlens.data.memory import MappedSource
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source, accumulate
 from eigenlens.latent.ppca.fit import fit_ppca
-from eigenlens.missing.result import free_parameters, observed_moments
+from eigenlens.missing.result import divide_columns, free_parameters, observed_moments
 from eigenlens.stats.moments import Moments
 
 
@@ -189,10 +188,8 @@ def reference_likelihoods_missing(source: Source) -> ReferenceLikelihoods:
     variance = observed.square / observed.weight
     independent = -0.5 * float(np.sum(observed.weight * (np.log(2.0 * np.pi * variance) + 1.0)))
     scale = np.sqrt(np.where(variance > 0.0, variance, 1.0))
-    scaled = fit_ppca(MappedSource(source, partial(_divide, scale=scale)), source.n_features - 1, tol=1e-12).loglik
+    scaled = fit_ppca(
+        MappedSource(source, partial(divide_columns, scale=scale)), source.n_features - 1, tol=1e-12
+    ).loglik
     saturated = scaled - float(observed.weight @ np.log(scale))
     return ReferenceLikelihoods(saturated, independent, exact=False)
-
-
-def _divide(rows: Any, scale: Array) -> Array:
-    return np.asarray(dense(rows) / scale)

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, to_numpy
-from eigenlens.errors import ConvergenceWarning, DataError, warn_user
+from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, list_columns, warn_user
 from eigenlens.latent.factor.solvers import heywood_columns
 from eigenlens.latent.rotation import Rotation
 from eigenlens.missing.result import LatentFit
 
 GRADIENT_ADVICE = {
-    "max_iter": ": raise max_iter={max_iter}, or tol",
-    "rounding": ", for rounding hides what is left to gain: more steps would not help, but fewer factors, "
-    "a min_uniqueness above {least:g} or leaving out columns that are nearly combinations of others would",
+    "max_iter": "raise {max_iter}, or {tol}",
+    "rounding": "rounding hides what is left to gain: more steps would not help, but fewer factors, a larger "
+    "{min_uniqueness} or leaving out columns that are nearly combinations of others would",
     "interrupted": "",
 }
 """The advice about a fit that did not converge, by why it ended."""
@@ -35,35 +35,35 @@ def warn_gradient(fit: LatentFit, estimator: Any) -> None:
     """Warn the caller of `fit` that the quasi-Newton method stopped early; the parameters are the estimator's."""
     if fit.solver == "quasi-newton" and not fit.converged:
         what = "was interrupted" if fit.interrupted else "stopped"
-        advice = GRADIENT_ADVICE[fit.ended].format(max_iter=estimator.max_iter, least=estimator.min_uniqueness)
-        warn_user(
+        what = (
             f"solver 'quasi-newton' {what} after {fit.n_iter} steps with a gradient of {fit.residual:.1e}, above "
-            f"tol={estimator.tol:g}; the best model is kept{advice}.",
-            ConvergenceWarning,
+            f"tol={estimator.tol:g}; the best model is kept"
         )
+        fix, names = GRADIENT_ADVICE[fit.ended], ("max_iter", "tol", "min_uniqueness")
+        settings = {name: getattr(estimator, name) for name in names if f"{{{name}}}" in fix}
+        warn_user(ConvergenceWarning(what, fix=fix, settings=settings))
 
 
 def warn_heywood(fit: LatentFit, estimator: Any) -> None:
     """Warn the caller of `fit` about uniquenesses that are practically 0, naming their columns."""
     columns = heywood_columns(fit.model, estimator.min_uniqueness)
     if columns.size:
-        known = getattr(estimator, "feature_names_in_", None)
-        names = ", ".join(repr(str(known[j])) if known is not None else str(j) for j in columns[:5])
-        names += ", …" if columns.size > 5 else ""
-        warn_user(
+        names = list_columns(columns, getattr(estimator, "feature_names_in_", None))
+        what = (
             f"Heywood case: the uniqueness of {columns.size} of {fit.model.mean.size} variables ({names}) has reached "
-            "its floor, or nearly, so the factors explain them without error; use fewer factors or more rows, or leave "
-            "out one of two variables that measure the same.",
+            "its floor, or nearly, so the factors explain them without error"
         )
+        fix = "use fewer factors or more rows, or leave out one of two variables that measure the same"
+        warn_user(DataWarning(what, fix=fix))
 
 
 def warn_rotation(rotation: Any, found: Rotation) -> None:
-    """Warn that a rotation stopped early."""
-    warn_user(
-        f"rotation={rotation!r} stopped after {found.iterations} steps with a residual of {found.residual:.1e}; the "
-        "loadings are rotated, but the criterion has not reached its optimum.",
-        ConvergenceWarning,
+    """Warn the caller of `fit`, by way of `_rotate`, that a rotation stopped early."""
+    what = (
+        f"stopped after {found.iterations} steps with a residual of {found.residual:.1e}; the loadings are rotated, "
+        "but the criterion has not reached its optimum"
     )
+    warn_user(ConvergenceWarning(what, argument="rotation", value=rotation))
 
 
 def without_gradient_warning(fit: LatentFit) -> LatentFit:

@@ -59,7 +59,7 @@ DISTINCT_FACTOR_RATIO = 2.0
 MAX_VARIABLES_IN_TURN = 20
 """Up to this many variables, each is put near the floor in turn, from two bases."""
 
-N_RANDOM_STARTS = {True: 32, False: 8}
+N_RANDOM_STARTS, N_RANDOM_STARTS_WIDE = 32, 8
 """The number of random starts for at most `MAX_VARIABLES_IN_TURN` variables, and for more."""
 
 N_IN_TURN = 10
@@ -139,13 +139,15 @@ def many_starts(base: Array, rng: np.random.Generator) -> Array:
     turns = np.arange(d) if few else np.argsort(base)[:N_IN_TURN]
     near, far = np.tile(base, (len(turns), 1)), np.full((len(turns), d), 0.5)
     near[np.arange(len(turns)), turns], far[np.arange(len(turns)), turns] = NEAR_FLOOR, 10.0 * NEAR_FLOOR
-    return np.concatenate([near, far if few else far[:0], random_uniquenesses(rng, (N_RANDOM_STARTS[few], d))])
+    if not few:
+        return np.concatenate([near, random_uniquenesses(rng, (N_RANDOM_STARTS_WIDE, d))])
+    return np.concatenate([near, far, random_uniquenesses(rng, (N_RANDOM_STARTS, d))])
 
 
-def neighbour_starts(psi: Array) -> Array:
+def _neighbour_starts(psi: Array) -> Array:
     """Return the neighbours (d, d) of an end psi (d,): in each, one variable leaves the floor or is put near it.
 
-    >>> neighbour_starts(np.array([1e-8, 0.4]))
+    >>> _neighbour_starts(np.array([1e-8, 0.4]))
     array([[5.e-01, 4.e-01], [1.e-08, 1.e-03]])
     """
     starts = np.tile(psi, (len(psi), 1))
@@ -153,7 +155,7 @@ def neighbour_starts(psi: Array) -> Array:
     return starts
 
 
-def few_starts(base: Array, rng: np.random.Generator) -> Array:
+def _few_starts(base: Array, rng: np.random.Generator) -> Array:
     """Return further uniquenesses (4, d): the two smallest of `base` (d,) near the floor in turn, and two random."""
     turns = [np.where(np.arange(len(base)) == j, NEAR_FLOOR, base) for j in np.argsort(base)[:2]]
     return np.concatenate([turns, random_uniquenesses(rng, (2, len(base)))])
@@ -237,12 +239,13 @@ def _run_starts(
     led = map(solve, _leading_starts(correlations, k, options))  # Newton's longer steps may leave the basin
     if newton is None or correlations.size > MAX_VARIABLES_STACKED:
         yield from led
-        yield from map(solve, few_starts(base, rng))
+        yield from map(solve, _few_starts(base, rng))
         if newton is not None:
             yield newton(_best(ends).uniquenesses)
         return
-    more_starts = many_starts if newton_first else few_starts
-    yield newton(np.stack([*(end.uniquenesses for end in [*ends, *led]), *more_starts(base, rng)]))
+    reached = [end.uniquenesses for end in ends] + [end.uniquenesses for end in led]
+    more_starts = many_starts(base, rng) if newton_first else _few_starts(base, rng)
+    yield newton(np.concatenate([reached, more_starts]))
     if newton_first is not None:
         yield from _try_neighbours(newton_first, ends)
 
@@ -265,7 +268,7 @@ def _try_neighbours(
     """Yield the minimum from the neighbours of the best end, as long as it is better."""
     for _ in range(MAX_NEIGHBOUR_ROUNDS):
         best = _best(ends)
-        found = minimise(neighbour_starts(best.uniquenesses))
+        found = minimise(_neighbour_starts(best.uniquenesses))
         yield found
         if not found.path[-1] < best.path[-1] - SAME_MAXIMUM:
             return

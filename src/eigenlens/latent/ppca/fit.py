@@ -20,7 +20,7 @@ from eigenlens.errors import DataError, OptionError
 from eigenlens.latent.ppca.em import products_and_rest, run_ppca_em
 from eigenlens.linalg.covariance import MAX_LAPACK_SIZE
 from eigenlens.linalg.operators import CentredRows
-from eigenlens.linalg.solve import LOST_DIGITS
+from eigenlens.linalg.solve import LOST_DIGITS, LOST_DIGITS_SINGLE
 from eigenlens.missing.fit import fit_incomplete_rows, random_starts
 from eigenlens.missing.result import (
     LatentFit,
@@ -33,6 +33,7 @@ from eigenlens.missing.result import (
 )
 from eigenlens.pca.fit import PCAFit, principal_components, weighted_row_count
 from eigenlens.stats.moments import ColumnMoments
+from eigenlens.tables.text_table import count_noun
 
 ROUNDING_UNITS = 8.0
 """Residuals of no more than this many units in the last place of the rows are their rounding, not noise."""
@@ -148,7 +149,8 @@ def _spectrum(source: Source, k: int, options: _Options) -> _Leading:
     total = found.model.total
     _constant_columns(found.model.mean, found.model.column_variances)
     rest = total - float(found.model.variances.sum())
-    if rest > max(MIN_TRACE_SHARE, LOST_DIGITS[rows.single_products]) * total:
+    lost = LOST_DIGITS_SINGLE if rows.single_products else LOST_DIGITS
+    if rest > max(MIN_TRACE_SHARE, lost) * total:
         return _Leading(found, rest)
     if found.spectrum.outcome.solver != "svd" and _is_small(rows):
         found = principal_components(rows, k, "svd", 1e-9, options.generator)
@@ -195,14 +197,16 @@ def _require_noise(rest: float, values: Array, V: Array, rows: CentredRows) -> N
         return
     rank = int(np.count_nonzero(values > stored**2 * float(square.sum())))
     what = (
-        f"keeps all the variance: the rows (n_samples={rows.n_rows}) fill only {rank} of {rows.size} dimensions, so "
+        f"keeps all the variance: the {rows.n_rows} rows fill only {rank} of {rows.size} dimensions, so "
         "the noise variance would be 0 and the likelihood has no maximum"
     )
-    raise OptionError(what, argument="n_components", value=values.size, fix=_advise_fewer(rank))
+    raise OptionError(what, argument="n_components", value=values.size, **_advise_fewer(rank))
 
 
-def _advise_fewer(rank: int) -> str:
-    return f"choose n_components below {rank}" if rank > 1 else "more rows or other columns are needed"
+def _advise_fewer(rank: int, more: str = "") -> dict[str, Any]:
+    """Return the way out, and its settings, where the rows fill only so many dimensions."""
+    few = "choose {n_components} or fewer" if rank > 1 else "more rows or other columns are needed"
+    return {"fix": few + more, "settings": {"n_components": rank - 1} if rank > 1 else {}}
 
 
 # ---- EM ---------------------------------------------------------------------------------------------------
@@ -240,11 +244,11 @@ def _constant_columns(mean: Array, variance: Array) -> tuple[int, ...]:
 
 def _require_rows(k: int, n: int) -> None:
     if n < 3:
-        raise DataError(f"n_samples={n}: at least 3 rows are needed, or nothing is left for the noise")
+        what = f"has {count_noun(n, 'sample')}, but at least 3 rows are needed"
+        raise DataError(f"{what}, or nothing is left for the noise", argument="X", fix="give more rows")
     if k > n - 2:
         what = (
-            f"must be at most {n - 2}, two less than the number of rows (n_samples={n}): with more, nothing is left "
-            "for the noise"
+            f"must be at most {n - 2}, two less than the number of rows, {n}: with more, nothing is left for the noise"
         )
         raise OptionError(what, argument="n_components", value=k)
 
@@ -275,7 +279,7 @@ def _observed_em(source: Source, observed: ColumnMoments, k: int, options: _Opti
     constant = _constant_columns(observed.mean, variances)
     more = random_starts(observed, k) if options.thorough else []
     found = fit_incomplete_rows(
-        source, [mean_filled_start(source, k, observed.mean, options.generator), *more], tol=options.tol,
+        source, [_mean_filled_start(source, k, observed.mean, options.generator), *more], tol=options.tol,
         max_iter=options.max_iter, observed=observed, progress=options.progress,
     )  # fmt: skip
     model, floored = principal_form(found.model), not _has_noise(found, source, observed)
@@ -297,12 +301,12 @@ def _has_noise(found: LatentFit, source: Source, observed: ColumnMoments) -> boo
     values = (model.loadings**2).sum(axis=0)
     rank, (d, k) = int(np.count_nonzero(values > NO_NOISE_SHARE * variance)), model.loadings.shape
     what = (
-        f"keeps all the variance: the observed entries of the rows (n_samples={found.rows}) fill only {rank} of {d} "
+        f"keeps all the variance: the observed entries of the {found.rows} rows fill only {rank} of {d} "
         f"dimensions, so the noise variance, {float(model.noise) / variance:.1e} of the mean variance, cannot be "
         f"distinguished from 0 (the bound is {NO_NOISE_SHARE:g}), where the likelihood has no maximum"
     )
-    fix = f"{_advise_fewer(rank)}, or divide columns of very different sizes by their standard deviations"
-    raise OptionError(what, argument="n_components", value=k, fix=fix)
+    more = ", or divide columns of very different sizes by their standard deviations"
+    raise OptionError(what, argument="n_components", value=k, **_advise_fewer(rank, more))
 
 
 def _gains_of_lower_floors(
@@ -321,7 +325,7 @@ def _gains_of_lower_floors(
     return float(before), float(last)
 
 
-def mean_filled_start(source: Source, k: int, mean: Array, rng: np.random.Generator) -> LinearGaussian:
+def _mean_filled_start(source: Source, k: int, mean: Array, rng: np.random.Generator) -> LinearGaussian:
     """Return the model that EM starts from: the probabilistic PCA of rows with missing values replaced by `mean`."""
     filled: Source = MappedSource(source, partial(fill_with_mean, mean=mean))
     n, d = source.n_rows, source.n_features

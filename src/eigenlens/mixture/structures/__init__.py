@@ -28,7 +28,7 @@ COVARIANCE_STRUCTURES: dict[str, type[Any]] = {
     "ppca": PPCAStructure,
     "factor": FactorStructure,
 }
-"""Structures by name: frozen dataclasses, of which those with a field `n_factors` have so many latent dimensions."""
+"""Structures by name: frozen dataclasses; a field `n_factors` is the number of latent dimensions."""
 
 
 def has_factors(name: str) -> bool:

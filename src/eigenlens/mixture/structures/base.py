@@ -1,7 +1,7 @@
 """The protocol of covariance structures, and the parts that structures share.
 
 A structure ties down the covariances of the K components of a mixture. To add one, subclass `JointStructure` or
-`IndependentStructure`, write what is left of `CovarianceStructure`, and add a line to `COVARIANCE_STRUCTURES`.
+`IndependentStructure`, implement the rest of `CovarianceStructure`, and add a line to `COVARIANCE_STRUCTURES`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class CovarianceStructure(Protocol):
         """Return the terms of S mixtures, one after the other: weights (S, K), means (S, K, d), arrays (S, …)."""
 
     def components(self, means: Array, arrays: CovarianceArrays) -> tuple[Density, ...]:
-        """Return the densities with means (K, d) and the covariances that the arrays stand for."""
+        """Return the densities with means (K, d) and the covariances of the arrays."""
 
     def arrays(self, components: Sequence[Any]) -> CovarianceArrays:
         """Return the arrays from which `components` made these densities."""
@@ -63,7 +63,7 @@ class CovarianceStructure(Protocol):
         """Return how many rows the conjugate prior of one component adds, and its share of the prior's scale."""
 
     def start_coordinates(self, covariance: Array) -> tuple[Array, ...]:
-        """Return matrices A (d, d), or diagonals (d,): starts look for centres among the rows x A, for each A in turn.
+        """Return matrices A (d, d), or diagonals (d,): starts search the rows x A for centres, for each A in turn.
 
         A must make distances comparable where the structure does not depend on the units of the columns.
         """

@@ -24,7 +24,7 @@ MAX_LOG_STEP = 2.0
 """A scoring step changes the logarithm of a variance by at most this: far from the maximum f is not quadratic."""
 
 MAX_HALVINGS = 6
-"""A step that does not increase the likelihood is halved this often before it is given up."""
+"""The number of times that a step is halved before it is given up, if it does not increase the likelihood."""
 
 MIN_CURVATURE_SHARE = 1e-14
 """Directions with less than this share of the largest curvature are rounding error, and a step leaves them alone."""
@@ -96,7 +96,7 @@ def _first_logarithms(S: Array, q: int) -> Array:
 
 
 def _run_scoring(S: Array, q: int, t: Array, low: Array, steps: int) -> _Profile:
-    """Take scoring steps from t (m, d) for S (m, d, d), none of which loses, within t ≥ low (d,)."""
+    """Take scoring steps from t (m, d) for S (m, d, d), none of which lowers the likelihood, within t ≥ low (d,)."""
     point = _profile(S, q, t)
     for _ in range(steps):
         point = _take_gaining_step(S, q, point, _scoring_step(point, low), low)

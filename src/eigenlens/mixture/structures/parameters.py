@@ -71,7 +71,7 @@ def raise_to_floor(C: Array, floor: Array) -> Array:
 def _find_below(C: Array, floor: Array) -> Array:
     """Return which covariances (..., d, d) are below in some direction: some pivot of C − floor is not positive.
 
-    With many columns that takes longer than to raise also those that need not be raised, which changes nothing.
+    With many columns this takes longer than raising all of them, which leaves those above the floor unchanged.
     """
     A, below = C - floor, np.zeros(C.shape[:-2], dtype=bool)
     if len(floor) > MAX_PIVOT_COLUMNS:

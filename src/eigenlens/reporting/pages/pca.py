@@ -34,7 +34,7 @@ BARS, CELLS, ARROWS = 30, 40, 25
 """The largest numbers of components in a scree plot, rows in a heat map, and arrows in a plane."""
 
 SHUFFLED, TIMES = 100_000_000, 40
-"""Parallel analysis is run if n · d · min(n, d) is at most this, with so many shuffled data sets."""
+"""Parallel analysis is run if n · d · min(n, d) is at most this, with this many shuffled data sets."""
 
 
 def pca_page(model: Any, rows: ShownRows) -> list[Chart]:
@@ -42,10 +42,10 @@ def pca_page(model: Any, rows: ShownRows) -> list[Chart]:
     Z = tables.unwhitened_scores(model, rows.given)
     rows = _filled(model, rows, Z)
     pairs = [(0, 1), (2, 3)][: 1 + (Z.shape[1] > 3)] if Z.shape[1] > 1 else []
-    crowd = density_backdrops(rows, Z, pairs, model.model_.project) if pairs else []
-    charts = [_about(model), _scree(model, *_noise(model, rows)), _scores(model, Z, (0, 1), *crowd[:1])]
+    backdrop = density_backdrops(rows, Z, pairs, model.model_.project) if pairs else []
+    charts = [_about(model), _scree(model, *_noise(model, rows)), _scores(model, Z, (0, 1), *backdrop[:1])]
     if Z.shape[1] > 3:
-        charts.append(_scores(model, Z, (2, 3), *crowd[1:]))
+        charts.append(_scores(model, Z, (2, 3), *backdrop[1:]))
     if Z.shape[1] > 1:
         charts += [_biplot(model, rows, Z), _circle(model, rows)]
     charts += [_loadings(model, rows), *_contributions(model, rows), _row_table(model, Z, rows)]
@@ -54,8 +54,8 @@ def pca_page(model: Any, rows: ShownRows) -> list[Chart]:
 
 def _filled(model: Any, rows: ShownRows, Z: Array) -> ShownRows:
     """Return the rows with missing values imputed from the components."""
-    gaps = np.isnan(rows.X)
-    return replace(rows, X=np.where(gaps, model.model_.reconstruct(Z), rows.X)) if gaps.any() else rows
+    missing = np.isnan(rows.X)
+    return replace(rows, X=np.where(missing, model.model_.reconstruct(Z), rows.X)) if missing.any() else rows
 
 
 def _noise(model: Any, rows: ShownRows) -> tuple[Array | None, str]:
@@ -119,13 +119,14 @@ def _axis(model: Any, j: int) -> str:
     return f"PC{j + 1} ({tables.variance(model).shares[j]:.1f}%)"
 
 
-def _scores(model: Any, Z: Array, pair: tuple[int, int], crowd: tuple[Chart, str] = ({}, "")) -> Chart:
+def _scores(model: Any, Z: Array, pair: tuple[int, int], backdrop: tuple[Chart, str] = ({}, "")) -> Chart:
     if Z.shape[1] == 1:
         return plane_points("Scores", Z, [_axis(model, 0)], "The rows on the only component.")
     i, j = pair
-    about = "Every row at its place on two components; rows near each other are alike." + crowd[1]
+    about = "Every row at its place on two components; rows near each other are alike." + backdrop[1]
     names = _axis(model, i), _axis(model, j)
-    return points(f"Scores on components {i + 1} and {j + 1}", Z[:, i], Z[:, j], *names, about, equal=True, **crowd[0])
+    title = f"Scores on components {i + 1} and {j + 1}"
+    return points(title, Z[:, i], Z[:, j], *names, about, equal=True, **backdrop[0])
 
 
 def _biplot(model: Any, rows: ShownRows, Z: Array) -> Chart:

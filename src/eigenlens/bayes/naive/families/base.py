@@ -42,7 +42,7 @@ class NaiveOptions:
 
     Attributes:
         smoothing: rows added to each category; or, by column name, a number or {category: number}.
-        unknown: the rule for a category that was not met in fit, a name in `UNKNOWN_RULES`.
+        unknown: the rule for a category that did not occur in fit, a name in `UNKNOWN_RULES`.
         floor: the smallest variance in a class, as a share of the column's variance over all rows.
         added_variance: added to every variance, or by column name.
         bandwidth: the rule of kernel densities, a name or a function, or a number.
@@ -102,14 +102,14 @@ class Conditional(ABC):
 
     @abstractmethod
     def density(self, label: int, place: int) -> Any:
-        """Return the density of a column, by its place in the group, in a class."""
+        """Return the density of a column, by its position in the group, in a class."""
 
     def linear(self) -> LinearRule | None:
         """Return the rule as a linear one, or None where it is not linear, or not known to be."""
         return None
 
     def categories_of(self, place: int) -> tuple[Any, ...]:
-        """Return the categories of a column, by its place in the group; () where it holds numbers."""
+        """Return the categories of a column, by its position in the group; () where it holds numbers."""
         return ()
 
 
@@ -166,7 +166,7 @@ class Factor(ABC):
 
 
 def unknown_category_error(name: Any, unknown: Sequence[Any]) -> DataError:
-    """Return the error for values of a column that were not met in fit; infinity is not a category."""
+    """Return the error for values of a column that did not occur in fit; infinity is not a category."""
     if contains_infinity(unknown):
         return infinity_error(name)
     shown = ", ".join(map(repr, unknown[:5])) + (", …" if len(unknown) > 5 else "")
@@ -180,7 +180,8 @@ def unknown_category_error(name: Any, unknown: Sequence[Any]) -> DataError:
 def infinity_error(name: Any, what: str = "infinity") -> DataError:
     """Return the error for a column with infinite values."""
     return DataError(
-        f"Input X contains {what} in column {name!r}",
+        f"contains {what} in column {name!r}",
+        argument="X",
         columns=[str(name)],
         fix="replace it by NaN, which is a missing entry",
     )

@@ -164,8 +164,9 @@ def _check_finite(statistics: ColumnMoments, fields: tuple[Field, ...]) -> None:
         names = [str(fields[j].name) for j in np.flatnonzero(bad)]
         listed = ", ".join(repr(fields[j].name) for j in np.flatnonzero(bad)[:5])
         raise DataError(
-            f"Input X contains infinity, or numbers whose squares overflow, in {len(names)} of {len(fields)} Gaussian "
+            f"contains infinity, or numbers whose squares overflow, in {len(names)} of {len(fields)} Gaussian "
             f"columns ({listed}{', …' if len(names) > 5 else ''})",
+            argument="X",
             columns=names,
             fix="replace them by NaN, a missing entry",
         )

@@ -1,4 +1,4 @@
-"""Kernel densities: in each class one of the rows of a column."""
+"""Kernel densities: one per column in each class."""
 
 from __future__ import annotations
 

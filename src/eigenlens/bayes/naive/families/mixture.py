@@ -1,4 +1,4 @@
-"""Mixtures of Gaussians: in each class one per column, with the number of components chosen by BIC."""
+"""Mixtures of Gaussians: one per column in each class, with the number of components chosen by BIC."""
 
 from __future__ import annotations
 
