@@ -62,8 +62,7 @@ def check_bounds(bounds: Any, X: Array) -> Array:
         pairs = list(bounds) if isinstance(bounds, Sequence | np.ndarray) else []
     if len(pairs) != d:
         raise OptionError(
-            f"must be None, one pair (low, high) for all columns, or {d} of them, one per column; None stands for no "
-            "bound",
+            f"must be None, one pair (low, high) for all columns, or {d} of them, one per column; None means no bound",
             argument="bounds",
             value=bounds,
         )
