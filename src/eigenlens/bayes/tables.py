@@ -20,6 +20,7 @@ from eigenlens.data.source import Source
 from eigenlens.data.table import MixedSource, numbers_of
 from eigenlens.densities.intervals import proportion_intervals
 from eigenlens.errors import DataError, OptionError
+from eigenlens.tables.names import feature_names
 from eigenlens.tables.rows import first_rows
 
 REGION_MARGIN = 0.06
@@ -85,12 +86,11 @@ def decision(
     return DecisionTable(called, classes, x, ordinate, proba, points, codes, others, steps)
 
 
-def _columns(model: Any, source: Source, d: int, features: Sequence[Any] | None) -> tuple[list[str], list[int]]:
+def _columns(model: Any, source: Source, d: int, features: Sequence[Any] | None) -> tuple[tuple[str, ...], list[int]]:
     """Return the names of all d columns, and the numbers of the two that span the plane."""
     if d < 2:
         raise DataError("X has 1 column; a plane needs two", fix="plot the densities of that column instead")
-    known: Any = source.names if source.names is not None else getattr(model, "feature_names_in_", None)
-    names = [str(name) for name in (range(d) if known is None else known)]
+    names = feature_names(model, d, source.names)
     numeric = [j for j, field in enumerate(fields_of(source)) if field.kind != "text"]
     return names, _two_columns(features, names, numeric)
 
@@ -120,7 +120,7 @@ def _step(categories: Array) -> float:
     return float(np.diff(categories).min()) if categories.size > 1 else 0.0
 
 
-def _two_columns(features: Sequence[Any] | None, names: list[str], numeric: list[int]) -> list[int]:
+def _two_columns(features: Sequence[Any] | None, names: tuple[str, ...], numeric: list[int]) -> list[int]:
     """Return the numbers of the two columns asked for; raise unless they hold numbers."""
     if features is None and len(numeric) < 2:
         raise DataError(f"X has {len(numeric)} columns of numbers; a plane needs two, and text has no axis")

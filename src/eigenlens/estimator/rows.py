@@ -67,7 +67,9 @@ def _names_that_differ(names: list[Any], known: list[Any]) -> str:
     here, there = set(names), set(known)
     missing = [repr(name) for name in known if name not in here]
     new = [repr(name) for name in names if name not in there]
-    parts = [f"X lacks {join_limited(missing, 8)}"] * bool(missing) + [f"new are {join_limited(new, 8)}"] * bool(new)
+    parts = [f"X lacks {join_limited(missing, 8)}"] if missing else []
+    if new:
+        parts.append(f"new are {join_limited(new, 8)}")
     if not parts:
         j = next(j for j, (name, other) in enumerate(zip(names, known, strict=False)) if name != other)
         parts = [f"their order differs (column {j} is {names[j]!r}, not {known[j]!r})"]

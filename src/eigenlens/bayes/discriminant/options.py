@@ -30,9 +30,6 @@ BY_CLASS = "-by-class"
 AUTO = "auto"
 """scikit-learn's name for the rule of Ledoit and Wolf applied to the standardised rows of each class."""
 
-MAX_NAMED = 5
-"""The number of classes or columns that a message names; it only counts the others."""
-
 
 def check_linear_options(estimator: Any, n_classes: int) -> Shrinkage:
     """Return the shrinkage of a `LinearDiscriminant` whose columns are known, after checking its parameters."""
@@ -81,12 +78,9 @@ def require_rows(statistics: Any, classes: Array, minimum: float, fix: str) -> N
     few = [f"{classes.tolist()[c]!r} ({count[c]:g})" for c in np.flatnonzero(count <= minimum)]
     if few:
         fix = "give the rows of every class before asking for results" if np.any(count == 0.0) else fix
-        others = f" and {len(few) - MAX_NAMED} others" if len(few) > MAX_NAMED else ""
-        raise DataError(
-            f"each class needs more than {minimum:g} row{'s' * (minimum != 1)}, which class "
-            f"{', '.join(few[:MAX_NAMED])}{others} does not have",
-            fix=fix,
-        )
+        rows = "row" if minimum == 1 else "rows"
+        what = f"each class needs more than {minimum:g} {rows}, which class {join_limited(few)} does not have"
+        raise DataError(what, fix=fix)
 
 
 def row_counts(statistics: Any) -> Array:
