@@ -32,12 +32,14 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
         _state: the attribute that every fit sets, by which an estimator is known to be fitted.
         _takes_missing: whether NaN in X is a missing value.
         _rows_like: the array kind of the fitted rows.
+        _saves_dtype: whether a file keeps their dtype.
     """
 
     _storage: ModuleType
     _state = "_model"
     _takes_missing = False
     _rows_like: Like
+    _saves_dtype = True
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model, with what `partial_fit` needs, to one safetensors file, whole or not at all.

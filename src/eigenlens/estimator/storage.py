@@ -43,7 +43,7 @@ def pack_estimator(estimator: Any) -> tuple[str, dict[str, Array], dict[str, Any
     """
     arrays, header = estimator._storage.pack_fit(estimator)
     header["parameters"] = storable_parameters(estimator) | header.get("parameters", {})
-    if hasattr(estimator, "_rows_like"):
+    if estimator._saves_dtype:
         header["dtype"] = estimator._rows_like.dtype.name
     header["feature_names"] = list(getattr(estimator, "feature_names_in_", [])) or None
     kind = next(each.__name__ for each in type(estimator).__mro__ if each.__name__ in MODELS)

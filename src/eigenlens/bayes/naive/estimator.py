@@ -120,7 +120,8 @@ class NaiveBayes(BayesRule, ModelEstimator):
 
     _storage = storage
     _takes_missing = True
-    _kind = Like(np.empty(0))  # rows may be of many dtypes: their library is remembered, but not saved
+    _rows_like = Like(np.empty(0))
+    _saves_dtype = False  # that of its rows is among its columns
 
     # ---- fitting ----------------------------------------------------------------------------------------
 
@@ -140,7 +141,7 @@ class NaiveBayes(BayesRule, ModelEstimator):
             statistics = summarise_naive(source, labels.codes, weight, plan, len(labels.classes), progress)
         warn_naive_fit(statistics, plan, options, labels.classes)
         self._remember(labels.classes, statistics, plan, options)
-        self._frame, self._kind = frame_kind(X), Like(X, np.dtype(np.float64))
+        self._frame, self._rows_like = frame_kind(X), Like(X, np.dtype(np.float64))
         return self
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -164,7 +165,7 @@ class NaiveBayes(BayesRule, ModelEstimator):
         total = more if first else self._statistics + more
         self._remember(known, total, plan, options)
         if first:
-            self._frame, self._kind = frame_kind(X), Like(X, np.dtype(np.float64))
+            self._frame, self._rows_like = frame_kind(X), Like(X, np.dtype(np.float64))
         return self
 
     def _remember(self, classes: Array, statistics: NaiveStatistics, plan: Plan, options: NaiveOptions) -> None:
@@ -214,11 +215,6 @@ class NaiveBayes(BayesRule, ModelEstimator):
         """Return the frozen model."""
         check_is_fitted(self)
         return self._model
-
-    @property
-    def _like(self) -> Like:
-        check_is_fitted(self)
-        return self._kind
 
     @property
     def class_count_(self) -> Array:
