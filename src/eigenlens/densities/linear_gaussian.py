@@ -115,7 +115,7 @@ class LinearGaussian:
         the noise tends to 0 (Tipping and Bishop 1999, section 3.3).
         """
         lam, Q = np.linalg.eigh(self.loadings.T @ (self.loadings / self._psi[:, None]))
-        alive = lam > 1e-14 * lam.max(initial=0.0)  # a latent dimension without loadings says nothing about x
+        alive = lam > 1e-14 * lam.max(initial=0.0)  # a latent dimension without loadings does not affect x
         stretch = np.where(alive, 1.0 + 1.0 / np.where(alive, lam, 1.0), 0.0)
         return self.reconstruct((Z @ Q * stretch) @ Q.T)
 
@@ -170,7 +170,7 @@ class LinearGaussian:
     def condition(self, columns: Sequence[int] | Array, values: Array) -> LinearGaussian:
         """Return the model of the other columns given these columns' values: z | x_o ~ N(m, C) in place of N(0, I).
 
-        mu_m + W_m m and W_m C^½, with Psi_m unchanged; NaN among the values says nothing. Cost O(dk²).
+        mu_m + W_m m and W_m C^½, with Psi_m unchanged; NaN among the values is ignored. Cost O(dk²).
 
         >>> model = LinearGaussian(np.zeros(2), np.ones((2, 1)), 1.0)
         >>> given = model.condition([0], np.array([4.0]))
@@ -217,7 +217,7 @@ class LinearGaussian:
         return Frame.of(self.mean, self.loadings, self._psi)
 
     def _by_kernel(self, X: Array) -> bool:
-        """Return whether to take rows one by one: kernels are there, and hardly two rows miss the same entries."""
+        """Return whether to take rows one by one: there are kernels, and patterns of missing values hardly repeat."""
         return latent_compiled(self.loadings.shape[1]) and X.dtype in KERNEL_FLOATS and has_scattered_patterns(X)
 
     def _pieces(self, X: Array) -> Iterator[ObservedRows]:

@@ -1,4 +1,4 @@
-"""Estimators in model files: what those of all estimators have in common, and reading one back."""
+"""Estimators in model files: the parts that all of them share, and reading one back."""
 
 from __future__ import annotations
 

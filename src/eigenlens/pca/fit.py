@@ -22,7 +22,7 @@ from eigenlens.stats.moments import Moments
 class PCAFit:
     """The result of a fit: the frozen model, its spectrum, the rows, and the moments if they are known.
 
-    ended: why an iteration on the likelihood ended, a key of `missing.result.ENDS`; empty where there was none.
+    ended: why an iteration on the likelihood ended, a key of `missing.result.STOP_REASONS`; empty where there was none.
     """
 
     model: PrincipalComponents

@@ -72,9 +72,9 @@ def _check_share(name: str, value: Any) -> float:
 # ---- enough rows ----------------------------------------------------------------------------------------------
 
 
-def require_rows(found: Any, classes: Array, minimum: float, fix: str) -> None:
+def require_rows(statistics: Any, classes: Array, minimum: float, fix: str) -> None:
     """Raise an error that names the classes with no more than `minimum` rows, and no weight above it."""
-    count = row_counts(found)
+    count = row_counts(statistics)
     few = [f"{classes.tolist()[c]!r} ({count[c]:g})" for c in np.flatnonzero(count <= minimum)]
     if few:
         fix = "give the rows of every class before asking for results" if np.any(count == 0.0) else fix
@@ -83,9 +83,9 @@ def require_rows(found: Any, classes: Array, minimum: float, fix: str) -> None:
         raise DataError(what, fix=fix)
 
 
-def row_counts(found: Any) -> Array:
+def row_counts(statistics: Any) -> Array:
     """Return the rows (C,) of each class, or its weight where that is more: a row of weight 2 is two rows."""
-    return np.asarray(np.maximum(found.rows, found.weight))
+    return np.asarray(np.maximum(statistics.rows, statistics.weight))
 
 
 def _name_columns(estimator: Any, columns: Array) -> str:

@@ -66,11 +66,11 @@ def _fallback(sample: Sample) -> BandwidthChoice:
     )
 
 
-def _report(sample: Sample, found: BandwidthChoice, rule: str, name: str) -> float:
+def _report(sample: Sample, choice: BandwidthChoice, rule: str, name: str) -> float:
     """Return the chosen bandwidth in the units of x; warn where equal values made a fallback necessary."""
-    h = sample.span * found.h
-    if found.remark:
-        warn_user(unbounded_criterion_message(name, rule, f"h = {h:.3g} is that of {found.remark}"))
+    h = sample.span * choice.h
+    if choice.remark:
+        warn_user(unbounded_criterion_message(name, rule, f"h = {h:.3g} is that of {choice.remark}"))
     return h
 
 
