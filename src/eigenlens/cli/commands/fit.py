@@ -79,8 +79,8 @@ def fit(
         if model == "kpca" and model_options.k is None and table.n <= estimator.n_components:
             estimator.set_params(n_components=None)  # the default number of components may not exceed the rows
         warn_suspicious_columns(table)
-        # Some models keep their rows, which must then fit into memory: check it before the fit.
-        _ = table.rows if keeps_rows(model, asdict(model_options)) else None
+        if keeps_rows(model, asdict(model_options)):
+            table.require_in_memory()
         if running.dry_run:
             return _show_plan(now, estimator, choice, [target, page])
         selection = None
