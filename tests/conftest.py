@@ -25,7 +25,7 @@ def pytest_configure(config):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Mark the cases of a grid as `long`, but for the `few` that are spread over it."""
+    """Mark the cases of a grid as `long`, except the `few` that are spread over it."""
     grids = defaultdict(list)
     for item in items:
         if item.get_closest_marker("few"):

@@ -50,7 +50,7 @@ NOT_PARTICIPLES = {
 WORDS = {
     r"\bgaps?\b": "missing value",
     r"\bclimb\w*|\bcrawl\w*": "optimise, iterate, EM step",
-    r"\btold\b": "reported, warned",
+    r"\b(?:told|said)\b": "reported, warned",
     r"\brefus\w+": "raise, reject",
     r"\blent\b|\bamends\b": "pooled variance, fallback",
     r"\bis no (?:number|name|model|column)\b": "is not a",
@@ -62,6 +62,14 @@ WORDS = {
     r"\bmarks? of missing\b": "missing-value markers",
     r"\b(?:one|one (?!is|in|on)\w+|number|value|entry|label) a (?:row|column|class|component|group|feature)\b": "per",
     r"\bpictures?\b": "plot, figure",
+    r"\bat (?:most|least) so many\b|\b(?:up to|beyond|after) so many\b": "this many",
+    r"\bas far as\b": "if, where, up to",
+    r"\bstands? for\b": "means, represents",
+    r"\b(?:is|are) not there\b|\bthat (?:is|are) there\b": "missing, absent, observed",
+    r"\bbut for (?:rounding|an?|the) ": "up to, except",
+    r"\bin the place of\b": "in place of",
+    r"\bcounts? for nothing\b": "is ignored",
+    r"\bheld at\b": "clamped at",
 }
 """Patterns that the prose avoids, and the words of the field."""
 

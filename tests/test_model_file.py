@@ -270,7 +270,7 @@ def test_a_new_file_obeys_the_umask(path: Path) -> None:
 # ---- what read rejects ------------------------------------------------------------------------------------
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_an_absent_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match=r"nothing\.safetensors does not exist"):
         model_file.read(tmp_path / "nothing.safetensors")
 

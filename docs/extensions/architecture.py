@@ -111,6 +111,6 @@ def table(layers: list[str], edges: Counter[tuple[str, str]]) -> str:
     lines = ["| package | what it is | files | lines | imports from |", "|---|---|--:|--:|---|"]
     for name in layers:
         below = [other for other in layers if edges[name, other]]
-        said = about(name).replace("|", "\\|")
-        lines.append(f"| `{name}` | {said} | {len(files_of(name))} | {lines_of(name):,} | {', '.join(below) or '—'} |")
+        what = about(name).replace("|", "\\|")
+        lines.append(f"| `{name}` | {what} | {len(files_of(name))} | {lines_of(name):,} | {', '.join(below) or '—'} |")
     return "\n".join(lines) + "\n"

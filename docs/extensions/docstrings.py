@@ -115,8 +115,8 @@ def skip(app: Any, what: str, name: str, obj: Any, skipped: bool, options: Any) 
         tuple,
         object,
     )
-    said = getattr(obj, "__doc__", None) or ""
-    if inherited or not said or said.startswith("Alias for field number"):
+    text = getattr(obj, "__doc__", None) or ""
+    if inherited or not text or text.startswith("Alias for field number"):
         return True
     return None
 

@@ -14,7 +14,7 @@ shows the code, then what it prints (and, as in a notebook, the value of a last 
 axes and None), then each open matplotlib figure, once for the light and once for the dark page.
 
 * Names live on to the next block of the same page, and so do files: every page runs in a temporary folder of its own.
-* `np`, `plt` and so on are not there until you import them: what a reader copies must work.
+* `np`, `plt` and so on are undefined until you import them: what a reader copies must work.
 * An exception, and also a warning, fails the build with the page and line. To show one on purpose, name it:
 
       ```{run}

@@ -51,7 +51,7 @@ class Race(NamedTuple):
 
 
 def runs() -> dict[str, Any]:
-    """Races that are there, in the order of TITLES and then of names."""
+    """The races that were run, in the order of TITLES and then of names."""
     found = {name: run for name, run in _kept().items() if "contestants" in run}
     return {name: found[name] for name in [*TITLES, *sorted(set(found) - set(TITLES))] if name in found}
 
@@ -98,7 +98,7 @@ def verdicts() -> str:
 
 def _section(name: str, run: dict[str, Any]) -> str:
     machine = f"Machine: {run['machine']}." if run["machine"] else "The machine was not written down with this run."
-    said = " ".join([f"Kept on {run['date']}.", machine, run["versions"], *run["remarks"]])
+    text = " ".join([f"Kept on {run['date']}.", machine, run["versions"], *run["remarks"]])
     head = "| work | Eigenlens | fastest peer | times as fast | asked: what came | verdict |"
     lines = [head, "|---|--:|---|--:|---|---|"]
     for race in races(run):
@@ -109,7 +109,7 @@ def _section(name: str, run: dict[str, Any]) -> str:
         lines.append(f"| {race.work} | {race.ours:.3g} s | {peer} | {ratio} | {target} | {verdict} |")
     every = _grid(run["contestants"])
     fold = f"::::{{dropdown}} Every contestant\n\n{every}\n\n::::"
-    return "\n\n".join([f"## {TITLES.get(name, name)}", said, "\n".join(lines), fold])
+    return "\n\n".join([f"## {TITLES.get(name, name)}", text, "\n".join(lines), fold])
 
 
 def _grid(table: dict[str, Any]) -> str:
@@ -141,8 +141,8 @@ def figure() -> Any:
         ratio = (race.theirs or 0.0) / race.ours
         ax.plot([1.0, ratio], [i, i], color="#bbbbbb", linewidth=1.0, zorder=1)
         ax.plot(ratio, i, "o", color=colours.get(name, "#666666"), markersize=7)
-        said = f"{ratio:,.0f}×" if ratio >= 100 else f"{ratio:.3g}×"
-        ax.annotate(said, (ratio, i), (7, 0), textcoords="offset points", va="center", fontsize=8.5)
+        text = f"{ratio:,.0f}×" if ratio >= 100 else f"{ratio:.3g}×"
+        ax.annotate(text, (ratio, i), (7, 0), textcoords="offset points", va="center", fontsize=8.5)
     ax.set_yticks(range(len(found)), [race.work for _, race in found], fontsize=8.5)
     ax.set(xscale="log", xlabel="times as fast as the fastest peer that ran", xlim=(0.5, None))
     ax.margins(x=0.12, y=0.02)

@@ -494,7 +494,7 @@ def test_rows_that_are_rejected():
         NaiveBayes().partial_fit(IRIS[:80], SPECIES[:80]).partial_fit(IRIS[100:], SPECIES[100:])
 
 
-def test_few_rows_and_constants_are_said():
+def test_few_rows_and_constants_are_warned_of():
     X = np.array([[1.0, 2.0], [1.5, 2.5], [1.2, 2.4], [9.0, 7.0]])
     with pytest.warns(DataWarning, match=r"constant in class 1 \(1 rows; 2 such cases"):
         rule = NaiveBayes().fit(X, [0, 0, 0, 1])

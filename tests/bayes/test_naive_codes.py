@@ -128,7 +128,7 @@ def test_masked_labels_are_missing():
     ]
 
 
-def test_the_density_of_what_is_not_there():
+def test_the_density_of_unknown_values():
     with pytest.raises(NotFittedError):
         NaiveBayes().density("a", 0)
     rule = NaiveBayes().fit(pd.DataFrame({"height": RNG.normal(size=N)}), ODD)

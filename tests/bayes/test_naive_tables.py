@@ -363,7 +363,7 @@ def test_calibration_of_labels_that_are_no_classes():
         class_tables.calibration(NaiveBayes().fit(PEOPLE, CLASSES), PEOPLE, CLASSES + 5)
 
 
-def test_columns_like_names_of_rows_are_said():
+def test_columns_like_names_of_rows_are_warned_of():
     table = PEOPLE.assign(who=[f"person {i}" for i in range(N)])
     with pytest.warns(DataWarning, match="'who' has 200 categories in 200 rows, and seems to identify rows"):
         NaiveBayes().fit(table, CLASSES)

@@ -92,7 +92,7 @@ def moments(pairs):
 
 
 def counts_term(case, i, c):
-    """ln p of the block of counts of a row in a class, given the total of those that are there."""
+    """ln p of the block of counts of a row in a class, given the total of the observed ones."""
     block = [j for j, family in enumerate(case.chosen) if family == "multinomial"]
     labelled = list(zip(case.y, case.w, strict=True))
     theta = {

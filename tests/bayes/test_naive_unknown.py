@@ -221,7 +221,7 @@ def test_missing_values_in_sparse_rows_do_not_change_families():
     ("table", "words"),
     [({"a": {"yes": 3.0}}, r"category 'yes'.*\(0, 1\)"), ({"b": {"yes": 3.0}}, "category 'yes'.*give a number")],
 )
-def test_smoothing_of_categories_that_are_not_there(table, words):
+def test_smoothing_of_unknown_categories(table, words):
     rows = pd.DataFrame({"a": ONES[:, 0], "b": np.linspace(0.0, 1.0, 20)})
     with pytest.raises(OptionError, match=words):
         NaiveBayes(smoothing=table).fit(rows, Y)

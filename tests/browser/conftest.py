@@ -48,7 +48,7 @@ def visit(chromium):
 
 
 def pytest_unconfigure(config):
-    """The last thing that is said: what was not tried."""
+    """Report at the very end which tests were skipped."""
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     skipped = [] if reporter is None else reporter.stats.get("skipped", [])
     count = sum(SKIPPED in str(report.longrepr) for report in skipped)

@@ -1,4 +1,4 @@
-"""Classifiers, and mixtures whose size nobody has said, from the command line: what is said, written and exported."""
+"""Classifiers, and mixtures whose size is not given, from the command line: what is printed, written and exported."""
 
 from __future__ import annotations
 

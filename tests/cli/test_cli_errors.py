@@ -132,7 +132,7 @@ def test_files_that_are_no_table_together(fails, tmp_path):
         assert (code, said) == (3, "'good.parquet' and 'good.csv' are of different formats")
 
 
-def test_too_few_rows_are_said_in_words(fails, tmp_path):
+def test_too_few_rows_are_reported_in_words(fails, tmp_path):
     (tmp_path / "row.csv").write_text("a,b\n1,2\n")
     assert fails("fit", "pca", "row.csv") == (
         3,
@@ -161,7 +161,7 @@ def test_files_that_may_not_be_read_or_written(fails, tmp_path):
         assert "permi" in said + fix
 
 
-def test_folders_and_files_that_are_not_there(fails, tmp_path):
+def test_absent_folders_and_files(fails, tmp_path):
     (tmp_path / "folder").mkdir()
     assert fails("fit", "pca", "folder") == (
         3,

@@ -169,7 +169,7 @@ def test_the_seed_decides_everything_random(run, folder):
         (("sample", "pca.safetensors", "-n", "1000"), "the result needs 24.0 kB"),
     ],
 )
-def test_too_little_memory_is_said(run, words, what):
+def test_too_little_memory_is_reported(run, words, what):
     code, _, err = run(*words, "--max-memory", "100B")
     assert code == 6
     assert what in err.splitlines()[0]

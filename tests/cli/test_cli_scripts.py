@@ -58,7 +58,7 @@ def test_the_script_runs_and_gives_the_same_model(folder, case):
     ("file", "words"),
     [("rows.csv", ["--where", "a > 0"]), ("rows.csv", ["--skip-missing"])],
 )
-def test_what_scan_would_read_otherwise_is_said_in_words(folder, file, words):
+def test_files_that_scan_would_read_differently_are_explained(folder, file, words):
     columns = ["--columns", "a,b,c", *words]
     assert main(["fit", "pca", file, *columns, "-o", "m.safetensors", "--report", "m.html", "-q"]) == 0
     script = overview_of(folder / "m.html")

@@ -1,4 +1,4 @@
-"""Numbers of delimited text against a slow twin; what may be read in two ways is said; large integers stay exact."""
+"""Numbers of delimited text against a slow twin; ambiguous numbers are reported; large integers stay exact."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ def test_a_sign_between_thousands_that_is_given(run, tmp_path):
 
 
 def test_cells_side_by_side_are_no_thousands(run, tmp_path):
-    """1,234,5.5 are three cells, whatever is said of commas."""
+    """1,234,5.5 are three cells, whatever the options for commas."""
     (tmp_path / "t.csv").write_text("a,b,c\n" + "".join(f"{i},{234 + 7 * i},{i % 5}.5\n" for i in range(30)))
     plain = eigenvalues(run, "t.csv")
     assert eigenvalues(run, "t.csv", "--thousands", ",") == plain

@@ -25,7 +25,7 @@ from eigenlens.densities.product import Product, ProductFamily
 
 @dataclass(frozen=True)
 class Axis:
-    """Values of one column that all its mass lies on, and the width that each stands for."""
+    """Values of one column that all its mass lies on, and the width of each."""
 
     values: np.ndarray
     width: float = 1.0

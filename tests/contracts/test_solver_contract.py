@@ -94,7 +94,7 @@ def test_all_components(solver, shape):
 @pytest.mark.parametrize("solver", NAMES)
 @pytest.mark.parametrize("shape", [(60, 8), (20, 50)])
 @pytest.mark.parametrize("standardize", [False, True])
-def test_a_weight_is_so_many_copies(solver, shape, standardize):
+def test_a_weight_is_a_number_of_copies(solver, shape, standardize):
     rng = np.random.default_rng(1)
     X = rng.standard_normal(shape) * 0.7 ** np.arange(shape[1]) + rng.standard_normal(shape[1]) * 5.0
     weight = rng.integers(0, 4, shape[0]).astype(float)

@@ -20,7 +20,7 @@ BESIDE = [0.5, 1.0, 2.0, 3.0, 4.0]
 
 
 def met(coded: EncodedColumn) -> list:
-    """The values that codes stand for, None where they are missing: the twin of any encoding."""
+    """The values of codes, None where they are missing: the twin of any encoding."""
     return [None if code < 0 else coded.categories[code] for code in coded.codes.tolist()]
 
 

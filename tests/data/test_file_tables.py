@@ -143,7 +143,7 @@ def test_enumerations_of_several_files_are_joined(tmp_path):
 
 
 class TestDelimited:
-    def test_numbers_among_text_must_be_said_to_be_text(self, tmp_path):
+    def test_numbers_among_text_must_be_declared_as_text(self, tmp_path):
         (tmp_path / "a.csv").write_text("kids,x\n" + "0,1\n1,2\n2,3\n3+,4\n" * 5)
         with pytest.raises(DataError, match=r"'kids' has text among numbers in 5 rows .*'3\+'\); .*text=\['kids'\]"):
             next(as_table(scan(tmp_path / "a.csv")).rows())
@@ -153,7 +153,7 @@ class TestDelimited:
         with pytest.raises(OptionError, match="text='kid' is not one of the 2 columns; did you mean 'kids'"):
             scan(tmp_path / "a.csv", text=["kid"])
 
-    def test_codes_can_be_said_to_be_text(self, tmp_path):
+    def test_codes_can_be_declared_as_text(self, tmp_path):
         (tmp_path / "a.csv").write_text("zip,x\n01234,1\n,2\n98765,3\n")
         assert texts(as_table(scan(tmp_path / "a.csv", text="zip")), 0) == ["01234", None, "98765"]
 

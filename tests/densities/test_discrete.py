@@ -286,13 +286,13 @@ def test_weights_must_fit():
 def test_tables_are_small():
     table = str(Categorical.fit(["a"] * 3 + ["b"], smoothing=1.0)).splitlines()
     assert table[0] == "Categorical, n = 4, log-likelihood -2.9316"
-    assert table[1].split() == ["level", "probability", "std.", "error", "low", "high"]
+    assert table[1].split() == ["category", "probability", "std.", "error", "low", "high"]
     assert [line.split()[0] for line in table[2:]] == ["a", "b", "any"]
     assert str(Bernoulli(0.25)).splitlines() == [
         "Bernoulli",
-        "level  probability",
-        "0             0.75",
-        "1             0.25",
+        "category  probability",
+        "0                0.75",
+        "1                0.25",
     ]
     assert len(str(Categorical.fit(range(1000))).splitlines()) < 30
 

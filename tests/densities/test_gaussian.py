@@ -226,7 +226,7 @@ def test_the_estimates_are_the_textbooks():
 
 
 def test_standard_errors_by_simulation():
-    """The spread of estimates over 4,000 samples of 200 rows; a standard error is known to 1.1% from so many."""
+    """The spread of estimates over 4,000 samples of 200 rows; that determines a standard error to 1.1%."""
     truth = Gaussian(np.array([1.0, -2.0]), Full(np.array([[2.0, 0.8], [0.8, 1.0]])))
     rng = np.random.default_rng(10)
     draws = truth.sample(200 * 4000, rng).reshape(4000, 200, 2)

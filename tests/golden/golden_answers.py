@@ -319,7 +319,7 @@ def tolerance(key: str) -> float:
 
 
 def difference(found: Any, expected: Any, least: float = 0.0) -> str:
-    """Return what is different between two answers, "" for nothing: labels exactly, numbers but for rounding.
+    """Return what is different between two answers, "" for nothing: labels exactly, numbers up to rounding.
 
     Rounding is the dtype's tolerance, or `least`, times the number or the largest finite number of the array.
     """

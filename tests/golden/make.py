@@ -448,7 +448,7 @@ MODELS = {
 
 
 def main() -> None:
-    """Write the files and what is expected of them; what a loaded model answers otherwise than the fitted is said."""
+    """Write the files and the expected answers; report where a loaded model answers differently from the fitted one."""
     if FILES.exists():
         sys.exit(f"{FILES} exists: golden files are never rewritten.")
     FILES.mkdir()

@@ -450,7 +450,7 @@ def test_plug_in_rules_widen_as_the_normal_reference():
     assert_allclose(bandwidth(X), [bandwidth(X[:, 0]) * wider, bandwidth(X[:, 1]) * wider])
 
 
-def test_a_sample_of_many_rows_stands_for_them(monkeypatch):
+def test_a_sample_of_many_rows_represents_them(monkeypatch):
     X = rows(2500)
     whole = bandwidth(X, "lscv")
     monkeypatch.setattr(bandwidth_pairs.sample_distinct_rows, "__defaults__", (1500,))

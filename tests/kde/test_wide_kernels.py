@@ -63,7 +63,7 @@ def cut(K, y, x, h, bounds):
 @pytest.mark.few(21)
 @pytest.mark.parametrize("ratio", [0.1, 0.34, 0.9, 1.0, 2.7, 11.0, 40.0])
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_closed_forms_are_the_sums_that_they_stand_for(kernel, ratio):
+def test_closed_forms_equal_their_sums(kernel, ratio):
     K, h = KERNELS[kernel], ratio * W
     t = np.linspace(-2.0 * W, 2.0 * W, 61)[1:-1] + 1e-3
     shifts = 2.0 * W * np.arange(-int(REACHES.get(K.name, 1.0) * ratio) - 3, int(REACHES.get(K.name, 1.0) * ratio) + 4)

@@ -80,7 +80,7 @@ def test_fourier_knows_two_kernels_and_no_certificate():
         fit(rows_of(), RBF(1.0), 0.1)
 
 
-def test_what_stands_in_the_place_of_a_kernel_can_be_stored_but_not_asked_for():
+def test_random_features_in_place_of_a_kernel_can_be_stored_but_not_requested():
     assert FourierFeatures.name not in KERNELS
     assert kernel_to_dict(FourierFeatures()) == ("fourier", {})
     assert kernel_from_dict("fourier", {}) == FourierFeatures()

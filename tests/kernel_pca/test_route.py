@@ -53,7 +53,7 @@ def test_the_table(n, k, budget, solver, route):
     assert found.reason
 
 
-def test_a_matrix_that_is_there_is_used():
+def test_a_given_matrix_is_used():
     assert choose_eigen_route(50_000, 20, 8, GB, stored=True).matrix_free is False
 
 

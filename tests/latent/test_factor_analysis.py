@@ -1,4 +1,4 @@
-"""FactorAnalysis: the face, its views, rotations, scores, files; and what is said about bad input."""
+"""FactorAnalysis: the estimator, its views, rotations, scores and files, and the errors of bad input."""
 
 from __future__ import annotations
 

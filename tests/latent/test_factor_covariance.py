@@ -1,4 +1,4 @@
-"""FactorAnalysis of a covariance matrix, its rotations by default, and what is said where a fit is in doubt."""
+"""FactorAnalysis of a covariance matrix, its rotations by default, and the warnings of doubtful fits."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_the_least_uniqueness_is_an_option():
     assert low.loglik_ > high.loglik_
 
 
-def test_what_is_said_of_a_fit_that_did_not_converge():
+def test_the_warning_of_a_fit_that_did_not_converge():
     with pytest.warns(ConvergenceWarning, match=r"after 2 steps with a gradient of .*; raise max_iter=2, or tol"):
         FactorAnalysis(2, max_iter=2).fit_covariance(HARMAN, 145)
     with pytest.warns(ConvergenceWarning, match="rounding hides what is left to gain: more steps would not help"):

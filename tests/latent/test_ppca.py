@@ -201,7 +201,7 @@ def test_it_takes_fewer_steps_than_the_textbook():
 
 
 def test_an_honest_stop():
-    """What is said to be left to gain is of the size of the truth."""
+    """The reported remaining gain is of the size of the true one."""
     X = rows()
     best = fit_ppca(ArraySource(X), 2).loglik
     fit = fit_ppca(ArraySource(X), 2, solver="em", max_iter=5, rng=np.random.default_rng(0))
@@ -481,7 +481,7 @@ def test_noise_at_its_floor_is_kept_where_the_likelihood_has_a_bound():
     assert not fit_ppca(ArraySource(X), 1).floored
 
 
-def test_noise_above_its_floor_is_not_said_to_be_at_it():
+def test_noise_above_its_floor_is_not_reported_to_be_at_it():
     rng = np.random.default_rng(13)
     X = rng.standard_normal((300, 2)) @ rng.standard_normal((2, 5)) + 1e-5 * rng.standard_normal((300, 5))
     assert not fit_ppca(ArraySource(with_missing(X, 0.1)), 2).floored

@@ -283,7 +283,7 @@ def test_an_interrupt_keeps_the_best_so_far():
 
 
 @pytest.mark.parametrize("share", [0.0, 0.2])
-def test_stopping_early_is_said(share):
+def test_stopping_early_is_warned_of(share):
     with pytest.warns(ConvergenceWarning, match=r"stopped after 3 steps.*to be gained: about .*raise max_iter=3"):
         ppca = ProbabilisticPCA(2, solver="em", max_iter=3, random_state=0).fit(with_missing(rows(), share))
     assert not ppca.converged_

@@ -113,7 +113,7 @@ def test_acceleration_saves_nine_steps_of_ten():
 
 
 @pytest.mark.parametrize("tol", [1e-8, 1e-10])
-def test_what_is_said_to_be_left_is_not_more(tol):
+def test_the_reported_remaining_gain_is_not_exceeded(tol):
     """From many starts, a fit reported as converged is within tol per row of the limit of far more steps."""
     cases = [(CRABS[0][:, None], CRABS[1], 2, "full"), (mclust.FAITHFUL, None, 3, "full"), (IRIS, None, 2, "tied")]
     cases += [(clusters(d=2, K=3, seed=seed, spread=0.8), None, 3, "diag") for seed in (1, 2)]
@@ -349,7 +349,7 @@ def test_the_prior_keeps_components_on_single_rows_wide():
 
 
 @pytest.mark.parametrize("name", COVARIANCE_STRUCTURES)
-def test_duplicated_rows_are_held_at_the_floor(name):
+def test_duplicated_rows_are_clamped_at_the_floor(name):
     X = np.concatenate([clusters(K=1, d=3), np.tile([[9.0, 9.0, 9.0]], (60, 1))])
     fit = fitted(X, 2, structure=name)
     assert np.isfinite(fit.loglik)

@@ -113,7 +113,7 @@ def test_open_bins_hold_their_tails():
 
 
 def test_empty_bins_at_the_ends_change_nothing():
-    """Bins without counts are not there: what is outside the bins was not looked at either way."""
+    """Bins without counts are ignored, as values outside the bins are."""
     wider = np.concatenate([crabs.EDGES[:1] - 0.1, crabs.EDGES, crabs.EDGES[-1:] + 0.1])
     fit = fitted(wider, np.concatenate([[0], crabs.COUNTS, [0]]), 2)
     assert fit.loglik == pytest.approx(fitted(crabs.EDGES, crabs.COUNTS, 2).loglik, abs=1e-9)

@@ -81,7 +81,7 @@ def test_passes_of_any_size(instructions, d):
 
 
 @pytest.mark.parametrize("d", [1, 4, 11])
-def test_what_is_said_of_rows(instructions, d):
+def test_results_of_each_row(instructions, d):
     rng = np.random.default_rng(d)
     X, mixture = rows(50, d, rng), components(3, d, rng)
     X[7] = np.nan

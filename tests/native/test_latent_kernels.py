@@ -141,7 +141,7 @@ def test_rows_as_they_lie(instructions, layout, dtype):
 
 
 @pytest.mark.parametrize("kind", ["kernel", "twin"])
-def test_what_is_said_of_each_row(instructions, kind):
+def test_results_of_each_row(instructions, kind):
     run = latent_rows if kind == "kernel" else latent_rows_numpy
     for n, d, k, dtype in ((1, 2, 1, np.float64), (70, 9, 3, np.float64), (260, 20, 16, np.float32)):
         rng = np.random.default_rng(n)
@@ -234,13 +234,13 @@ def test_models_say_the_same_with_and_without_kernels(k, dtype, monkeypatch):
     X, given = rows_of(400, 30, rng).astype(dtype), frame_of(30, k, rng)
     X[7] = np.nan
 
-    def said():
+    def results():
         model = LinearGaussian(given.mean, given.W, given.psi)
         return model.log_density(X), *model.posterior(X), *model.impute(X, return_std=True), model.impute(X)
 
-    ours = said()
+    ours = results()
     monkeypatch.setattr(linear_gaussian, "latent_compiled", lambda k: False)
-    for a, b in zip(ours, said(), strict=True):
+    for a, b in zip(ours, results(), strict=True):
         assert a.dtype == b.dtype
         bound = 1e-9 if a.dtype == np.float64 else 1e-6
         assert_allclose(a, b, rtol=bound, atol=bound)

@@ -121,7 +121,7 @@ class TestAttributes:
                 view[...] = 0.0
         np.testing.assert_array_equal(pca.transform(X), before)
 
-    def test_not_converged_is_said(self, monkeypatch):
+    def test_failure_to_converge_is_reported(self, monkeypatch):
         X = np.random.default_rng(0).standard_normal((400, 60))
         monkeypatch.setattr("eigenlens.linalg.randomized.MAX_FILTER_PRODUCTS", 2)
         with pytest.warns(ConvergenceWarning, match=r"'randomized' stopped after \d+ iterations.*tol=1e-12"):
@@ -488,7 +488,7 @@ def test_no_number_is_every_axis():
     assert every.n_components_ == 6
 
 
-def test_an_interrupt_of_missing_entries_is_said():
+def test_an_interrupt_with_missing_entries_is_reported():
     def stop(done, total, what):
         if "step 4," in what:
             raise KeyboardInterrupt

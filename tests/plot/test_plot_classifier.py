@@ -202,8 +202,8 @@ def test_calibration_of_the_predicted_class_and_weights(data, model):
     assert_allclose(weighted.limits, repeated.limits)
 
 
-class Said:
-    """A classifier of two classes that says of a row what the row says."""
+class EchoClassifier:
+    """A classifier of two classes whose probabilities are the entries of the rows."""
 
     classes_ = np.array([0, 1])
 
@@ -215,7 +215,7 @@ class Said:
 def test_probabilities_on_the_edges_of_bins_are_placed_as_by_scikit_learn(bins):
     p = np.round(np.arange(0, 101) / 100, 2)
     y = np.random.default_rng(0).integers(0, 2, 101)
-    table = class_tables.calibration(Said(), p[:, None], y, label=1, bins=bins)
+    table = class_tables.calibration(EchoClassifier(), p[:, None], y, label=1, bins=bins)
     share, mean = calibration_curve(y, p, n_bins=bins)
     assert_allclose(table.observed, share)
     assert_allclose(table.predicted, mean)
@@ -224,7 +224,7 @@ def test_probabilities_on_the_edges_of_bins_are_placed_as_by_scikit_learn(bins):
 
 def test_calibration_by_the_definition_with_weights_and_few_rows():
     p, y, w = np.array([0.12, 0.15, 0.9, 1.0]), np.array([0, 1, 1, 1]), np.array([2.0, 0.5, 0.0, 3.0])
-    table = class_tables.calibration(Said(), p[:, None], y, label=1, sample_weight=w)
+    table = class_tables.calibration(EchoClassifier(), p[:, None], y, label=1, sample_weight=w)
     assert_allclose(table.weight, [0, 2.5, 0, 0, 0, 0, 0, 0, 0, 3.0])
     assert_allclose(table.predicted[[1, 9]], [(2 * 0.12 + 0.5 * 0.15) / 2.5, 1.0])
     assert_allclose(table.observed[[1, 9]], [0.2, 1.0])
@@ -235,7 +235,7 @@ def test_calibration_by_the_definition_with_weights_and_few_rows():
     assert table.limits[1, 0] == pytest.approx(low)
     assert table.limits[9, 1] == 1.0
     assert np.isnan(table.observed[0])
-    one = class_tables.calibration(Said(), p[:1, None], y[:1])
+    one = class_tables.calibration(EchoClassifier(), p[:1, None], y[:1])
     assert (one.observed[8], one.weight.sum(), one.brier) == (1.0, 1.0, pytest.approx(0.0144))
 
 

@@ -41,7 +41,7 @@ def test_dots_and_bars_are_those_of_the_table():
     ax.figure.canvas.draw()
 
 
-def test_what_cannot_be_drawn_is_said():
+def test_comparisons_that_cannot_be_drawn_are_reported():
     said = comparison(table()).get_title(loc="left")
     assert said == "box: density zero at a held-out row; broken: failed"
 

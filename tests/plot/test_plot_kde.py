@@ -114,7 +114,7 @@ def test_the_bootstrap_agrees_with_the_formula_where_both_hold():
     assert_allclose(np.mean(widths[1]), np.mean(widths[0]), rtol=0.1)
 
 
-def test_a_weight_is_so_many_copies_in_the_asymptotic_band():
+def test_a_weight_is_a_number_of_copies_in_the_asymptotic_band():
     w = np.random.default_rng(5).integers(1, 4, x.size)
     y = np.linspace(-2.0, 8.0, 30)
     for scales in (None, np.exp(0.1 * x)):
@@ -197,7 +197,7 @@ def test_bandwidths_are_in_the_scale_of_the_kernel():
     assert_allclose(table.h / plain.h, table.h[0] / plain.h[0])
 
 
-def test_what_rules_say_is_kept_and_not_said_again():
+def test_warnings_of_rules_are_kept_and_not_repeated():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found, remarks = bandwidths_by_rule(np.round(2.0 * x) / 2.0)
@@ -299,7 +299,7 @@ def test_a_kernel_with_an_end_is_drawn_to_its_end():
         (lambda: density_contours(Gaussian.fit(x)), OptionError, "density of 1 columns, but the figure is of 2"),
     ],
 )
-def test_what_cannot_be_drawn_is_said(call, error, said):
+def test_plots_that_cannot_be_drawn_are_reported(call, error, said):
     with pytest.raises(error, match=said):
         call()
 

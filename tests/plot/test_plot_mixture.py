@@ -224,7 +224,7 @@ def test_curves_are_drawn_and_the_best_marked(selection):
     ax.figure.canvas.draw()
 
 
-def test_collapsed_fits_are_hollow_and_failures_said():
+def test_collapsed_fits_are_hollow_and_failures_reported():
     X = np.concatenate([np.random.default_rng(0).standard_normal((8, 2)), np.full((6, 2), 9.0)])
     ax = mixture_selection(select_mixture(X, [1, 3, 20], ["full"], random_state=0))
     said = ax.get_title(loc="left")

@@ -244,7 +244,7 @@ def test_a_model_of_some_columns_takes_its_own(customers, tmp_path):
 # ---- without labels, and with odd ones ------------------------------------------------------------------------
 
 
-def test_without_classes_nothing_is_said_of_errors(tmp_path):
+def test_without_classes_no_errors_are_reported(tmp_path):
     found = contents(report(NaiveBayes().fit(X, Y), X, tmp_path / "x.html"))
     charts = found["pages"][1]["charts"]
     assert "y was not given" in charts[0]["warnings"][0]
@@ -332,7 +332,7 @@ def test_a_class_that_a_fold_has_not_met_has_probability_zero():
     np.testing.assert_allclose(found.proba.sum(axis=1), 1.0)
 
 
-def test_many_classes_have_regions_and_too_many_are_said_to_have_none(tmp_path, monkeypatch):
+def test_many_classes_have_regions_and_too_many_have_a_note_instead(tmp_path, monkeypatch):
     which = np.arange(320) % 40
     rows = np.random.default_rng(0).standard_normal((320, 2)) + np.stack([which % 8, which // 8], axis=1) * 6.0
     labels = np.array([f"class {'of a long name ' * 4}{k}" for k in range(40)])[which]

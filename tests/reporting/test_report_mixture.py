@@ -164,7 +164,7 @@ def test_a_report_of_one_other_row(plane, tmp_path):
 
 
 def test_no_other_sizes_are_fitted_with_many_patterns_of_missing_values(tmp_path):
-    """Each set of columns that are there takes a step of its own: eighteen more fits would take minutes."""
+    """Each set of observed columns takes a step of its own: eighteen more fits would take minutes."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((150, 8))
     X[:, 1:][rng.random((150, 7)) < 0.4] = np.nan

@@ -130,7 +130,7 @@ def spread_of(moments):
 
 
 def assert_same(found, wanted, rtol):
-    """The same moments but for rounding, the spread in units of its largest entry."""
+    """The same moments up to rounding, the spread in units of its largest entry."""
     assert type(found) is type(wanted)
     assert found.rows == wanted.rows
     np.testing.assert_allclose(found.weight, wanted.weight, rtol=1e-13)

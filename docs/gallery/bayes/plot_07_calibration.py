@@ -36,15 +36,15 @@ for rule, colour, marker, name, place, height in (
     p = rule.fit(X, y).predict_proba(new)[:, 1]
     cell = np.clip(np.digitize(p, edges) - 1, 0, 9)
     count = np.bincount(cell, minlength=10)
-    said, happened = (np.bincount(cell, part, 10) / count for part in (p, truth))
-    left.plot(said, happened, color=colour, marker=marker, linewidth=3, markersize=9)
+    predicted, happened = (np.bincount(cell, part, 10) / count for part in (p, truth))
+    left.plot(predicted, happened, color=colour, marker=marker, linewidth=3, markersize=9)
     left.text(*place, name, color=colour, weight="bold")
     right.stairs(count / len(p), edges, color=colour, fill=True, alpha=0.45)
     sure = np.maximum(p, 1 - p) >= 0.9
     wrong = np.mean((p > 0.5)[sure] != truth[sure])
     words = f"{name}:\nat least 90% sure of {sure.mean():.0%},\nwrong in {wrong:.0%} of these"
     right.text(0.5, height, words, color=colour, weight="bold", ha="center", va="center")
-left.set(xlabel="probability said", ylabel="share that turned out so")
+left.set(xlabel="predicted probability", ylabel="share that turned out so")
 left.set(aspect="equal", xlim=(0, 1), ylim=(0, 1))
-right.set(xlabel="probability said", ylabel="share of all rows", xlim=(0, 1))
+right.set(xlabel="predicted probability", ylabel="share of all rows", xlim=(0, 1))
 plt.show()

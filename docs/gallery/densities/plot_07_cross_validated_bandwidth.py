@@ -22,7 +22,7 @@ n = len(X)
 
 
 def criterion(h):
-    """∫ f² − 2/n Σ f₋ᵢ(xᵢ): the squared error of f, but for a constant."""
+    """∫ f² − 2/n Σ f₋ᵢ(xᵢ): the squared error of f, up to a constant."""
     squared = KernelDensity(bandwidth=np.sqrt(2.0) * h).fit(X).density(X).mean()
     with_itself = KernelDensity(bandwidth=h).fit(X).density(X).mean()
     without = with_itself - 1.0 / (n * h * np.sqrt(2.0 * np.pi))  # less the bump of the point itself
@@ -54,7 +54,7 @@ right.spines["left"].set_visible(False)
 plt.show()
 
 # %%
-# What is plotted is, but for the constant :math:`\int f^2`, an estimate of the integrated squared error:
+# The curve is, up to the constant :math:`\int f^2`, an estimate of the integrated squared error:
 #
 # .. math:: \int \bigl(\hat f - f\bigr)^2 - \int f^2 \;\approx\;
 #           \int \hat f^2 - \frac{2}{n} \sum_{i=1}^n \hat f_{-i}(x_i) .

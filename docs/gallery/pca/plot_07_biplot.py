@@ -6,8 +6,8 @@ What four countries eat, in grams per week of 17 foods: points are countries, ar
 an arrow where people eat much more of that food than elsewhere: potatoes in Northern Ireland, fruit in Wales. Two
 components hold nearly all of the variance, so the plot can be trusted.
 
-Points are scores, arrows are components. The inner product of a point and an arrow gives the centred entry of the
-table back, as far as two components can (Gabriel 1971):
+Points are scores, arrows are components. The inner product of a point and an arrow approximates the centred
+entry of the table (Gabriel 1971):
 
 .. math:: x_i - \mu \;\approx\; \sum_{j \le 2} z_{ij} v_j , \qquad \tilde X \approx Z_2 V_2^\top / \sqrt{n - 1}.
 

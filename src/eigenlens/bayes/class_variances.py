@@ -46,9 +46,9 @@ class ClassVariances:
     variances: Array
 
     @classmethod
-    def of(cls, found: ClassMoments) -> ClassVariances:
+    def of(cls, statistics: ClassMoments) -> ClassVariances:
         """Return the variances from `Moments` or `ColumnMoments` of each class."""
-        columns = [part.columns if isinstance(part, Moments) else part for part in found.parts]
+        columns = [part.columns if isinstance(part, Moments) else part for part in statistics.parts]
         weight = np.stack([np.broadcast_to(part.weight, part.mean.shape) for part in columns])
         with np.errstate(invalid="ignore", divide="ignore"):
             variances = np.stack([part.square for part in columns]) / weight

@@ -89,7 +89,7 @@ def _class_array(classes: tuple[Any, ...], dtype: np.dtype[Any]) -> Array:
 
 
 def class_positions(classes: Any, argument: str, labels: Sequence[Any], fix: str = "") -> Array:
-    """Return the position (n,) of each label among the classes; one that is not there is an error, with the way out.
+    """Return the position (n,) of each label among the classes; an unknown label is an error with advice.
 
     >>> class_positions(["child", "adult"], "of", ["adult"])
     array([1])

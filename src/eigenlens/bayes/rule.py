@@ -84,7 +84,7 @@ def _sums(shares: Array) -> Array:
     return np.asarray(shares @ np.ones((shares.shape[1], 1)))
 
 
-def choose_classes(joint: Array, log_prior: Array) -> tuple[Array, Array, int]:
+def _choose_classes(joint: Array, log_prior: Array) -> tuple[Array, Array, int]:
     """Return the most likely class (n,), ln p(x, c) (n, C), and the number of rows that are possible in no class.
 
     Rows of density 0 in every class have the prior.
@@ -154,7 +154,7 @@ class BayesRule(ClassifierMixin):  # type: ignore[misc]
             if repeated.size < joint.size:  # NumPy is slow over rows of a few classes, quick over one long row
                 repeated = np.tile(log_prior, len(joint))
             joint += repeated[: joint.size].reshape(joint.shape)
-            best, joint, here = choose_classes(joint, log_prior)
+            best, joint, here = _choose_classes(joint, log_prior)
             lost += here
             yield best, joint
         if lost:

@@ -20,6 +20,7 @@ from eigenlens.data.source import Source
 from eigenlens.data.table import MixedSource, numbers_of
 from eigenlens.densities.intervals import proportion_intervals
 from eigenlens.errors import DataError, OptionError
+from eigenlens.tables.names import feature_names
 from eigenlens.tables.rows import first_rows
 
 REGION_MARGIN = 0.06
@@ -85,12 +86,11 @@ def decision(
     return DecisionTable(called, classes, x, ordinate, proba, points, codes, others, steps)
 
 
-def _columns(model: Any, source: Source, d: int, features: Sequence[Any] | None) -> tuple[list[str], list[int]]:
+def _columns(model: Any, source: Source, d: int, features: Sequence[Any] | None) -> tuple[tuple[str, ...], list[int]]:
     """Return the names of all d columns, and the numbers of the two that span the plane."""
     if d < 2:
         raise DataError("X has 1 column; a plane needs two", fix="plot the densities of that column instead")
-    known: Any = source.names if source.names is not None else getattr(model, "feature_names_in_", None)
-    names = [str(name) for name in (range(d) if known is None else known)]
+    names = feature_names(model, d, source.names)
     numeric = [j for j, field in enumerate(fields_of(source)) if field.kind != "text"]
     return names, _two_columns(features, names, numeric)
 
@@ -120,7 +120,7 @@ def _step(categories: Array) -> float:
     return float(np.diff(categories).min()) if categories.size > 1 else 0.0
 
 
-def _two_columns(features: Sequence[Any] | None, names: list[str], numeric: list[int]) -> list[int]:
+def _two_columns(features: Sequence[Any] | None, names: tuple[str, ...], numeric: list[int]) -> list[int]:
     """Return the numbers of the two columns asked for; raise unless they hold numbers."""
     if features is None and len(numeric) < 2:
         raise DataError(f"X has {len(numeric)} columns of numbers; a plane needs two, and text has no axis")
@@ -231,10 +231,10 @@ class ConfusionTable:
         return float(np.sqrt(p * (1.0 - p) / max(self.counts.sum() - 1.0, 1.0)))
 
 
-def class_name(value: Any) -> str:
+def _class_name(value: Any) -> str:
     """Return the name of a class: 1 and 1.0 are the same class.
 
-    >>> class_name(1.0), class_name(1), class_name("a"), class_name(None)
+    >>> _class_name(1.0), _class_name(1), _class_name("a"), _class_name(None)
     ('1', '1', 'a', '(missing)')
     """
     if value is None or value != value or value == "":
@@ -250,8 +250,8 @@ def class_codes(classes: Any, y: Any) -> Array:
     """
     labels = [label if label.__hash__ is not None else str(label) for label in np.asarray(to_numpy(y)).ravel().tolist()]
     places = {label: c for c, label in enumerate(np.asarray(classes).tolist())}
-    names = {class_name(label): c for label, c in places.items()}
-    codes = {label: places.get(label, names.get(class_name(label), -1)) for label in set(labels)}
+    names = {_class_name(label): c for label, c in places.items()}
+    codes = {label: places.get(label, names.get(_class_name(label), -1)) for label in set(labels)}
     return np.array([codes[label] for label in labels], dtype=np.intp)
 
 
@@ -325,11 +325,11 @@ def count_confusion(classes: Any, y: Any, predicted: Any, weight: Array | None =
            [0., 1.]]), ('7',), 0.5)
     """
     true, found, C = class_codes(classes, y), class_codes(classes, predicted), len(classes)
-    names = np.array([class_name(label) for label in np.asarray(to_numpy(y)).ravel()[true < 0].tolist()], dtype=object)
+    names = np.array([_class_name(label) for label in np.asarray(to_numpy(y)).ravel()[true < 0].tolist()], dtype=object)
     unknown, places = np.unique(names, return_inverse=True)
     true[true < 0] = C + places
     flat = np.bincount(true * C + found, weight, minlength=(C + len(unknown)) * C).astype(np.float64)
-    known = tuple(class_name(label) for label in np.asarray(classes).tolist())
+    known = tuple(_class_name(label) for label in np.asarray(classes).tolist())
     return ConfusionTable(known, tuple(unknown.tolist()), flat.reshape(-1, C), true == found)
 
 

@@ -44,7 +44,7 @@ class Numbers(NamedTuple):
 
 @dataclass
 class Profile:
-    """A column, as far as it has been read.
+    """The summary of the part of a column that has been read.
 
     Attributes:
         rows, missing: entries, and those that are missing. numbers: entries that are numbers.

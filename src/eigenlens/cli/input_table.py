@@ -170,7 +170,7 @@ class _Request:
     need_label: bool
 
     def read(self, most: int, mixed: bool) -> Table:
-        """Read the table, into memory where it takes at most so many bytes."""
+        """Read the table, into memory where it takes at most `most` bytes."""
         source = self.files.select(Selection(**self._selection()))
         beside = {role: None if n is None else self.files.read_column(n) for role, n in self.roles.beside.items()}
         check_label(beside["label"], self.reading, self.need_label)

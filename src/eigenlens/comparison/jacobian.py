@@ -16,7 +16,7 @@ AFFINE_TOL = 1e-7
 """A transformer is affine if its matrix predicts its output to this share of the output's range: far above rounding."""
 
 MIN_STRETCH = 1e-9
-"""A matrix that stretches a direction by less than this share of others has no inverse, as far as rounding shows."""
+"""A matrix that stretches a direction by less than this share of others has no inverse, up to rounding."""
 
 LOG_DERIVATIVES: dict[Callable[..., Any], Callable[[Array], Array]] = {
     np.log: lambda x: -np.log(x),

@@ -378,7 +378,7 @@ def _canonical(values: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(int(value) if isinstance(value, integral) and value == value else value for value in plain)
 
 
-def sort_categories(categories: Iterable[Any]) -> tuple[Any, ...]:
+def _sort_categories(categories: Iterable[Any]) -> tuple[Any, ...]:
     """Return categories in an order that does not depend on which came first: numbers, then text, then all others."""
     values = tuple(categories)
     return tuple(values[k] for k in category_order(values))
@@ -409,7 +409,7 @@ def merge_categories(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
     if a == b:
         return a
     known = set(a)
-    return sort_categories((*a, *(category for category in b if category not in known)))  # Python merges sorted runs
+    return _sort_categories((*a, *(category for category in b if category not in known)))  # Python merges sorted runs
 
 
 def category_positions(categories: Sequence[Any], wanted: Sequence[Any]) -> Array:

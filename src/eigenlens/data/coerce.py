@@ -16,7 +16,7 @@ from eigenlens.data.column_kinds import ColumnKind, Field, plain_column
 from eigenlens.data.memory import ArraySource, FrameSource, LazySource, SparseSource, TensorSource
 from eigenlens.data.source import Block, Source, accumulate
 from eigenlens.data.table import IntegerSource, MixedSource, UniformSource
-from eigenlens.errors import DataError, MissingValues
+from eigenlens.errors import DataError, MissingValues, join_limited
 
 
 def as_source(X: Any) -> Source:
@@ -203,7 +203,7 @@ def explain_nonfinite(source: Source) -> DataError:
         return DataError(what, argument="X", fix="divide the columns by a constant first")
     counts, kind = (infinite, "infinity") if infinite.sum() else (nan, "NaN")
     columns = [names[j] for j in np.flatnonzero(counts)]
-    listed = ", ".join(map(repr, columns[:5])) + (", …" if len(columns) > 5 else "")
+    listed = join_limited([repr(column) for column in columns])
     total = int(counts.sum())
     entries = f"{total} {'entry' if total == 1 else 'entries'} in {len(columns)} of {source.n_features} columns"
     what = f"contains {kind}: {entries} ({listed})"  # scikit-learn's checks look for NaN and inf

@@ -118,7 +118,7 @@ class Source(ABC):
 
     def fold(self, summarise: Callable[[Block], S], progress: Progress | None = None, label: str = "") -> S:
         """Return the sum of `summarise(block)` over one pass. A cluster overrides this with a tree of sums."""
-        stream = read_ahead(self.blocks()) if self.reads_ahead else self.blocks()
+        stream = _read_ahead(self.blocks()) if self.reads_ahead else self.blocks()
         total: S | None = None
         done = 0
         for block in stream:
@@ -153,7 +153,7 @@ def column_block(columns: Iterable[Array], shape: tuple[int, int], dtype: Any) -
     return block
 
 
-def read_ahead(blocks: Iterator[Block]) -> Iterator[Block]:
+def _read_ahead(blocks: Iterator[Block]) -> Iterator[Block]:
     """Yield the same blocks, each fetched by a second thread while the first works on the block before.
 
     An error of the reader is raised here; leaving early waits for the block that is being read, and no other.

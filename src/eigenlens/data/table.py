@@ -166,7 +166,8 @@ def _gathered(rows: MixedRows, columns: Array) -> Array:
         if place >= 0:
             found[:, j] = rows.numbers[:, place]
         elif rows.large(column):
-            found[:, j] = np.array([*rows.categories[-1 - place], np.nan], dtype=np.float64)[rows.codes[:, -1 - place]]
+            integers, codes = rows.categories[-1 - place], rows.codes[:, -1 - place]
+            found[:, j] = np.array([*integers, np.nan], dtype=np.float64)[codes]  # the code −1 is a missing value
     return found
 
 

@@ -125,7 +125,7 @@ def observed_patterns(X: Array) -> tuple[Array, Array]:
 
 
 def distinct_patterns(seen: Array) -> tuple[Array, Array]:
-    """Return the first place (u,) of each different row of booleans (n, d), and which of these each row is (n,).
+    """Return the first position (u,) of each distinct row of booleans (n, d), and which of these each row is (n,).
 
     >>> distinct_patterns(np.array([[True, False], [True, True], [True, False]]))
     (array([0, 1]), array([0, 1, 0]))

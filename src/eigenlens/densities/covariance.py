@@ -176,7 +176,7 @@ class Full:
 
 
 class _Uncorrelated:
-    """The operations that follow from the variances alone, since uncorrelated columns say nothing about each other."""
+    """The operations that follow from the variances alone, since the columns are uncorrelated."""
 
     def matrix(self: Covariance) -> Array:
         """Return C (d, d)."""

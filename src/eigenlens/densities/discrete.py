@@ -24,7 +24,7 @@ from eigenlens.tables.text_table import titled_table
 
 @dataclass(frozen=True, eq=False)
 class Categorical:
-    """One of K categories: P(x = level_k) = p_k.
+    """One of K categories: P(x = levels[k]) = p_k.
 
     Attributes:
         probabilities: p (K,), not negative.
@@ -37,9 +37,9 @@ class Categorical:
     >>> die = Categorical.fit(["red", "blue", "red", "red"])
     >>> print(die)
     Categorical, n = 4, log-likelihood -2.2493
-    level  probability  std. error      low     high
-    blue          0.25     0.21651  0.04559  0.69936
-    red           0.75     0.21651  0.30064  0.95441
+    category  probability  std. error      low     high
+    blue             0.25     0.21651  0.04559  0.69936
+    red              0.75     0.21651  0.30064  0.95441
     >>> die.log_density(["blue", "green", None])
     array([-1.38629,     -inf,  0.     ])
     """
@@ -78,8 +78,8 @@ class Categorical:
             smoothing: 0 for maximum likelihood; 1 is Laplace's rule; one number per category is a Dirichlet prior.
             levels: the possible categories, in order, also those that do not occur. A column of booleans, a pandas
                 categorical and a Polars Enum declare theirs.
-            reserve: how many rows smoothing adds for categories never met. If None, as many as for each category met
-                (smoothing), and 0 where the categories are declared or smoothing is a list.
+            reserve: the rows that smoothing adds for categories that do not occur. If None, as many as for each that
+                does (smoothing), and 0 where the categories are declared or smoothing is a list.
         """
         family = CategoricalFamily(None if levels is None else tuple(levels), smoothing, reserve)
         return family.estimate(category_counts(x, sample_weight, family.summarise))
@@ -167,7 +167,7 @@ class CategoricalFamily:
         return Categorical(p, statistics.categories, reserve / total, record)
 
     def _reserved(self, declared: bool) -> float:
-        """Return the number of rows that smoothing adds for categories never met."""
+        """Return the number of rows that smoothing adds for categories that do not occur."""
         if self.reserve is None:
             return 0.0 if declared or np.ndim(self.smoothing) else float(np.asarray(self.smoothing))
         given: Any = self.reserve
@@ -190,9 +190,9 @@ class Bernoulli:
     (0.75, 0.2165)
     >>> print(coin)
     Bernoulli, n = 4, log-likelihood -2.2493
-    level  probability  std. error      low     high
-    T             0.25     0.21651  0.04559  0.69936
-    H             0.75     0.21651  0.30064  0.95441
+    category  probability  std. error      low     high
+    T                0.25     0.21651  0.04559  0.69936
+    H                0.75     0.21651  0.30064  0.95441
     """
 
     probability: float
@@ -307,7 +307,7 @@ def probability_table(
     density: Any, names: Sequence[str], p: Array, errors: Array | None, limits: Array | None, unknown: float = 0.0
 ) -> str:
     """Return a table of categories, probabilities and, where fitted, their errors and 95% limits."""
-    title, header, columns = type(density).__name__, ["level", "probability"], [list(names), format_numbers(p)]
+    title, header, columns = type(density).__name__, ["category", "probability"], [list(names), format_numbers(p)]
     if errors is not None and limits is not None:
         record = fit_record(density)
         title += f", n = {record.weight:g}, log-likelihood {record.loglik:.5g}"

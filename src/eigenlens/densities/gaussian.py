@@ -71,7 +71,7 @@ class Gaussian:
 
     @classmethod
     def fit(cls, X: Any, sample_weight: Any = None, *, covariance: str = "full") -> Gaussian:
-        """The Gaussian of largest likelihood: means, and deviations over n (not n − 1).
+        """Return the Gaussian of largest likelihood: means, and mean squared deviations with the divisor n, not n − 1.
 
         Args:
             X: (n, d), or (n,) for one dimension: an array, list, Series, frame, sparse matrix, tensor, Dask array or
@@ -89,11 +89,11 @@ class Gaussian:
         with np.errstate(invalid="ignore", over="ignore"):
             statistics = accumulate(source, family.summarise)
         if not np.all(np.isfinite(statistics.mean)):
-            raise explain_unusable_moments(source)
+            raise _explain_unusable_moments(source)
         try:
             return replace(family, names=source.names).estimate(statistics)
         except DataError:
-            check_squares_in_range(source, statistics)
+            _check_squares_in_range(source, statistics)
             raise
 
     def log_density(self, X: Any) -> Array:
@@ -300,26 +300,26 @@ def _estimate_full(moments: Moments, names: tuple[str, ...]) -> tuple[Full, floa
     return C, moments.weight
 
 
-def _squares_and_weight(found: ColumnMoments, names: tuple[str, ...]) -> tuple[Array, float | Array]:
+def _squares_and_weight(moments: ColumnMoments, names: tuple[str, ...]) -> tuple[Array, float | Array]:
     """Return squared deviations (d,), and the weight of each column, or of all if they are the same."""
-    empty = np.flatnonzero(found.weight <= 0.0)
+    empty = np.flatnonzero(moments.weight <= 0.0)
     if empty.size:
         name = names[empty[0]]
         raise DataError(f"column {name!r} has no observed entry", columns=[name], fix="leave it out")
-    same = bool(np.all(found.weight == found.weight[0]))
-    return found.square, float(found.weight[0]) if same else found.weight
+    same = bool(np.all(moments.weight == moments.weight[0]))
+    return moments.square, float(moments.weight[0]) if same else moments.weight
 
 
-def _estimate_diagonal(found: ColumnMoments, names: tuple[str, ...]) -> tuple[Diagonal, float | Array]:
-    square, weight = _squares_and_weight(found, names)
-    _check_not_constant(square / weight, found.mean, _labels(names))
+def _estimate_diagonal(moments: ColumnMoments, names: tuple[str, ...]) -> tuple[Diagonal, float | Array]:
+    square, weight = _squares_and_weight(moments, names)
+    _check_not_constant(square / weight, moments.mean, _labels(names))
     return Diagonal(square / weight), weight
 
 
-def _estimate_spherical(found: ColumnMoments, names: tuple[str, ...]) -> tuple[Spherical, float | Array]:
-    square, weight = _squares_and_weight(found, names)
-    variance = float(square.sum() / found.weight.sum())
-    largest = found.mean[[np.argmax(np.abs(found.mean))]]
+def _estimate_spherical(moments: ColumnMoments, names: tuple[str, ...]) -> tuple[Spherical, float | Array]:
+    square, weight = _squares_and_weight(moments, names)
+    variance = float(square.sum() / moments.weight.sum())
+    largest = moments.mean[[np.argmax(np.abs(moments.mean))]]
     _check_not_constant(np.array([variance]), largest, ["each column"])
     return Spherical(variance, square.size), weight
 
@@ -352,7 +352,7 @@ def _range(block: Block) -> _Range:
     return _Range((low, np.max(np.where(missing, -np.inf, rows), axis=0, initial=-np.inf)))
 
 
-def check_squares_in_range(source: Source, statistics: Any) -> None:
+def _check_squares_in_range(source: Source, statistics: Any) -> None:
     """Raise if a column has several values, but squared deviations that are not normal floats."""
     squares = np.diag(statistics.scatter) if isinstance(statistics, Moments) else statistics.square
     odd = ~(np.isfinite(squares) & (squares >= MIN_NORMAL_FLOAT))
@@ -369,7 +369,7 @@ def check_squares_in_range(source: Source, statistics: Any) -> None:
         )
 
 
-def explain_unusable_moments(source: Source) -> DataError:
+def _explain_unusable_moments(source: Source) -> DataError:
     """Return the error for moments that are not finite: infinities, or missing values that need EM."""
     found = explain_nonfinite(source)
     if not isinstance(found, MissingValues):

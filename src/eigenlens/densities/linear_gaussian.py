@@ -115,7 +115,7 @@ class LinearGaussian:
         the noise tends to 0 (Tipping and Bishop 1999, section 3.3).
         """
         lam, Q = np.linalg.eigh(self.loadings.T @ (self.loadings / self._psi[:, None]))
-        alive = lam > 1e-14 * lam.max(initial=0.0)  # a latent dimension without loadings says nothing about x
+        alive = lam > 1e-14 * lam.max(initial=0.0)  # a latent dimension without loadings does not affect x
         stretch = np.where(alive, 1.0 + 1.0 / np.where(alive, lam, 1.0), 0.0)
         return self.reconstruct((Z @ Q * stretch) @ Q.T)
 
@@ -145,7 +145,7 @@ class LinearGaussian:
             here = missing[rows.part]
             filled[rows.part][here] = self.reconstruct(rows.latent)[here]
             if return_std:
-                spread = np.sqrt(conditional_variances(rows.root, self.loadings, self._psi))
+                spread = np.sqrt(_conditional_variances(rows.root, self.loadings, self._psi))
                 deviation[rows.part][here] = spread[rows.which][here]
         return (filled, deviation) if return_std else filled
 
@@ -170,7 +170,7 @@ class LinearGaussian:
     def condition(self, columns: Sequence[int] | Array, values: Array) -> LinearGaussian:
         """Return the model of the other columns given these columns' values: z | x_o ~ N(m, C) in place of N(0, I).
 
-        mu_m + W_m m and W_m C^½, with Psi_m unchanged; NaN among the values says nothing. Cost O(dk²).
+        mu_m + W_m m and W_m C^½, with Psi_m unchanged; NaN among the values is ignored. Cost O(dk²).
 
         >>> model = LinearGaussian(np.zeros(2), np.ones((2, 1)), 1.0)
         >>> given = model.condition([0], np.array([4.0]))
@@ -210,18 +210,18 @@ class LinearGaussian:
     @cached_property
     def _root(self) -> Array:
         """The inverse L⁻¹ (k, k) of the lower Cholesky factor of M = I + Wᵀ Psi⁻¹ W; so M⁻¹ = L⁻ᵀ L⁻¹."""
-        return np.asarray(posterior_roots(np.ones((1, self.mean.size), dtype=bool), self.loadings, self._psi)[0])
+        return np.asarray(_posterior_roots(np.ones((1, self.mean.size), dtype=bool), self.loadings, self._psi)[0])
 
     @cached_property
     def _frame(self) -> Frame:
         return Frame.of(self.mean, self.loadings, self._psi)
 
     def _by_kernel(self, X: Array) -> bool:
-        """Return whether to take rows one by one: kernels are there, and hardly two rows miss the same entries."""
+        """Return whether to take rows one by one: there are kernels, and patterns of missing values hardly repeat."""
         return latent_compiled(self.loadings.shape[1]) and X.dtype in KERNEL_FLOATS and has_scattered_patterns(X)
 
     def _pieces(self, X: Array) -> Iterator[ObservedRows]:
-        return posterior_pieces(X, self.mean, self.loadings, self._psi, self._root)
+        return _posterior_pieces(X, self.mean, self.loadings, self._psi, self._root)
 
     def _distance(self, rows: ObservedRows) -> Array:
         """Return squared Mahalanobis distances (n,) of the observed entries."""
@@ -263,7 +263,7 @@ class ObservedRows(NamedTuple):
         return len(self.patterns) == 1 and bool(self.patterns.all())
 
 
-def posterior_pieces(X: Array, mean: Array, W: Array, psi: Array, root: Array) -> Iterator[ObservedRows]:
+def _posterior_pieces(X: Array, mean: Array, W: Array, psi: Array, root: Array) -> Iterator[ObservedRows]:
     """Yield the rows of X (n, d) with their posteriors; `root` (k, k) is L⁻¹ of a complete row.
 
     Cost: n d k for complete rows; u d k² + u k³ more for u patterns with missing values. No array is larger than a
@@ -281,7 +281,7 @@ def posterior_pieces(X: Array, mean: Array, W: Array, psi: Array, root: Array) -
             latent = half @ root
         else:
             rest[~patterns[which]] = 0.0
-            roots = posterior_roots(patterns, W, psi)
+            roots = _posterior_roots(patterns, W, psi)
             mine = roots[which]
             half = mine @ (rest @ scaled)[:, :, None]
             latent = (np.swapaxes(mine, 1, 2) @ half)[:, :, 0]
@@ -301,7 +301,7 @@ def has_scattered_patterns(X: Array) -> bool:
     return np.unique(keys).size > MAX_PATTERN_SHARE * len(seen)
 
 
-def posterior_roots(patterns: Array, W: Array, psi: Array) -> Array:
+def _posterior_roots(patterns: Array, W: Array, psi: Array) -> Array:
     """Return L⁻¹ (u, k, k) for each pattern (u, d), L Lᵀ = M = I + Σ_j seen_j w_j w_jᵀ / psi_j, by one product."""
     k = W.shape[1]
     upper = np.triu_indices(k)
@@ -315,7 +315,7 @@ def posterior_roots(patterns: Array, W: Array, psi: Array) -> Array:
     return np.asarray(np.tril(np.linalg.inv(np.linalg.cholesky(M))))
 
 
-def conditional_variances(root: Array, W: Array, psi: Array) -> Array:
+def _conditional_variances(root: Array, W: Array, psi: Array) -> Array:
     """Return psi_j + w_jᵀ cov[z | x_o] w_j (u, d), the variance of entry j given each pattern, by one large product."""
     k = W.shape[1]
     rows, columns = np.triu_indices(k)

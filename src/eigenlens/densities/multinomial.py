@@ -37,10 +37,10 @@ class Multinomial:
 
     >>> print(Multinomial.fit([[3, 1, 0], [1, 2, 1]]))
     Multinomial, n = 8, log-likelihood -3.9233
-    level  probability  std. error       low     high
-    0              0.5     0.17678   0.21522  0.78478
-    1            0.375     0.17116   0.13684  0.69426
-    2            0.125     0.11693  0.022417  0.47089
+    category  probability  std. error       low     high
+    0                 0.5     0.17678   0.21522  0.78478
+    1               0.375     0.17116   0.13684  0.69426
+    2               0.125     0.11693  0.022417  0.47089
     >>> np.exp(Multinomial(np.array([0.5, 0.5])).log_density([[1, 1], [2, 0]]))
     array([0.5 , 0.25])
     """

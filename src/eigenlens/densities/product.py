@@ -39,7 +39,7 @@ class Product:
         rows = _table(X, len(self.factors))
         total = np.zeros(len(rows))
         for j, factor in enumerate(self.factors):
-            total += factor.log_density(take_column(rows, j))
+            total += factor.log_density(_take_column(rows, j))
         return total
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
@@ -87,7 +87,7 @@ class ProductFamily:
 
     def summarise(self, block: Block) -> ColumnStatistics:
         """Return the statistics of each column of a block."""
-        columns = (Block(take_column(block.rows, j), block.weight) for j in range(len(self.families)))
+        columns = (Block(_take_column(block.rows, j), block.weight) for j in range(len(self.families)))
         pairs = zip(self.families, columns, strict=True)
         return ColumnStatistics(tuple(family.summarise(column) for family, column in pairs))
 
@@ -107,7 +107,7 @@ def _table(X: Any, d: int) -> Any:
     return rows
 
 
-def take_column(X: Any, j: int) -> Any:
+def _take_column(X: Any, j: int) -> Any:
     """Return column j of rows as rows of one column (n, 1); a frame's as its own kind of column.
 
     In an array of objects, a column of numbers becomes floats, with NaN for missing values.

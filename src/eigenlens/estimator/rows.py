@@ -67,7 +67,9 @@ def _names_that_differ(names: list[Any], known: list[Any]) -> str:
     here, there = set(names), set(known)
     missing = [repr(name) for name in known if name not in here]
     new = [repr(name) for name in names if name not in there]
-    parts = [f"X lacks {join_limited(missing, 8)}"] * bool(missing) + [f"new are {join_limited(new, 8)}"] * bool(new)
+    parts = [f"X lacks {join_limited(missing, 8)}"] if missing else []
+    if new:
+        parts.append(f"new are {join_limited(new, 8)}")
     if not parts:
         j = next(j for j, (name, other) in enumerate(zip(names, known, strict=False)) if name != other)
         parts = [f"their order differs (column {j} is {names[j]!r}, not {known[j]!r})"]
@@ -129,12 +131,12 @@ class MomentsOnlySource(Source):
         raise OptionError("this rule needs the rows themselves, but after partial_fit only their moments are left")
 
 
-def to_frame_like(values: Array, X: Any, source: Source) -> Any:
+def _to_frame_like(values: Array, X: Any, source: Source) -> Any:
     """Return values (n, d) as a frame of X's kind, index and columns if X is one, else unchanged.
 
     >>> import numpy as np, pandas as pd
     >>> X = pd.DataFrame({"a": [1, 2]}, index=["first", "second"])
-    >>> to_frame_like(np.array([[0.5], [1.5]]), X, FrameSource(X))
+    >>> _to_frame_like(np.array([[0.5], [1.5]]), X, FrameSource(X))
               a
     first   0.5
     second  1.5
@@ -156,7 +158,7 @@ def impute_rows(model: Any, X: Any, source: Source, with_std: bool) -> list[Any]
     They are frames of X's kind if X is one.
     """
     parts, like = [impute_block(block, model, with_std) for block in dense_blocks(source)], Like(X, source.dtype)
-    return [to_frame_like(like(np.concatenate(part)), X, source) for part in zip(*parts, strict=True)]
+    return [_to_frame_like(like(np.concatenate(part)), X, source) for part in zip(*parts, strict=True)]
 
 
 def impute_block(rows: Array, model: Any, with_std: bool) -> tuple[Array, ...]:

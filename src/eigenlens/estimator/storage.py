@@ -1,4 +1,4 @@
-"""Estimators in model files: what those of all estimators have in common, and reading one back."""
+"""Estimators in model files: the parts that all of them share, and reading one back."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def storable_parameters(estimator: Any) -> dict[str, Any]:
 def pack_estimator(estimator: Any) -> tuple[str, dict[str, Array], dict[str, Any]]:
     """Return the kind, the arrays and the header of a fitted estimator, for a file.
 
-    The header of its fit may have `parameters` in the place of some that a file cannot hold.
+    The header of its fit may have `parameters` in place of some that a file cannot hold.
     """
     arrays, header = estimator._storage.pack_fit(estimator)
     header["parameters"] = storable_parameters(estimator) | header.get("parameters", {})

@@ -257,7 +257,7 @@ def smoothing_kernel(kernel: str | SmoothingKernel | Callable[[Array], Any]) -> 
     if isinstance(kernel, SmoothingKernel):
         return kernel
     chosen: Any = checks.choice("kernel", kernel, SMOOTHING_KERNELS)
-    return SMOOTHING_KERNELS[chosen] if isinstance(chosen, str) else _of_callable(measure_callable(chosen))
+    return SMOOTHING_KERNELS[chosen] if isinstance(chosen, str) else _of_callable(_measure_callable(chosen))
 
 
 def _of_callable(K: CallableKernel) -> SmoothingKernel:
@@ -293,7 +293,7 @@ class CallableKernel:
     def profile(self, u: Array) -> Array:
         """Return K(u), and 0 beyond the radius."""
         u = np.asarray(u, dtype=np.float64)
-        K = call_kernel(self.function, np.clip(u, -self.radius, self.radius))
+        K = _call_kernel(self.function, np.clip(u, -self.radius, self.radius))
         return np.where(np.abs(u) <= self.radius, K, 0.0)
 
     def derivative(self, u: Array) -> Array:
@@ -353,7 +353,7 @@ class CallableKernel:
         return np.asarray((half * integrand(u, self.profile(u))) @ PANEL_WEIGHTS)
 
 
-def call_kernel(function: Callable[[Array], Any], u: Array) -> Array:
+def _call_kernel(function: Callable[[Array], Any], u: Array) -> Array:
     """Return the values of a user's kernel, checked."""
     called = _name(function)
     try:
@@ -371,10 +371,10 @@ def call_kernel(function: Callable[[Array], Any], u: Array) -> Array:
     return K
 
 
-def measure_callable(function: Callable[[Array], Any]) -> CallableKernel:
+def _measure_callable(function: Callable[[Array], Any]) -> CallableKernel:
     """Return a callable with its radius, after checking that it is a symmetric density.
 
-    >>> K = measure_callable(lambda u: np.maximum(1.0 - np.abs(u), 0.0))
+    >>> K = _measure_callable(lambda u: np.maximum(1.0 - np.abs(u), 0.0))
     >>> K.radius, round(K.roughness, 9)
     (1.0, 0.666666667)
     """
@@ -398,7 +398,7 @@ def _name(function: Callable[[Array], Any]) -> str:
 def _radius(function: Callable[[Array], Any]) -> float:
     """Return where K has fallen to 0 for good, to ten digits; at most `MAX_RADIUS`."""
     grid = np.linspace(0.0, MAX_RADIUS, 100_001)
-    alive = np.flatnonzero(call_kernel(function, grid) > 0.0)
+    alive = np.flatnonzero(_call_kernel(function, grid) > 0.0)
     if not alive.size:
         what = "is 0 on a grid of |u| ≤ 100; K(u) must be a density at a scale of about one"
         raise OptionError(what, argument="kernel")
@@ -407,7 +407,7 @@ def _radius(function: Callable[[Array], Any]) -> float:
     low, high = grid[alive[-1]], grid[alive[-1] + 1]
     for _ in range(60):
         middle = 0.5 * (low + high)
-        alive_there = bool(call_kernel(function, np.asarray([middle]))[0] > 0.0)
+        alive_there = bool(_call_kernel(function, np.asarray([middle]))[0] > 0.0)
         low, high = (middle, high) if alive_there else (low, middle)
     nearest = round(float(high), 9)  # K(1) = 0 puts the end of the support just below 1
     return nearest if abs(nearest - high) < 1e-12 else float(high)

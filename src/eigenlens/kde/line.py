@@ -145,8 +145,8 @@ class Line:
                 return np.asarray(value * np.exp(exponent))
 
         groups = ((part.x, part.s) for part in self.octaves)
-        edges = panel_edges((x, self.h * s.min(), self.h * s.max()) for x, s in groups if s is not None)
-        return tabulate_integral(density, edges)
+        edges = _panel_edges((x, self.h * s.min(), self.h * s.max()) for x, s in groups if s is not None)
+        return _tabulate_integral(density, edges)
 
     @cached_property
     def cloud(self) -> Cloud:
@@ -373,10 +373,10 @@ class IntegralTable:
         return np.asarray(self.below[panel] + chebyshev.chebval(t, self.coefficients[:, panel], tensor=False))
 
 
-def tabulate_integral(f: Callable[[Array], Array], edges: Array) -> IntegralTable:
+def _tabulate_integral(f: Callable[[Array], Array], edges: Array) -> IntegralTable:
     """Return the integral table of a function that is a polynomial of degree 15 between neighbours of `edges`.
 
-    >>> round(float(tabulate_integral(np.cos, np.array([0.0, 1.0, 2.0]))(np.array([1.5]))[0] - np.sin(1.5)), 12)
+    >>> round(float(_tabulate_integral(np.cos, np.array([0.0, 1.0, 2.0]))(np.array([1.5]))[0] - np.sin(1.5)), 12)
     0.0
     """
     angle = np.pi * (np.arange(CHEBYSHEV_NODES) + 0.5) / CHEBYSHEV_NODES
@@ -389,7 +389,7 @@ def tabulate_integral(f: Callable[[Array], Array], edges: Array) -> IntegralTabl
     return IntegralTable(edges, np.concatenate([[0.0], np.cumsum(integral.sum(axis=0))]), integral)
 
 
-def panel_edges(groups: Iterable[tuple[Array, float, float]]) -> Array:
+def _panel_edges(groups: Iterable[tuple[Array, float, float]]) -> Array:
     """Return panel edges for sums of Gaussians, from groups of sorted points with the min and max of their scales."""
     parts = []
     for x, least, most in groups:

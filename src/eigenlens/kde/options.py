@@ -56,11 +56,13 @@ def check_bounds(bounds: Any, X: Array) -> Array:
     d = X.shape[1]
     if bounds is None:
         return np.tile([-np.inf, np.inf], (d, 1))
-    pairs = [bounds] * d if _is_pair(bounds) else list(bounds) if isinstance(bounds, Sequence | np.ndarray) else []
+    if _is_pair(bounds):
+        pairs = [bounds] * d
+    else:
+        pairs = list(bounds) if isinstance(bounds, Sequence | np.ndarray) else []
     if len(pairs) != d:
         raise OptionError(
-            f"must be None, one pair (low, high) for all columns, or {d} of them, one per column; None stands for no "
-            "bound",
+            f"must be None, one pair (low, high) for all columns, or {d} of them, one per column; None means no bound",
             argument="bounds",
             value=bounds,
         )
@@ -77,10 +79,10 @@ def _is_pair(value: Any) -> bool:
 
 
 def _pair(bounds: Any, pair: Any) -> tuple[float, float]:
-    low, high = (None, None) if pair is None else pair if len(np.atleast_1d(np.asarray(pair, object))) == 2 else (1, 0)
     try:
+        low, high = (None, None) if pair is None else pair
         ends = -np.inf if low is None else float(low), np.inf if high is None else float(high)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError):  # not two things, or not numbers
         ends = (np.nan, np.nan)
     if not ends[0] < ends[1]:
         what = f"holds {pair!r}, which must be a pair (low, high) with low below high, or None"

@@ -73,8 +73,8 @@ def reflected_line(x: Array, weights: Array, h: float, kernel: SmoothingKernel, 
     ends = [sign * end + turn for sign in (-1.0, 1.0) for turn in (-2.0, 0.0, 2.0)]
     edges = _edges(2.0, [0.0, *ends], PIECE_STEPS.get(kernel.name, 1.0) * h / W)
     scale = np.asarray(h)
-    pieces = interpolate_pieces(lambda t: W * periodic_kernel(kernel, W * t, scale, W), edges)
-    primitives = interpolate_pieces(lambda t: periodic_kernel(kernel, W * t, scale, W, -1), edges)
+    pieces = _interpolate_pieces(lambda t: W * periodic_kernel(kernel, W * t, scale, W), edges)
+    primitives = _interpolate_pieces(lambda t: periodic_kernel(kernel, W * t, scale, W, -1), edges)
     return WideLine(np.concatenate([x, 2.0 * low - x]), np.tile(weights, 2), W, pieces, primitives)
 
 
@@ -84,8 +84,8 @@ def truncated_line(x: Array, weights: Array, h: float, kernel: SmoothingKernel, 
     scale = np.asarray(h / W)
     whole = interval_masses(kernel, (x - low) / W, np.broadcast_to(scale, x.shape), 0.0, np.asarray(1.0)) * scale
     edges = _edges(1.0, [0.0], 0.5)
-    pieces = interpolate_pieces(lambda t: kernel.profile(t / scale), edges)
-    primitives = interpolate_pieces(
+    pieces = _interpolate_pieces(lambda t: kernel.profile(t / scale), edges)
+    primitives = _interpolate_pieces(
         lambda t: scale * np.sign(t) * interval_masses(kernel, np.zeros(t.shape), scale, 0.0, np.abs(t)), edges
     )
     return WideLine(x, weights / whole, W, pieces, primitives)
@@ -98,7 +98,7 @@ def _edges(span: float, breaks: list[float], step: float) -> Array:
     return np.concatenate([*parts, known[-1:]])
 
 
-def interpolate_pieces(function: Callable[[Array], Array], edges: Array) -> list[Interval]:
+def _interpolate_pieces(function: Callable[[Array], Array], edges: Array) -> list[Interval]:
     """Return a function as polynomials between neighbours of `edges` (k,)."""
     pairs = [(float(a), float(b)) for a, b in pairwise(edges)]
     return [(a, b, interpolate_polynomial(function, a, b), b == edges[-1]) for a, b in pairs]

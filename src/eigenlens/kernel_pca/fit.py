@@ -101,7 +101,7 @@ def fit_kernel_pca(
     origin = _origin(X, weight) if kernel.identity else None
     rows = X if origin is None else X - Like(X)(origin)
     n, limit = X.shape[0], _check_row_count(X, weight) - 1
-    k = n_components if isinstance(n_components, int) else None if n_components is None else max(10, limit // 20)
+    k = max(10, limit // 20) if isinstance(n_components, float) else n_components
     stored = isinstance(kernel, Precomputed)
     route = choose_eigen_route(n, k, Like(X).dtype.itemsize, max_memory, solver, stored=stored)
     rows, operator = _centred(kernel, rows, weight, route, progress)

@@ -82,9 +82,9 @@ GAMMA_RULES: dict[str | None, Callable[[Source, np.random.Generator], float]] = 
 """Rules for gamma: from a source and a generator to a number. None is 1/d."""
 
 
-def _no_variance(rule: str, found: str) -> DataError:
+def _no_variance(rule: str, reason: str) -> DataError:
     fix = "give gamma as a number, or rows that are not constant"
-    return DataError(f"needs rows that differ, but {found}", argument="gamma", value=rule, fix=fix)
+    return DataError(f"needs rows that differ, but {reason}", argument="gamma", value=rule, fix=fix)
 
 
 def _median(values: Array, weight: Array) -> float:

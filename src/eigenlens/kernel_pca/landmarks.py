@@ -265,11 +265,11 @@ def _next_size(residual: Residual, error: float) -> int:
     return int(np.clip(1.1 * m * (path[-1] / error) ** (1.0 / max(power, 0.1)), 1.25 * m, 3.0 * m))
 
 
-def _measure(source: Source, found: Landmarks, relative: bool, progress: Progress | None) -> Residual:
+def _measure(source: Source, landmarks: Landmarks, relative: bool, progress: Progress | None) -> Residual:
     """Measure the residual of every row, in one pass."""
     with np.errstate(all="ignore"):  # values that are not finite are found in the result and explained there
         residual = accumulate(
-            source, partial(_residual, found=found, relative=relative), progress, "measuring landmarks"
+            source, partial(_residual, landmarks=landmarks, relative=relative), progress, "measuring landmarks"
         )
     require_finite(source, residual.trace, residual.left)
     if residual.trace <= 0.0:
@@ -277,13 +277,14 @@ def _measure(source: Source, found: Landmarks, relative: bool, progress: Progres
     return residual
 
 
-def _residual(block: Block, found: Landmarks, relative: bool) -> Residual:
-    return sum_panels(partial(_panel_residual, found=found, relative=relative), block, found.size, found.kernel)
+def _residual(block: Block, landmarks: Landmarks, relative: bool) -> Residual:
+    measure = partial(_panel_residual, landmarks=landmarks, relative=relative)
+    return sum_panels(measure, block, landmarks.size, landmarks.kernel)
 
 
-def _panel_residual(block: Block, found: Landmarks, relative: bool) -> Residual:
-    F = found.features(block.rows)
-    k, left = residual_diagonal(found.kernel, to_float64_rows(block.rows, found.origin), F)
+def _panel_residual(block: Block, landmarks: Landmarks, relative: bool) -> Residual:
+    F = landmarks.features(block.rows)
+    k, left = residual_diagonal(landmarks.kernel, to_float64_rows(block.rows, landmarks.origin), F)
     w = np.ones(len(k)) if block.weight is None else block.weight
     kept = np.where(left > SPANNED_SHARE * k, left, 0.0)
     if relative:
@@ -293,7 +294,7 @@ def _panel_residual(block: Block, found: Landmarks, relative: bool) -> Residual:
 
 def _round(
     source: Source,
-    found: Landmarks,
+    landmarks: Landmarks,
     residual: Array,
     choice: PivotRule,
     target: int,
@@ -304,35 +305,36 @@ def _round(
     n = len(residual)
     weight = np.ones(n) if source.weight is None else source.weight
     if not np.any(weight * residual):
-        return found
-    drawn, bars = choice.draw(residual, weight, 4 * (target - found.size) + SPARE_PROPOSALS, rng)
+        return landmarks
+    drawn, bars = choice.draw(residual, weight, 4 * (target - landmarks.size) + SPARE_PROPOSALS, rng)
     rows = take_rows(source, drawn, n, progress)
-    found, start = replace(found, passes=found.passes + (type(source) not in ROW_LOOKUPS)), 0
+    landmarks, start = replace(landmarks, passes=landmarks.passes + (type(source) not in ROW_LOOKUPS)), 0
     with single_threaded_map(thread_count()):
-        while start < len(drawn) and found.size < target:
-            part = slice(start, min(start + choice.at_once(target - found.size), len(drawn)))
-            before, found = found.size, _extend(found, rows[part, :], drawn[part], bars[part], choice, target)
-            rate = (found.size - before + 1) / (part.stop - start)
+        while start < len(drawn) and landmarks.size < target:
+            part = slice(start, min(start + choice.at_once(target - landmarks.size), len(drawn)))
+            before = landmarks.size
+            landmarks = _extend(landmarks, rows[part, :], drawn[part], bars[part], choice, target)
+            rate = (landmarks.size - before + 1) / (part.stop - start)
             # A pass costs as much as n more proposals, and restores the rate to one.
-            if (target - found.size) * (1.0 / rate - 1.0) > n:
+            if (target - landmarks.size) * (1.0 / rate - 1.0) > n:
                 break
             start = part.stop
-    return found
+    return landmarks
 
 
-def _extend(found: Landmarks, rows: Any, index: Array, bars: Array, choice: PivotRule, most: int) -> Landmarks:
+def _extend(landmarks: Landmarks, rows: Any, index: Array, bars: Array, choice: PivotRule, most: int) -> Landmarks:
     """Add those of the rows (c, d) as landmarks whose residual, in their turn, exceeds their bar (c,)."""
-    rows = subtract_origin(rows, found.origin)
+    rows = subtract_origin(rows, landmarks.origin)
     X = to_float64_rows(rows)
-    G = found._features(X)
-    k = float64_values(found.kernel.diagonal(X))
-    H = float64_values(found.kernel(X, X)) - G @ G.T
+    G = landmarks._features(X)
+    k = float64_values(landmarks.kernel.diagonal(X))
+    H = float64_values(landmarks.kernel(X, X)) - G @ G.T
     np.fill_diagonal(H, k - np.einsum("ij,ij->i", G, G))
     bars = np.maximum(bars * k if choice.relative else bars, SPANNED_SHARE * k)
-    kept, factor = choice.eliminate(H, bars, most - found.size)
+    kept, factor = choice.eliminate(H, bars, most - landmarks.size)
     if not kept.size:
-        return found
-    return found.extended(select_rows(rows, kept), index[kept], np.hstack([G[kept], factor]))
+        return landmarks
+    return landmarks.extended(select_rows(rows, kept), index[kept], np.hstack([G[kept], factor]))
 
 
 def _in_turn(H: Array, bars: Array, most: int) -> tuple[Array, Array]:

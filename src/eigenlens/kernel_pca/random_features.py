@@ -22,7 +22,7 @@ ERROR_SAMPLE_ROWS = 512
 
 @dataclass(frozen=True)
 class FourierFeatures:
-    """Random features in the place of a kernel: k(x, Y) is a row whose dot products are kernel values in expectation.
+    """Random features in place of a kernel: k(x, Y) is a row whose dot products are kernel values in expectation.
 
         Y = (o, ω_1, …, ω_m):    k(x, Y) = [cos ω_j·(x − o), …, sin ω_j·(x − o), …] / √m    (2m values)
 

@@ -57,10 +57,10 @@ def lanczos(
 def residual_norms(operator: SymmetricOperator, V: Array, values: Array) -> Array:
     """Return ‖A v − λ v‖ / λ₁ for each column of V (N, k)."""
     largest = max(float(values.max(initial=0.0)), np.finfo(float).tiny)
-    return column_norms(operator.matmat(V) - V * values) / largest
+    return _column_norms(operator.matmat(V) - V * values) / largest
 
 
-def column_norms(W: Array) -> Array:
+def _column_norms(W: Array) -> Array:
     """Return the norm of each column of W (N, k), whose squares may be too large or too small for floating point."""
     size = max(float(np.abs(W).max(initial=0.0)), np.finfo(float).tiny)
     return np.asarray(size * np.linalg.norm(W / size, axis=0))
@@ -143,7 +143,7 @@ class _Basis:
             self.check = self.products + PRODUCTS_BETWEEN_CHECKS
             values, Y = self._ritz()
             left = self.coupling @ Y[self.size - self.coupling.shape[1] :, :k]
-            if self.exhausted or np.all(column_norms(left) <= tol * max(values[0], np.finfo(float).tiny)):
+            if self.exhausted or np.all(_column_norms(left) <= tol * max(values[0], np.finfo(float).tiny)):
                 return values, True
             if self.products >= MAX_LANCZOS_PRODUCTS:
                 return values, False

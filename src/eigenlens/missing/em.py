@@ -107,7 +107,7 @@ class LikelihoodOptimiser:
         """Return the log-likelihood of a model, and the model after one EM step."""
         self._last = here = evaluate_model(self._passes, model)
         self.weight, self.rows = here.expected.weight, here.expected.rows
-        better = m_step(here.expected, here.model, noise)
+        better = _m_step(here.expected, here.model, noise)
         return here.value, LinearGaussian(better.mean, better.loadings @ here.Q.T, better.noise)
 
 
@@ -115,7 +115,7 @@ def _is_at_floor(model: LinearGaussian, noise: NoiseStructure) -> bool:
     return bool(np.any(noise.at_floor(np.asarray(model.noise))))
 
 
-def m_step(expected: ExpectedStatistics, model: LinearGaussian, noise: NoiseStructure) -> LinearGaussian:
+def _m_step(expected: ExpectedStatistics, model: LinearGaussian, noise: NoiseStructure) -> LinearGaussian:
     """Return the maximising W, mu and Psi, one least-squares problem per column, with the latent space whitened again.
 
     The regressions are those of the residuals on (z, 1): their solutions are the changes of (w_j, mu_j).

@@ -159,7 +159,7 @@ class Posterior:
     @cached_property
     def signal(self) -> float:
         """Return the signal-to-noise ratio of the model."""
-        return signal_to_noise(self._model)
+        return _signal_to_noise(self._model)
 
     @cached_property
     def moments(self) -> PosteriorMoments:
@@ -208,7 +208,7 @@ def _residuals(rows: PatternRows, model: LinearGaussian, z: Array) -> Array:
     return np.asarray(np.subtract(rows.Y, fitted, out=fitted))
 
 
-def signal_to_noise(model: LinearGaussian) -> float:
+def _signal_to_noise(model: LinearGaussian) -> float:
     """Return the largest |w_j|² / psi_j, which bounds how much larger than I a latent precision M can be."""
     return float(np.max((model.loadings**2).sum(axis=1) / np.asarray(model.noise)))
 

@@ -80,17 +80,17 @@ def evaluate_model(passes: IncompleteRowPasses, original: LinearGaussian) -> Ite
 
 def run_newton(
     passes: IncompleteRowPasses,
-    found: EMResult[LinearGaussian],
+    result: EMResult[LinearGaussian],
     noise: NoiseStructure,
     here: Iterate,
     stop: StoppingRule,
 ) -> EMResult[LinearGaussian]:
-    """Take Newton steps from where `found` ended until no more than tol remains to be gained.
+    """Take Newton steps from where `result` ended until no more than tol remains to be gained.
 
     `here` is the last model evaluated. Where the end is a saddle and the rule checks for that, the iteration goes on
     along the direction in which the likelihood curves upwards.
     """
-    best, path, remaining, ended = found.best, list(found.path), found.remaining_gain, "max_iter"
+    best, path, remaining, ended = result.best, list(result.path), result.remaining_gain, "max_iter"
     try:
         if here.original is not best:
             here = evaluate_model(passes, best)

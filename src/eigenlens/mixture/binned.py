@@ -78,7 +78,7 @@ def _by_quadrature(a: Array, b: Array) -> TruncatedMoments:
     return TruncatedMoments(log_mass, (p * z).sum(axis=-1) / mass, (p * z * z).sum(axis=-1) / mass)
 
 
-def binned_e_step(terms: Terms, S: int) -> Callable[[Block], EStep]:
+def _binned_e_step(terms: Terms, S: int) -> Callable[[Block], EStep]:
     """Return the E-step of S mixtures for bins (b, 2) and their counts. Cost b S K differences of Phi."""
     return partial(_sum_bins, terms=terms, S=S)
 
@@ -132,5 +132,5 @@ def fit_binned_mixture(
     centres = make_problem(overall, K, structure, prior=options.prior, floor=options.floor)
     bins = ArraySource(np.column_stack([edges[:-1], edges[1:]])[some]).weighted(counts[some])
     rows = max(1, round(float(counts.sum())))
-    problem = replace(centres, source=bins, rows=rows, make_e_step=binned_e_step)
+    problem = replace(centres, source=bins, rows=rows, make_e_step=_binned_e_step)
     return best_fit(problem, options.starting(centres, K, rng), options, progress)

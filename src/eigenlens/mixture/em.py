@@ -75,7 +75,7 @@ def run_from_starts(
     """
     states = [MixtureState.of(start, problem.structure) for start in starts]
     iterations = [_iterate(problem, state, tol, StepBudget(max_iter), note) for state in states]
-    return run_together(iterations, answer_requests(problem, accelerate))
+    return run_together(iterations, _answer_requests(problem, accelerate))
 
 
 def run_from_start(problem: Problem, start: Mixture, **options: Any) -> MixtureEMResult:
@@ -320,7 +320,7 @@ def _from_vectors(problem: Problem, v: Array, like: StackedStates) -> StackedSta
 Answers = Sequence[StepResult[MixtureState] | ComponentLost]
 
 
-def answer_requests(problem: Problem, accelerate: bool = True) -> Callable[[list[StepRequest[MixtureState]]], Answers]:
+def _answer_requests(problem: Problem, accelerate: bool = True) -> Callable[[list[StepRequest[MixtureState]]], Answers]:
     """Return the function that takes the next step of several iterations at once.
 
     With `accelerate`, an iteration that knows enough of its last steps is answered at their extrapolation.

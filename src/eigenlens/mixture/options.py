@@ -12,7 +12,15 @@ from eigenlens.arrays import Array, to_numpy
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source
 from eigenlens.densities.mixture import Mixture
-from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError, list_columns, warn_user
+from eigenlens.errors import (
+    ConvergenceWarning,
+    DataError,
+    DataWarning,
+    OptionError,
+    join_limited,
+    list_columns,
+    warn_user,
+)
 from eigenlens.mixture.fit import MixtureFit, MixtureOptions
 from eigenlens.mixture.prior import PRIORS
 from eigenlens.mixture.starts import CENTRE_RULES, StartRule, from_centres, from_mixture, from_responsibilities
@@ -177,10 +185,10 @@ def _component_warnings(fit: MixtureFit) -> Iterator[Warning]:
         yield DataWarning(what, fix="ask for fewer, or give {prior}", settings=settings)
     if fit.clamped:
         sizes = fit.model.weights * fit.weight
-        which = [f"{k} at {_format_point(fit.model.means[k])} of {sizes[k]:.4g} rows" for k in fit.clamped[:5]]
+        which = [f"{k} at {_format_point(fit.model.means[k])} of {sizes[k]:.4g} rows" for k in fit.clamped]
         what = (
             f"{len(fit.clamped)} of {len(sizes)} components have collapsed: in some direction their rows have no "
-            f"variance, and theirs is clamped at the smallest that floor allows (component {', '.join(which)})"
+            f"variance, and theirs is clamped at the smallest that floor allows (component {join_limited(which)})"
         )
         yield DataWarning(what, fix="give {prior}, or fewer components", settings=settings)
 

@@ -82,13 +82,13 @@ def _none(structure: CovarianceStructure, mean: Array, covariance: Array, K: int
 def _conjugate(structure: CovarianceStructure, mean: Array, covariance: Array, K: int) -> Prior:
     d = mean.size
     rows, share = structure.prior_rows(d, K)
-    return ConjugatePrior(rows, shrink_if_singular(covariance) * (share / K ** (2.0 / d)), mean)
+    return ConjugatePrior(rows, _shrink_if_singular(covariance) * (share / K ** (2.0 / d)), mean)
 
 
-def shrink_if_singular(covariance: Array) -> Array:
+def _shrink_if_singular(covariance: Array) -> Array:
     """Return the covariance (d, d), shrunk towards its diagonal by the share of directions without variance.
 
-    >>> shrink_if_singular(np.array([[1.0, 2.0], [2.0, 4.0]]))
+    >>> _shrink_if_singular(np.array([[1.0, 2.0], [2.0, 4.0]]))
     array([[1., 1.], [1., 4.]])
     """
     if covariance.ndim == 1:

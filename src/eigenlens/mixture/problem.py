@@ -27,7 +27,7 @@ MakeEStep = Callable[[Terms, int], Callable[[Block], EStep]]
 """From the terms of S mixtures, one after the other, to the E-step that a pass takes on a block of rows."""
 
 
-def complete_e_step(terms: Terms, S: int) -> Callable[[Block], EStep]:
+def _complete_e_step(terms: Terms, S: int) -> Callable[[Block], EStep]:
     """Return the E-step for complete rows."""
     return partial(terms.e_step, S=S)
 
@@ -54,7 +54,7 @@ class Overall:
     weight: float
     mean: Array
     covariance: Array
-    make_e_step: MakeEStep = complete_e_step
+    make_e_step: MakeEStep = _complete_e_step
     fill_missing: Callable[[Array], Array] = rows_unchanged
     empty: int = 0
 

@@ -43,7 +43,7 @@ class MixtureSelection:
         held_out: (m,) mean log density of a row that was left out of the fit, larger is better; NaN without cv.
         held_out_errors: (m,) their standard errors. seconds: (m,) of a fit to all rows.
         usable: (m,) whether the fit succeeded and no component collapsed: an unbounded likelihood is not comparable.
-        remarks: {row: why it failed, or what its fit warned of}.
+        remarks: {row: the reason of its failure, or the warnings of its fit}.
         best: the fitted `GaussianMixture` of the first row; None if all failed.
     """
 

@@ -302,18 +302,18 @@ def curves(table: MixtureSelection, criterion: str | None = None) -> CurveTable:
     values, found = np.asarray(getattr(table, chosen)), np.isfinite(getattr(table, chosen))
     if not found.any():
         raise DataError(f"the table has no {chosen}: no fit succeeded, or select_mixture was called without cv")
-    types = tuple(dict.fromkeys(sorted(table.types, key=table.types.index)))
-    index = [
-        np.flatnonzero([name == kind and ok for name, ok in zip(table.types, found, strict=True)]) for kind in types
-    ]
-    index = [i[np.argsort(table.components[i])] for i in index]
+    types = tuple(dict.fromkeys(table.types))
+    rows_by_type = [np.flatnonzero((np.array(table.types) == kind) & found) for kind in types]
+    index = [rows[np.argsort(table.components[rows])] for rows in rows_by_type]
     loss = SELECTION_CRITERIA[chosen] * values
     rank = np.where(found & table.usable, loss, np.inf)
     best = int(np.argmin(rank if np.isfinite(rank).any() else np.where(found, loss, np.inf)))
     failed = tuple((table.types[i], int(table.components[i])) for i in np.flatnonzero(~found))
-    numbers, found_values, usable = (tuple(each[i] for i in index) for each in (table.components, values, table.usable))
+    components, curve_values, usable = (
+        tuple(whole[rows] for rows in index) for whole in (table.components, values, table.usable)
+    )
     winner = table.types[best], int(table.components[best])
-    return CurveTable(chosen, types, numbers, found_values, usable, winner, failed)
+    return CurveTable(chosen, types, components, curve_values, usable, winner, failed)
 
 
 @dataclass(frozen=True)

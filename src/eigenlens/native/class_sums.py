@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eigenlens.arrays import Array, slices
-from eigenlens.native.runtime import aligned, kernels, run_kernel
+from eigenlens.native.runtime import aligned, kernels, plain, run_kernel
 
 PANEL = 1 << 18
 """The number of entries that the twins work on at a time."""
@@ -77,7 +77,7 @@ def class_sums(rows: Array, y: Array, weight: Array | None, centre: Array) -> tu
         return class_sums_numpy(rows, y, weight, centre)
     C, d = centre.shape
     sums = np.empty((C, 3, d))
-    run_kernel("class_moments", rows, y, weight, np.ascontiguousarray(centre), sums)
+    run_kernel("class_moments", rows, plain(y, np.int32), plain(weight), plain(centre), sums)
     return sums[:, 0], sums[:, 1], sums[:, 2]
 
 
@@ -107,8 +107,7 @@ def add_normal(rows: Array, means: Array, scales: Array, log_constants: Array, j
     if kernels is None:
         add_normal_numpy(rows, means, scales, log_constants, joint)
         return
-    given = [np.ascontiguousarray(values) for values in (log_constants.sum(axis=1), means, scales, log_constants)]
-    run_kernel("class_joint", rows, *given, joint)
+    run_kernel("class_joint", rows, *map(plain, (log_constants.sum(axis=1), means, scales, log_constants)), joint)
 
 
 def add_normal_numpy(rows: Array, means: Array, scales: Array, log_constants: Array, joint: Array) -> None:
@@ -167,7 +166,7 @@ def class_counts(codes: Array, lines: Lines, y: Array, weight: Array | None, C: 
     if kernels is None:
         return class_counts_numpy(codes, lines, y, weight, C)
     counts = np.empty((lines.total, C))
-    run_kernel("class_counts", _codes(codes), np.stack(lines), y, weight, counts)
+    run_kernel("class_counts", _codes(codes), np.stack(lines), plain(y, np.int32), plain(weight), counts)
     return counts
 
 
@@ -216,7 +215,7 @@ def winners(joint: Array) -> Array:
     if kernels is None:
         return winners_numpy(joint)
     places = np.empty(len(joint), dtype=np.int64)
-    kernels.class_winners(np.ascontiguousarray(joint), places)
+    kernels.class_winners(plain(joint), places)
     return places
 
 

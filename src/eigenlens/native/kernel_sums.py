@@ -15,7 +15,7 @@ import numpy as np
 from scipy import special
 
 from eigenlens.arrays import Array, slices
-from eigenlens.native.runtime import kernels
+from eigenlens.native.runtime import kernels, plain
 from eigenlens.resources import thread_count
 
 PAIRS = 1 << 18
@@ -36,7 +36,7 @@ def sorted_with_order(values: Array) -> tuple[Array, Array]:
     >>> sorted_with_order(np.array([3.0, 1.0, 2.0]))
     (array([1., 2., 3.]), array([1, 2, 0]))
     """
-    values = np.ascontiguousarray(values, dtype=np.float64)
+    values = plain(values)
     if kernels is None or values.size < 1000:
         order = np.argsort(values, kind="stable")
         return values[order], order
@@ -72,9 +72,9 @@ def window_sums(x: Array, w: Array | None, y: Array, h: float, pieces: Sequence[
     """
     if kernels is None:
         return window_sums_numpy(x, w, y, h, pieces)
-    sums = np.zeros((2, y.size))
+    sums, line = np.zeros((2, y.size)), (*map(plain, (x, w, y)), h)
     for low, high, coefficients, closed in pieces:
-        kernels.window_powers(x, w, y, h, low, high, closed, _addition(coefficients), sums, thread_count())
+        kernels.window_powers(*line, low, high, closed, _addition(coefficients), sums, thread_count())
     return sums[0], sums[1]
 
 
@@ -109,7 +109,7 @@ def wave_sums(x: Array, w: Array | None, y: Array, h: float) -> tuple[Array, Arr
     if kernels is None:
         return wave_sums_numpy(x, w, y, h)
     sums = np.zeros((3, y.size))
-    kernels.window_waves(x, w, y, h, sums, thread_count())
+    kernels.window_waves(*map(plain, (x, w, y)), h, sums, thread_count())
     return sums[0], sums[1], sums[2]
 
 
@@ -139,7 +139,7 @@ def laplace_sums(x: Array, w: Array | None, y: Array, h: float) -> tuple[Array, 
     if kernels is None:
         return laplace_sums_numpy(x, w, y, h)
     sums = np.empty((4, y.size))
-    kernels.laplace(x, w, y, h, sums, thread_count())
+    kernels.laplace(*map(plain, (x, w, y)), h, sums, thread_count())
     return sums[0], sums[1], sums[2], sums[3]
 
 
@@ -174,7 +174,8 @@ def gaussian_sums(x: Array, w: Array | None, y: Array, h: float, tol: float) -> 
     if kernels is None:
         return gaussian_sums_numpy(x, w, y, h, tol)
     sums = np.empty((3, y.size))
-    kernels.gaussian_line(x, w, np.empty(0), y, h, *_plan(x, w, tol), False, sums, thread_count())
+    given = map(plain, (x, w, np.empty(0), y))
+    kernels.gaussian_line(*given, h, *_plan(x, w, tol), False, sums, thread_count())
     return sums[0], sums[1], sums[2] / h
 
 
@@ -219,7 +220,8 @@ def gaussian_integrals(x: Array, w: Array | None, y: Array, h: float, tol: float
     if kernels is None:
         return gaussian_integrals_numpy(x, w, y, h, tol)
     value = np.empty(y.size)
-    kernels.gaussian_line(x, w, _below(x, w), y, h, *_plan(x, w, tol), True, value, thread_count())
+    given = map(plain, (x, w, _below(x, w), y))
+    kernels.gaussian_line(*given, h, *_plan(x, w, tol), True, value, thread_count())
     return value
 
 
@@ -288,8 +290,8 @@ class Cloud:
     @cached_property
     def packed(self) -> Any:
         """The points in the layout of the compiled kernel."""
-        points = np.ascontiguousarray(self.points * SCALES.get(self.form, 1.0))
-        return kernels.tiles(points, np.ascontiguousarray(self.weights), self.inverse)
+        points = self.points * SCALES.get(self.form, 1.0)
+        return kernels.tiles(*map(plain, (points, self.weights, self.inverse)))
 
 
 def cloud_sums(cloud: Cloud, Y: Array, tol: float) -> tuple[Array, Array]:
@@ -307,7 +309,7 @@ def cloud_sums(cloud: Cloud, Y: Array, tol: float) -> tuple[Array, Array]:
     if kernels is None:
         return cloud_sums_numpy(cloud, Y, tol)
     sums = np.empty((2, len(Y)))
-    queries = np.ascontiguousarray(Y * SCALES.get(cloud.form, 1.0))
+    queries = plain(Y * SCALES.get(cloud.form, 1.0))
     kernels.tile_sums(cloud.packed, queries, cloud.form, tol, sums, thread_count())
     return -math.log(2.0) * sums[0], sums[1]
 

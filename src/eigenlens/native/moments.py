@@ -35,7 +35,7 @@ def moments_about(
     if kernels is None or (wide and triangle is not None):
         return moments_about_numpy(rows, weight, shift, triangle)
     total, scatter = np.empty(d), np.empty((d, d))
-    run_kernel("moments", rows, weight, plain(shift), triangle, wide, total, scatter)
+    run_kernel("moments", rows, plain(weight), plain(shift), plain(triangle), wide, total, scatter)
     return total, scatter
 
 

@@ -42,12 +42,15 @@ def readable(rows: Array) -> bool:
 
 def as_readable(rows: Array) -> Array:
     """Return rows that the kernels can read, copied only if necessary."""
-    return rows if readable(rows) else np.ascontiguousarray(rows)
+    return rows if readable(rows) else rows.astype(rows.dtype.newbyteorder("="), order="C")
 
 
-def plain(values: Array | None) -> Any:
-    """Return values as a contiguous float64 array, and None for None."""
-    return None if values is None else np.ascontiguousarray(values, dtype=np.float64)
+def plain(values: Array | None, dtype: Any = np.float64) -> Any:
+    """Return values as a contiguous, aligned array of this dtype, which is all that kernels take; None for None."""
+    if values is None:
+        return None
+    found = np.ascontiguousarray(values, dtype=dtype)
+    return found if found.flags.aligned else found.copy()
 
 
 def run_kernel(name: str, rows: Array, *arguments: Any, threads: int | None = None) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.native.runtime import aligned, kernels
+from eigenlens.native.runtime import aligned, kernels, plain
 from eigenlens.resources import thread_count
 
 GROUP = 8
@@ -21,13 +21,15 @@ def normal_product(X: Any, weight: Array | None, V: Array, offset: Array) -> tup
     if kernels is None:
         return normal_product_numpy(X, weight, V, offset)
     d, b = V.shape
+    index = np.result_type(X.indices, X.indptr)
+    given = plain(X.data, X.dtype), plain(X.indices, index), plain(X.indptr, index), plain(weight)
     Z, total = np.empty((d, b)), np.empty(b)
     right, left, sums, shift = aligned(d, GROUP), aligned(d, GROUP), np.empty(GROUP), np.zeros(GROUP)
     for start in range(0, b, GROUP):
         stop = min(start + GROUP, b)
         right[:, : stop - start], right[:, stop - start :] = V[:, start:stop], 0.0
         shift[: stop - start], shift[stop - start :] = offset[start:stop], 0.0
-        kernels.normal_product(X.data, X.indices, X.indptr, weight, right, shift, left, sums, thread_count())
+        kernels.normal_product(*given, right, shift, left, sums, thread_count())
         Z[:, start:stop], total[start:stop] = left[:, : stop - start], sums[: stop - start]
     return Z, total
 

@@ -22,7 +22,7 @@ from eigenlens.stats.moments import Moments
 class PCAFit:
     """The result of a fit: the frozen model, its spectrum, the rows, and the moments if they are known.
 
-    ended: why an iteration on the likelihood ended, a key of `missing.result.ENDS`; empty where there was none.
+    ended: why an iteration on the likelihood ended, a key of `missing.result.STOP_REASONS`; empty where there was none.
     """
 
     model: PrincipalComponents
@@ -34,7 +34,7 @@ class PCAFit:
 
 @dataclass(frozen=True)
 class PCAOptions:
-    """The parameters of a fit, checked: those of `PCA` but for n_components, and the generator of its seed."""
+    """The parameters of a fit, checked: those of `PCA` except n_components, and the generator of its seed."""
 
     standardize: bool = False
     solver: str | Callable[..., Spectrum] = "auto"
@@ -70,7 +70,7 @@ def principal_components(
 
 
 def weighted_row_count(source: Source) -> int:
-    """Return the number of rows that the weights stand for: a weight of 3 is three rows, one of 0 is none."""
+    """Return the number of rows by their weights: a weight of 3 is three rows, one of 0 is none."""
     weight = source.weight
     if weight is not None:
         return max(int(np.count_nonzero(weight)), int(weight.sum() * (1.0 + 1e-12)))
@@ -78,7 +78,7 @@ def weighted_row_count(source: Source) -> int:
 
 
 def requested_components(rows: CentredRows, n_components: Any, limit: int, rng: np.random.Generator) -> Requested:
-    """Return the request to a solver that the checked `n_components` stands for."""
+    """Return the request to a solver for the checked `n_components`."""
     if n_components is None:
         return Requested.count(limit, limit)
     if isinstance(n_components, float):

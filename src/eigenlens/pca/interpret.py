@@ -117,7 +117,7 @@ class SupplementaryCategories:
     eta2: Array
 
 
-def supplementary_correlations(columns: Array, Z: Array, weight: Array | None) -> Array:
+def _supplementary_correlations(columns: Array, Z: Array, weight: Array | None) -> Array:
     """Return weighted correlations of columns (n, q) with scores Z (n, k); rows with NaN are left out of a column."""
     w = np.ones(len(Z)) if weight is None else weight
     found = np.empty((columns.shape[1], Z.shape[1]))
@@ -135,7 +135,7 @@ def _correlation(x: Array, Z: Array, w: Array) -> Array:
     return np.asarray((w * x) @ Z / np.where(norms > 0.0, norms, 1.0))
 
 
-def supplementary_categories(
+def _supplementary_categories(
     name: str, values: Array, Z: Array, squared_error_of_means: Array, weight: Array | None
 ) -> SupplementaryCategories:
     """Return the mean scores of the categories of `values` (n,), with their tests.
@@ -167,12 +167,12 @@ def project_columns(columns: Any, Z: Array, source: Source, model: PrincipalComp
     table = np.empty((len(Z), len(numeric)))
     for j, values in enumerate(numeric.values()):
         table[:, j] = values
-    found = supplementary_correlations(table, Z, source.weight)
+    found = _supplementary_correlations(table, Z, source.weight)
     texts = {name: values.astype(str) for name, values in named.items() if name not in numeric}
     positive = np.ones(len(Z), dtype=bool) if source.weight is None else source.weight > 0.0
     weight = None if source.weight is None else source.weight[positive]
     categories = {
-        name: supplementary_categories(
+        name: _supplementary_categories(
             name, values[positive], Z[positive], _off_axes(values, positive, source, model), weight
         )
         for name, values in texts.items()

@@ -68,27 +68,25 @@ def _one_column(source: Source, n_components: Any, options: PCAOptions) -> PCAFi
     return replace(fit_pca(observed, n_components, options), moments=None)
 
 
-def _from_likelihood(found: LatentFit, filled: CentredRows, n_components: Any, scale: Array) -> PCAFit:
+def _from_likelihood(fit: LatentFit, filled: CentredRows, n_components: Any, scale: Array) -> PCAFit:
     """Return the components of the fitted covariance W Wᵀ + σ² I, with its divisor changed from Σw to Σw − 1."""
-    weight = found.weight
+    weight = fit.weight
     factor = weight / (weight - 1.0)
-    U, s, _ = np.linalg.svd(found.model.loadings, full_matrices=False)
-    noise = float(found.model.noise) * factor
+    U, s, _ = np.linalg.svd(fit.model.loadings, full_matrices=False)
+    noise = float(fit.model.noise) * factor
     values = s**2 * factor + noise
     total = float((s**2).sum() * factor + filled.size * noise)
     wanted = requested_components(filled, n_components, len(values), np.random.default_rng(0))
     spectrum_of_all = np.append(values, np.full(filled.size - len(values), noise))
     k = min(wanted.choose(spectrum_of_all, total) or len(values), len(values))
-    outcome = Outcome(
-        "em", "X has missing values", filled.passes + found.passes, len(found.path), converged=found.converged
-    )
+    outcome = Outcome("em", "X has missing values", filled.passes + fit.passes, len(fit.path), converged=fit.converged)
     if n_components == filled.size:  # the last axis is the one without a latent dimension
         U, values, k = np.column_stack([U, orthonormal_complement(U, 1)]), spectrum_of_all, filled.size
     spectrum = Spectrum(values[:k], orient(U[:, :k]), total, outcome)
-    columns = (found.model.loadings**2).sum(axis=1) * factor + noise
-    mean, axes = found.model.mean * scale, np.ascontiguousarray(spectrum.vectors.T)
+    columns = (fit.model.loadings**2).sum(axis=1) * factor + noise
+    mean, axes = fit.model.mean * scale, np.ascontiguousarray(spectrum.vectors.T)
     model = PrincipalComponents(mean, scale, axes, spectrum.values, total, columns, weight)
-    return PCAFit(model, spectrum, filled, ended=found.ended)
+    return PCAFit(model, spectrum, filled, ended=fit.ended)
 
 
 def _observed_scale(observed: ColumnMoments) -> Array:

@@ -33,7 +33,7 @@ def variance(model: Any) -> VarianceTable:
     >>> table.shares, table.reaching(90)
     (array([90., 10.]), 1)
     """
-    found = principal_components_of(model)
+    found = _principal_components_of(model)
     return VarianceTable(found.variances, found.total)
 
 
@@ -62,18 +62,18 @@ def column_contributions(model: Any, components: Components = None, *, names: Na
 def row_contributions(model: Any, X: Any, components: Components = None, *, labels: Names = None) -> ValueTable:
     """Return the per cent (n, m) that each row contributes to each component's variance."""
     Z = unwhitened_scores(model, X)
-    values = contributions_by_row(principal_components_of(model), Z, None)
+    values = contributions_by_row(_principal_components_of(model), Z, None)
     named = row_labels(labels, len(Z)) or tuple(f"row {i}" for i in range(len(Z)))
-    chosen = check_component_numbers(model, components)
+    chosen = _check_component_numbers(model, components)
     return ValueTable("contribution %", named, chosen, _shares(model, chosen), values[:, _index(chosen)])
 
 
 def scores(model: Any, X: Any, components: Components = None, *, labels: Names = None) -> ScoreTable:
     """Return the scores (n, m) of the rows of X, as `transform` does: whitened if the model whitens."""
-    chosen, Z = check_component_numbers(model, components), unwhitened_scores(model, X)
+    chosen, Z = _check_component_numbers(model, components), unwhitened_scores(model, X)
     whitened = bool(getattr(model, "whiten", False))
     if whitened:
-        Z = _divide_columns(Z, np.sqrt(principal_components_of(model).variances))
+        Z = _divide_columns(Z, np.sqrt(_principal_components_of(model).variances))
     named, Z = row_labels(labels, len(Z)), Z[:, _index(chosen)]
     return ScoreTable(named, chosen, _shares(model, chosen), Z, whitened)
 
@@ -93,12 +93,12 @@ def biplot(
     """
     if alpha not in BIPLOT_SCALINGS:
         raise OptionError("must be 0 (columns), 0.5 (both) or 1 (rows)", argument="alpha", value=alpha)
-    found, chosen = principal_components_of(model), check_component_numbers(model, components)
+    found, chosen = _principal_components_of(model), _check_component_numbers(model, components)
     index, Z = _index(chosen), unwhitened_scores(model, X)
     S = np.sqrt(found.variances * (found.weight - 1.0))[index]
     rows = _divide_columns(Z[:, index], S ** (1.0 - alpha))
     columns = found.components[index].T * S ** (1.0 - alpha)
-    named = row_labels(labels, len(Z)), model_column_names(model, names)
+    named = row_labels(labels, len(Z)), _model_column_names(model, names)
     return BiplotTable(float(alpha), *named, chosen, _shares(model, chosen), rows, columns)
 
 
@@ -115,7 +115,7 @@ def reconstruction(
 
     x̂ = mean + scale · V_qᵀ V_q x̃. Without `counts`, up to four numbers spread from 1 to the components kept.
     """
-    found = principal_components_of(model)
+    found = _principal_components_of(model)
     chosen = _counts(counts, found.variances.size)
     rows = _check_rows(found, first_rows(X, limit))
     Z, basis = found.project(rows), found.components * found.scale
@@ -123,10 +123,10 @@ def reconstruction(
     errors = (((rows - rebuilt) / found.scale) ** 2).sum(axis=2)
     distances = (found.standardised(rows) ** 2).sum(axis=1)
     shown = row_labels(labels, len(rows), at_least=limit is not None)
-    return ReconstructionTable(chosen, shown, model_column_names(model, names), rows, rebuilt, errors, distances)
+    return ReconstructionTable(chosen, shown, _model_column_names(model, names), rows, rebuilt, errors, distances)
 
 
-def principal_components_of(model: Any) -> PrincipalComponents:
+def _principal_components_of(model: Any) -> PrincipalComponents:
     """Return the frozen model inside a fitted estimator, or the model itself."""
     found = getattr(model, "model_", model)
     if not isinstance(found, PrincipalComponents):
@@ -135,14 +135,14 @@ def principal_components_of(model: Any) -> PrincipalComponents:
     return found
 
 
-def model_column_names(model: Any, names: Names = None) -> tuple[str, ...]:
+def _model_column_names(model: Any, names: Names = None) -> tuple[str, ...]:
     """Return the d column names: those given, those of the fit, or x0, x1, … as scikit-learn has it."""
-    return feature_names(model, principal_components_of(model).mean.size, names)
+    return feature_names(model, _principal_components_of(model).mean.size, names)
 
 
-def check_component_numbers(model: Any, components: Components) -> tuple[int, ...]:
+def _check_component_numbers(model: Any, components: Components) -> tuple[int, ...]:
     """Return the component numbers given, checked, or all of them."""
-    k = principal_components_of(model).variances.size
+    k = _principal_components_of(model).variances.size
     if components is None:
         return tuple(range(1, k + 1))
     bound = "the number of components that the model keeps"
@@ -154,7 +154,7 @@ def unwhitened_scores(model: Any, X: Any) -> Array:
 
     An estimator projects by its own `transform`, which takes every kind of X and checks its column names.
     """
-    found = principal_components_of(model)
+    found = _principal_components_of(model)
     if not hasattr(model, "transform"):
         return found.project(_check_rows(found, first_rows(X)))
     Z = np.asarray(to_numpy(model.transform(X)), dtype=np.float64)
@@ -173,8 +173,8 @@ def _by_column(
     what: str, model: Any, values_of: Callable[[PrincipalComponents], Array], components: Components, names: Names
 ) -> ValueTable:
     """Return the table of values (d, k) of the model, one row per column, for some components."""
-    values, chosen = values_of(principal_components_of(model)), check_component_numbers(model, components)
-    named = model_column_names(model, names)
+    values, chosen = values_of(_principal_components_of(model)), _check_component_numbers(model, components)
+    named = _model_column_names(model, names)
     return ValueTable(what, named, chosen, _shares(model, chosen), values[:, _index(chosen)])
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 MAX_RUG_STROKES = 5_000
-"""Of more rows, this many at even ranks stand for all in a rug."""
+"""The largest number of strokes in a rug; of more rows, this many at even ranks are drawn."""
 
 
 def density(
@@ -112,7 +112,7 @@ def bandwidth_curve(
 ) -> Axes:
     """Draw a cross-validation criterion against the bandwidth, with the bandwidths of all rules marked on the curve.
 
-    "lscv": ∫f̂² − 2 Σ f̂_{−i}(x_i) / n, the squared error but for a constant; its minimum is best. "mlcv": the mean log
+    "lscv": ∫f̂² − 2 Σ f̂_{−i}(x_i) / n, the squared error up to a constant; its minimum is best. "mlcv": the mean log
     density of a row left out; its maximum is best.
 
     Args:

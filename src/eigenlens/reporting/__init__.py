@@ -27,7 +27,7 @@ from eigenlens.tables.rows import sample_rows
 from eigenlens.tables.text_table import count_noun
 
 MAX_WARNINGS = 20
-"""The overview repeats at most so many warnings."""
+"""The largest number of warnings that the overview repeats."""
 
 
 def report(
@@ -69,10 +69,10 @@ def report(
     named, target = check_models(models), checks.target_file(path, make_folder=True)
     _check_given(columns, title=title, command=command, reading=reading)
     rows = _rows(named, X, y, ids, columns or {}, sample_weight, checks.generator(random_state))
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         sheets = {name: _sheet(model, rows) for name, model in named.items()}
-    found = [shorten(text, 600) for text in dict.fromkeys(str(each.message) for each in said)]
+    found = [shorten(text, 600) for text in dict.fromkeys(str(each.message) for each in caught)]
     given = {"y": y, "ids": ids, "columns": columns or None, "sample_weight": sample_weight}
     python = _python(named, rows, target, given, title, reading, random_state)
     estimators = {name: model for name, model in named.items() if hasattr(model, "fit")}

@@ -52,7 +52,7 @@ def _check_rows(X: Any) -> None:
 def _of_path(path: str) -> str:
     if Path(path).is_file():
         return f"X={path!r} is the name of a file; give its rows: eigenlens.scan({path!r})."
-    return f"X={path!r} is text, and no file is called so; {WANTED}, or eigenlens.scan of a file that is there."
+    return f"X={path!r} is text, and no file is called so; {WANTED}, or eigenlens.scan of an existing file."
 
 
 def _shape(X: Any) -> tuple[int, ...] | None:

@@ -18,12 +18,12 @@ MAX_FILE_BYTES = 9_500_000
 """The largest size of a file in bytes: browsers and mail programs take 10 MB."""
 
 MIN_ROWS = 500
-"""At least so many rows are shown, if there are as many."""
+"""The smallest number of rows shown, if there are as many."""
 
 Key = tuple[Any, ...]
 
 MIN_SHARED = 256
-"""Arrays of at least so many numbers that occur repeatedly are written once."""
+"""Arrays of at smallest so many numbers that occur repeatedly are written once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +83,8 @@ def fit_page(
     if size <= MAX_FILE_BYTES:
         return text
     few = min(MIN_ROWS, m)
-    least = write(whole(np.arange(few)))
-    bare = len(least.encode("utf-8"))
+    smallest = write(whole(np.arange(few)))
+    bare = len(smallest.encode("utf-8"))
     if bare > MAX_FILE_BYTES:
         limit = f"more than the {MAX_FILE_BYTES / 1e6:g} MB of one file"
         what = f"make a report of {bare / 1e6:.1f} MB even for {few} rows, {limit}"
@@ -95,7 +95,7 @@ def fit_page(
         count = max(few, min(count - 1, few + int(0.97 * room)))
         text = write(whole(np.sort(rng.choice(m, count, replace=False))))
         size = len(text.encode("utf-8"))
-    return text if size <= MAX_FILE_BYTES else least
+    return text if size <= MAX_FILE_BYTES else smallest
 
 
 def share_repeats(report: dict[str, Any], keep: Array | None) -> dict[str, Any]:

@@ -29,10 +29,10 @@ from eigenlens.tables.names import shorten, shorten_names
 from eigenlens.tables.rows import PlaneCounts, RowSample, numeric_blocks, plane_counts
 
 MAX_POINTS = 200_000
-"""At most so many rows are points; of more, a random sample is, in front of the density of all."""
+"""The largest number of rows drawn as points; of more rows, a random sample is drawn in front of their density."""
 
 MAX_ENTRIES = 20_000_000
-"""At most so many entries are kept in memory: with many columns, fewer rows are shown."""
+"""The largest number of entries kept in memory: with many columns, fewer rows are shown."""
 
 MAX_COLUMN_BYTES, MAX_COLOUR_COLUMNS = 3_000_000, 200
 """The largest size in bytes, and the largest number, of the columns to colour by."""
@@ -41,7 +41,7 @@ MAX_ID_BYTES = 3_000_000
 """The largest size in bytes of the row names; beyond it, rows are called by their position."""
 
 MAX_CLASSES = 11
-"""A column given beside X with at most so many distinct integers holds classes: the page has a colour for each."""
+"""A column given beside X with at most this many distinct integers holds classes: the page has a colour for each."""
 
 BACKDROP_CELLS = 120, 90
 """Width and height of the density of all rows, in cells."""
@@ -137,7 +137,7 @@ class ShownRows:
         )  # fmt: skip
 
     def draw(self, most: int) -> Array:
-        """Return the places of so many of the rows shown, drawn at random and in order; of all if they are fewer."""
+        """Return the positions of `most` of the rows shown, drawn at random and in order; of all if they are fewer."""
         return np.sort(np.random.default_rng(0).permutation(len(self.X))[:most])
 
     def take(self, index: Array) -> ShownRows:

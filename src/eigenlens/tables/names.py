@@ -38,7 +38,7 @@ def shorten(name: Any, most: int = MAX_NAME_LETTERS) -> str:
     >>> shorten("petal length as measured in the field", 20)
     'petal leng…the field'
     """
-    text = str(name).encode("utf-8", "replace").decode("utf-8")  # names of files may hold bytes that are no text
+    text = str(name).encode("utf-8", "replace").decode("utf-8")  # names of files may hold bytes that are not text
     return text if len(text) <= most else f"{text[: most // 2]}…{text[len(text) - (most - 1) // 2 :]}"
 
 

@@ -9,7 +9,7 @@ MAX_PRINTED_ROWS = 24
 
 
 def align(header: Sequence[str], rows: Iterable[Sequence[str]], sides: str = "") -> str:
-    """Return lines of text whose cells stand in columns.
+    """Return lines of text whose cells are aligned in columns.
 
     `sides` has one sign for each column, "<" for flush left and ">" for flush right; by default the first column is
     flush left and the others are flush right.

@@ -40,7 +40,7 @@ class VarianceTable:
 
     def reaching(self, percent: float = 90.0) -> int | None:
         """Return the smallest number of components that hold `percent` of the variance; None if those kept do not."""
-        enough = np.flatnonzero(self.cumulative >= percent - 1e-9)  # all shares sum to 100 but for rounding
+        enough = np.flatnonzero(self.cumulative >= percent - 1e-9)  # all shares sum to 100 up to rounding
         return int(enough[0]) + 1 if enough.size else None
 
     def __str__(self) -> str:

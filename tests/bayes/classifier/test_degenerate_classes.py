@@ -170,7 +170,7 @@ def test_latent_families_get_the_pooled_variance_as_others_do():
 
 
 @pytest.mark.parametrize("name", ["full", "diagonal", "silverman", "factor", "gaussian"])
-def test_columns_that_no_class_varies_in_are_held_at_a_floor(name):
+def test_columns_that_no_class_varies_in_are_clamped_at_a_floor(name):
     X, y = data()
     X[:, 1] = y * 2.0
     kept = [0, 2, 3]

@@ -122,7 +122,7 @@ class Fallbacks:
 
 def fit_fallback_members(
     family: Any,
-    found: ClassMoments,
+    statistics: ClassMoments,
     classes: Array,
     own: Mapping[int, Any],
     singular: tuple[int, ...],
@@ -133,22 +133,23 @@ def fit_fallback_members(
 
     Classes that are `singular` are so in the columns that vary in them too; `first` is the error of the first to fail.
     """
-    if not all(isinstance(part, Moments | ColumnMoments) for part in found.parts):
+    if not all(isinstance(part, Moments | ColumnMoments) for part in statistics.parts):
         raise first
-    variances = _require_spread(ClassVariances.of(found), family, first)
+    variances = _require_spread(ClassVariances.of(statistics), family, first)
     kept, mean = np.flatnonzero(~variances.constant), variances.mean
     fallbacks, counts = Fallbacks(np.flatnonzero(variances.constant)), variances.weight.max(axis=1)
     if fallbacks.left_out.size:
-        found, variances, own = ClassMoments(tuple(p.subset(kept) for p in found.parts)), variances.subset(kept), {}
+        statistics = ClassMoments(tuple(part.subset(kept) for part in statistics.parts))
+        variances, own = variances.subset(kept), {}
         if getattr(family, "names", None) is not None:
             family = replace(family, names=tuple(family.names[j] for j in kept))
     labels = enumerate(classes.tolist())
     made = [
-        own[c] if c in own else _fit_member(family, c, found, variances, label, singular, fallbacks)
+        own[c] if c in own else _fit_member(family, c, statistics, variances, label, singular, fallbacks)
         for c, label in labels
     ]
     numbers = {c: kept[columns] for c, columns in fallbacks.pooled_variance.items()}
-    warn_about_fallbacks(replace(fallbacks, pooled_variance=numbers), type(family).__name__, classes, counts, names)
+    _warn_about_fallbacks(replace(fallbacks, pooled_variance=numbers), type(family).__name__, classes, counts, names)
     return tuple(_place(density, kept, mean[c]) for c, density in enumerate(made))
 
 
@@ -195,12 +196,12 @@ def _fit_member(
     return replace(made, fitted=None) if isinstance(made, Gaussian) else made
 
 
-def _replace_spread(part: Any, found: ClassMoments, variances: ClassVariances) -> tuple[Any, bool]:
+def _replace_spread(part: Any, statistics: ClassMoments, variances: ClassVariances) -> tuple[Any, bool]:
     """Return the statistics of a class with the spread within all classes, and whether that is clamped at the floor."""
     if not isinstance(part, Moments):
         everywhere = np.ones(part.mean.size, dtype=bool)
         return replace_variances(part, everywhere, variances.fallback), bool(variances.constant_within.any())
-    covariance, clamped = covariance_within(found)
+    covariance, clamped = covariance_within(statistics)
     return replace(part, scatter=part.weight * covariance.matrix()), clamped
 
 
@@ -218,7 +219,7 @@ def _try_estimate(family: Any, part: Any, label: Any) -> Any:
 
 
 def fit_fallback_estimators(
-    fresh: list[Any], source: Source, codes: Array, classes: Array, found: list[Any], failed: Failed
+    fresh: list[Any], source: Source, codes: Array, classes: Array, statistics: list[Any], failed: Failed
 ) -> tuple[Any, ...]:
     """Return the density of each class, where some could not be fitted; `fresh` are unfitted estimators."""
     first, kind = next(iter(failed.values())), type(fresh[0]).__name__
@@ -232,17 +233,17 @@ def fit_fallback_estimators(
     fallbacks, counts = Fallbacks(np.flatnonzero(variances.constant)), variances.weight.max(axis=1)
     if fallbacks.left_out.size:
         source, variances = ChosenColumns(source, kept), variances.subset(kept)
-        found, failed = try_fit([clone(estimator) for estimator in fresh], source, codes, classes)
+        statistics, failed = try_fit([clone(estimator) for estimator in fresh], source, codes, classes)
     for c in failed:
         made = _fit_varying_columns(clone(fresh[c]), c, classes.tolist()[c], source, codes, variances)
         if made is not None:
-            found[c], fallbacks.pooled_variance[c] = made, kept[variances.constant_by_class[c]]
+            statistics[c], fallbacks.pooled_variance[c] = made, kept[variances.constant_by_class[c]]
         else:
             fallbacks.pooled_covariance.append(c)
     if fallbacks.pooled_covariance:
-        _use_pooled_covariance(found, fallbacks, source, codes, classes, failed, variances)
-    warn_about_fallbacks(fallbacks, kind, classes, counts, names)
-    return tuple(_place(density, kept, mean[c]) for c, density in enumerate(found))
+        _use_pooled_covariance(statistics, fallbacks, source, codes, classes, failed, variances)
+    _warn_about_fallbacks(fallbacks, kind, classes, counts, names)
+    return tuple(_place(density, kept, mean[c]) for c, density in enumerate(statistics))
 
 
 def _fits_rows_with_spread(estimator: Any, variances: ClassVariances) -> bool:
@@ -276,7 +277,7 @@ def _fit_varying_columns(
 
 
 def _use_pooled_covariance(
-    found: list[Any],
+    statistics: list[Any],
     fallbacks: Fallbacks,
     source: Source,
     codes: Array,
@@ -284,7 +285,7 @@ def _use_pooled_covariance(
     failed: Failed,
     variances: ClassVariances,
 ) -> None:
-    """Replace the densities of some classes in `found` by Gaussians with the covariance within all classes."""
+    """Replace the densities of some classes in `statistics` by Gaussians with the covariance within all classes."""
     moments = _read_moments(source, codes, classes)
     for c in fallbacks.pooled_covariance:
         varies = not isinstance(moments, ClassDeviations) and not variances.constant_by_class[c].any()
@@ -292,7 +293,7 @@ def _use_pooled_covariance(
             raise failed[c]  # for another reason than a lack of spread
     covariance, fallbacks.clamped = covariance_within(moments)
     for c in fallbacks.pooled_covariance:
-        found[c] = Gaussian(moments.mean[c], covariance)
+        statistics[c] = Gaussian(moments.mean[c], covariance)
 
 
 def _read_moments(source: Source, codes: Array, classes: Array) -> Any:
@@ -313,7 +314,7 @@ def _require_spread(variances: ClassVariances, density: Any, first: DataError | 
     if not all(np.all(values) for values in known):
         raise first
     if variances.constant_within.all():
-        raise no_spread_error(type(density).__name__) from first
+        raise _no_spread_error(type(density).__name__) from first
     return variances
 
 
@@ -322,7 +323,7 @@ def _place(density: Any, kept: Array, mean: Array) -> Any:
     return density if len(kept) == mean.size else InColumns(density, kept, mean, np.zeros(mean.size))
 
 
-def no_spread_error(kind: str) -> DataError:
+def _no_spread_error(kind: str) -> DataError:
     """Return the error about classes none of which varies, such as classes of one row each."""
     return DataError(
         f"no column varies within any class, so the spread of a class is not known, and the likelihood of a {kind} has "
@@ -334,7 +335,7 @@ def no_spread_error(kind: str) -> DataError:
 # ---- warnings -------------------------------------------------------------------------------------------------
 
 
-def warn_about_fallbacks(
+def _warn_about_fallbacks(
     fallbacks: Fallbacks, kind: str, classes: Array, counts: Array, names: Sequence[str] | None = None
 ) -> None:
     """Warn once, naming classes and columns, their fallback, and what to do about it."""

@@ -22,7 +22,7 @@ from eigenlens.data.coerce import as_source
 from eigenlens.data.rows import ChosenRows, row_count, take_rows
 from eigenlens.data.source import Source, accumulate
 from eigenlens.densities.gaussian import GaussianFamily
-from eigenlens.errors import DataError, DataWarning, MissingValues, OptionError, warn_user
+from eigenlens.errors import DataError, DataWarning, MissingValues, OptionError, join_limited, warn_user
 from eigenlens.estimator.rows import dense_blocks
 from eigenlens.kde.estimator import KernelDensity
 from eigenlens.latent.families import FactorFamily, PPCAFamily
@@ -163,7 +163,7 @@ def drop_incomplete_rows(density: Any, source: Source, codes: Array, classes: Ar
             "needs complete rows",
             fix="fill missing values in with ProbabilisticPCA(k).fit(X).impute(X), or use a GaussianMixture",
         )
-    counts = ", ".join(f"{lost[c]} of {n[c]} of class {names[c]!r}" for c in np.flatnonzero(lost)[:5])
+    counts = join_limited([f"{lost[c]} of {n[c]} of class {names[c]!r}" for c in np.flatnonzero(lost)])
     what = (
         f"{int(incomplete.sum())} incomplete rows only count for the prior of their class, as a {kind} needs complete "
         f"rows: {counts}"

@@ -78,7 +78,7 @@ class Shrinkage:
         return np.asarray((1.0 - self.reg) * a * find_target(self.target)(variances) + self.reg)
 
 
-def choose_summary(n_classes: int, shrinkage: Shrinkage, pooled: bool) -> Callable[[Block], Any]:
+def _choose_summary(n_classes: int, shrinkage: Shrinkage, pooled: bool) -> Callable[[Block], Any]:
     """Return the function that summarises a block with classes in one pass."""
     if pooled and not shrinkage.needs_rule:
         return partial(summarise_pooled, n_classes=n_classes)
@@ -116,7 +116,7 @@ def read_classes(
     rows = attach_classes(source, codes)
     if not mergeable and choose_covariance_route(n, source.n_features)[0] == "gram":
         return read_class_deviations(rows, n_classes)
-    return accumulate(rows, choose_summary(n_classes, shrinkage, pooled), progress, "reading classes")
+    return accumulate(rows, _choose_summary(n_classes, shrinkage, pooled), progress, "reading classes")
 
 
 def require_variance_range(variances: Array) -> None:
@@ -134,31 +134,31 @@ def require_variance_range(variances: Array) -> None:
 # ---- covariances from moments ---------------------------------------------------------------------------------
 
 
-def pooled_covariance(found: Any, shrinkage: Shrinkage) -> tuple[Axes, Array]:
+def pooled_covariance(statistics: Any, shrinkage: Shrinkage) -> tuple[Axes, Array]:
     """Return the covariance (divisor Σw) of all classes, and its intensity a (1,), or (C,) class by class."""
-    if isinstance(found, ClassDeviations):
-        return _wide_pooled_covariance(found, shrinkage)
+    if isinstance(statistics, ClassDeviations):
+        return _wide_pooled_covariance(statistics, shrinkage)
     if shrinkage.by_class:
-        C, a = _shrink_by_class(found, shrinkage)
+        C, a = _shrink_by_class(statistics, shrinkage)
     else:
-        S, together = found.scatter / found.weight.sum(), _pool(found) if shrinkage.needs_rule else None
+        S, together = statistics.scatter / statistics.weight.sum(), _pool(statistics) if shrinkage.needs_rule else None
         amount = _choose_intensity(shrinkage, 0, S, together)
         C, a = shrinkage.apply(S, amount), np.array([amount])
-    return Axes.of_matrix(C, is_constant(C.diagonal(), found.mean)), a
+    return Axes.of_matrix(C, is_constant(C.diagonal(), statistics.mean)), a
 
 
-def _pool(found: ClassMoments) -> QuarticMoments:
+def _pool(statistics: ClassMoments) -> QuarticMoments:
     """Return the moments of all rows about the means of their classes."""
-    parts: list[QuarticMoments] = [part for part in found.parts if part is not None]
+    parts: list[QuarticMoments] = [part for part in statistics.parts if part is not None]
     return reduce(operator.add, [replace(part, mean=np.zeros_like(part.mean)) for part in parts])
 
 
-def _shrink_by_class(found: ClassMoments, shrinkage: Shrinkage) -> tuple[Array, Array]:
-    parts = [part for part in found.parts if part is not None]
+def _shrink_by_class(statistics: ClassMoments, shrinkage: Shrinkage) -> tuple[Array, Array]:
+    parts = [part for part in statistics.parts if part is not None]
     amounts = _choose_intensities(shrinkage, parts)
     pairs = zip(parts, amounts, strict=True)
     shrunk = [part.weight * shrinkage.apply(part.scatter / part.weight, a) for part, a in pairs]
-    return np.asarray(sum(shrunk) / found.weight.sum()), np.array(amounts)
+    return np.asarray(sum(shrunk) / statistics.weight.sum()), np.array(amounts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,16 +180,16 @@ class ClassCovariances:
     constant: Array
 
 
-def class_covariances(found: Any, shrinkage: Shrinkage) -> ClassCovariances:
+def class_covariances(statistics: Any, shrinkage: Shrinkage) -> ClassCovariances:
     """Return the covariance (divisor Σw) of each class."""
-    if isinstance(found, ClassDeviations):
-        return _wide_class_covariances(found, shrinkage)
-    parts = list(found.parts)
+    if isinstance(statistics, ClassDeviations):
+        return _wide_class_covariances(statistics, shrinkage)
+    parts = list(statistics.parts)
     amounts = _choose_intensities(shrinkage, parts)
     matrices = [shrinkage.apply(part.scatter / part.weight, a) for part, a in zip(parts, amounts, strict=True)]
-    total = found.variances + variances_between(found)
-    constant = is_constant(total + shrinkage.reg, found.mean)
-    pairs = zip(matrices, found.mean, strict=True)
+    total = statistics.variances + _variances_between(statistics)
+    constant = is_constant(total + shrinkage.reg, statistics.mean)
+    pairs = zip(matrices, statistics.mean, strict=True)
     singular = ~np.array([has_density(C, mean, constant, shrinkage.min_share) for C, mean in pairs])
     floor = np.diag(VARIANCE_FLOOR * total)
     made = [
@@ -199,13 +199,13 @@ def class_covariances(found: Any, shrinkage: Shrinkage) -> ClassCovariances:
     return ClassCovariances(tuple(made), np.array(amounts), singular, constant)
 
 
-def covariance_within(found: Any) -> tuple[Covariance, bool]:
+def covariance_within(statistics: Any) -> tuple[Covariance, bool]:
     """Return the covariance within all classes, clamped at the floor where it is singular, and whether it is."""
-    if isinstance(found, ClassDeviations):
-        return _wide_covariance_within(found)
-    S, total = found.scatter / found.weight.sum(), found.variances + variances_between(found)
-    constant = is_constant(total, found.mean)
-    if has_density(S, found.mean, constant):
+    if isinstance(statistics, ClassDeviations):
+        return _wide_covariance_within(statistics)
+    S, total = statistics.scatter / statistics.weight.sum(), statistics.variances + _variances_between(statistics)
+    constant = is_constant(total, statistics.mean)
+    if has_density(S, statistics.mean, constant):
         return _leave_out(S, constant), False
     return _clamp(S, np.diag(VARIANCE_FLOOR * total), constant, 0.0), True
 
@@ -241,10 +241,10 @@ def has_density(C: Array, means: Array, constant: Array, min_share: float = 0.0)
     return not kept.any() or bool(np.linalg.eigvalsh(correlations)[0] > bound)
 
 
-def variances_between(found: ClassMoments | ClassDeviations) -> Array:
+def _variances_between(statistics: ClassMoments | ClassDeviations) -> Array:
     """Return the variances (d,) of the means of the classes, weighted as the classes are."""
-    share = found.weight / found.weight.sum()
-    return np.asarray(share @ (found.mean - share @ found.mean) ** 2)
+    share = statistics.weight / statistics.weight.sum()
+    return np.asarray(share @ (statistics.mean - share @ statistics.mean) ** 2)
 
 
 def _choose_intensities(shrinkage: Shrinkage, parts: list[Any]) -> list[float]:
@@ -263,25 +263,25 @@ def _choose_intensity(shrinkage: Shrinkage, c: int, S: Array, moments: Any) -> f
 # ---- covariances from rows, where there are fewer of them than columns ----------------------------------------
 
 
-def _wide_pooled_covariance(found: ClassDeviations, shrinkage: Shrinkage) -> tuple[Axes, Array]:
+def _wide_pooled_covariance(statistics: ClassDeviations, shrinkage: Shrinkage) -> tuple[Axes, Array]:
     """Return `pooled_covariance` without a d×d matrix. Cost 4 n² d flops."""
-    n = float(found.each.sum())
-    B = found.deviations * np.sqrt(found.each / n)[:, None]
+    n = float(statistics.each.sum())
+    B = statistics.deviations * np.sqrt(statistics.each / n)[:, None]
     variances = np.sum(B * B, axis=0)
     if shrinkage.by_class:
-        diagonal, a = _wide_shrink_by_class(found, shrinkage)
-        B *= np.sqrt((1.0 - shrinkage.reg) * (1.0 - a))[found.codes, None]
+        diagonal, a = _wide_shrink_by_class(statistics, shrinkage)
+        B *= np.sqrt((1.0 - shrinkage.reg) * (1.0 - a))[statistics.codes, None]
     else:
-        amount = _wide_intensity(shrinkage, found.deviations, found.each, variances)
+        amount = _wide_intensity(shrinkage, statistics.deviations, statistics.each, variances)
         diagonal, a = shrinkage.added_diagonal(variances, amount), np.array([amount])
         B *= np.sqrt((1.0 - shrinkage.reg) * (1.0 - amount))
-    return _axes(B, diagonal, found.mean), a
+    return _axes(B, diagonal, statistics.mean), a
 
 
-def _wide_covariance_within(found: ClassDeviations) -> tuple[Axes, bool]:
+def _wide_covariance_within(statistics: ClassDeviations) -> tuple[Axes, bool]:
     """Return `covariance_within` without a d×d matrix: with fewer rows than columns it is singular."""
-    B = found.deviations * np.sqrt(found.each / found.each.sum())[:, None]
-    return _axes(B, VARIANCE_FLOOR * (found.variances + variances_between(found)), found.mean), True
+    B = statistics.deviations * np.sqrt(statistics.each / statistics.each.sum())[:, None]
+    return _axes(B, VARIANCE_FLOOR * (statistics.variances + _variances_between(statistics)), statistics.mean), True
 
 
 def _axes(B: Array, diagonal: Array, means: Array) -> Axes:
@@ -289,31 +289,31 @@ def _axes(B: Array, diagonal: Array, means: Array) -> Axes:
     return Axes.of_rows(B, diagonal, is_constant(np.sum(B * B, axis=0) + diagonal, means))
 
 
-def _wide_shrink_by_class(found: ClassDeviations, shrinkage: Shrinkage) -> tuple[Array, Array]:
+def _wide_shrink_by_class(statistics: ClassDeviations, shrinkage: Shrinkage) -> tuple[Array, Array]:
     """Return the diagonal (d,) that all classes add to the covariance, and their intensities (C,)."""
-    diagonal, amounts = np.zeros(found.deviations.shape[1]), np.zeros(len(found.mean))
-    for c, weight in enumerate(found.weight):
-        mine = found.of(c)
+    diagonal, amounts = np.zeros(statistics.deviations.shape[1]), np.zeros(len(statistics.mean))
+    for c, weight in enumerate(statistics.weight):
+        mine = statistics.of(c)
         amounts[c] = _wide_intensity(shrinkage, mine.deviations, mine.each, mine.variances)
         diagonal += weight * shrinkage.added_diagonal(mine.variances, float(amounts[c]))
-    return diagonal / found.weight.sum(), amounts
+    return diagonal / statistics.weight.sum(), amounts
 
 
-def _wide_class_covariances(found: ClassDeviations, shrinkage: Shrinkage) -> ClassCovariances:
+def _wide_class_covariances(statistics: ClassDeviations, shrinkage: Shrinkage) -> ClassCovariances:
     """Return `class_covariances` without d×d matrices."""
     covariances: list[Covariance] = []
-    amounts, clamped = np.zeros(len(found.mean)), np.zeros(len(found.mean), dtype=bool)
-    total = found.variances + variances_between(found)
-    constant = is_constant(total + shrinkage.reg, found.mean)
-    for c, weight in enumerate(found.weight):
-        mine = found.of(c)
+    amounts, clamped = np.zeros(len(statistics.mean)), np.zeros(len(statistics.mean), dtype=bool)
+    total = statistics.variances + _variances_between(statistics)
+    constant = is_constant(total + shrinkage.reg, statistics.mean)
+    for c, weight in enumerate(statistics.weight):
+        mine = statistics.of(c)
         B = mine.deviations * np.sqrt(mine.each / weight)[:, None]
         variances = np.sum(B * B, axis=0)
         a = amounts[c] = _wide_intensity(shrinkage, mine.deviations, mine.each, variances)
         B *= np.sqrt((1.0 - shrinkage.reg) * (1.0 - a))
         diagonal = shrinkage.added_diagonal(variances, float(a))
         clamped[c] = bool(np.any(is_constant(diagonal, mine.mean) & ~constant))
-        covariances.append(_axes(B, diagonal + VARIANCE_FLOOR * total if clamped[c] else diagonal, found.mean))
+        covariances.append(_axes(B, diagonal + VARIANCE_FLOOR * total if clamped[c] else diagonal, statistics.mean))
     return ClassCovariances(tuple(covariances), amounts, clamped, constant)
 
 

@@ -72,7 +72,7 @@ class GaussianClasses(ClassCounts, BayesRule, ModelEstimator):
     def _check_options(self, n_classes: int) -> Shrinkage:
         raise NotImplementedError
 
-    def _estimate(self, found: Any, shrinkage: Shrinkage) -> tuple[Any, Array]:
+    def _estimate(self, statistics: Any, shrinkage: Shrinkage) -> tuple[Any, Array]:
         raise NotImplementedError
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -100,10 +100,10 @@ class GaussianClasses(ClassCounts, BayesRule, ModelEstimator):
         self._made: tuple[Any, Array] | None = self._solve(found, shrinkage)
         return self
 
-    def _solve(self, found: Any, shrinkage: Shrinkage) -> tuple[Any, Array]:
+    def _solve(self, statistics: Any, shrinkage: Shrinkage) -> tuple[Any, Array]:
         with np.errstate(over="ignore", invalid="ignore"):
-            require_variance_range(found.variances)
-        return self._estimate(found, shrinkage)
+            require_variance_range(statistics.variances)
+        return self._estimate(statistics, shrinkage)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add the rows of X (n, d) and their classes y (n,); the result is exactly that of `fit` on all rows.
@@ -130,8 +130,8 @@ class GaussianClasses(ClassCounts, BayesRule, ModelEstimator):
         self._made = None
         return self
 
-    def _keep(self, found: Any, X: Any, source: Source) -> None:
-        self._moments = None if isinstance(found, ClassDeviations) else found
+    def _keep(self, statistics: Any, X: Any, source: Source) -> None:
+        self._moments = None if isinstance(statistics, ClassDeviations) else statistics
         self._rows_like = Like(X, source.dtype)
         solver = "gram" if self._moments is None else "moments"
         self.solver_ = Outcome(solver, choose_covariance_route(self._rows, source.n_features)[1], passes=1)
@@ -224,14 +224,14 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
     def _check_options(self, n_classes: int) -> Shrinkage:
         return check_linear_options(self, n_classes)
 
-    def _estimate(self, found: Any, shrinkage: Shrinkage) -> tuple[FisherRule, Array]:
-        require_rows(found, self.classes_, 0.0, "give the rows of every class before asking for results")
-        if not np.any(row_counts(found) > 1.0):
+    def _estimate(self, statistics: Any, shrinkage: Shrinkage) -> tuple[FisherRule, Array]:
+        require_rows(statistics, self.classes_, 0.0, "give the rows of every class before asking for results")
+        if not np.any(row_counts(statistics) > 1.0):
             raise DataError("every class has 1 row, so no class varies", fix="give more rows than classes")
-        covariance, amounts = pooled_covariance(found, shrinkage)
+        covariance, amounts = pooled_covariance(statistics, shrinkage)
         if not covariance.rank:
             raise DataError("no column varies within any class, so there is no covariance", fix="check X and y")
-        rule = FisherRule(self.class_prior_, found.mean, covariance)
+        rule = FisherRule(self.class_prior_, statistics.mean, covariance)
         warn_about_linear(rule, self)
         return rule, amounts
 
@@ -349,9 +349,9 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         return int(self._directions.shape[1])
 
 
-def _nonfinite_rows(found: Array) -> Array:
+def _nonfinite_rows(statistics: Array) -> Array:
     """Return the numbers of the rows that are not finite."""
-    return np.flatnonzero(~np.isfinite(found).all(axis=1))
+    return np.flatnonzero(~np.isfinite(statistics).all(axis=1))
 
 
 def _project(rows: Any, rule: FisherRule, V: Array) -> Any:
@@ -414,14 +414,14 @@ class QuadraticDiscriminant(GaussianClasses):
     def _check_options(self, n_classes: int) -> Shrinkage:
         return check_quadratic_options(self)
 
-    def _estimate(self, found: Any, shrinkage: Shrinkage) -> tuple[Mixture, Array]:
+    def _estimate(self, statistics: Any, shrinkage: Shrinkage) -> tuple[Mixture, Array]:
         fix = "one row has no covariance: leave the class out, or use LinearDiscriminant"
-        require_rows(found, self.classes_, 1.0, fix)
-        own = class_covariances(found, shrinkage)
+        require_rows(statistics, self.classes_, 1.0, fix)
+        own = class_covariances(statistics, shrinkage)
         if not all(getattr(C, "rank", 1) for C in own.covariances):
             raise DataError("no column varies within any class, so there is no covariance", fix="check X and y")
-        warn_about_quadratic(own, found.rows, self)
-        return gaussian_classes(self.class_prior_, found.mean, own.covariances), own.amounts
+        warn_about_quadratic(own, statistics.rows, self)
+        return gaussian_classes(self.class_prior_, statistics.mean, own.covariances), own.amounts
 
     @property
     def model_(self) -> Mixture:

@@ -138,14 +138,14 @@ def _count_infinite(block: Block) -> int:
 
 
 def _covariances(
-    found: ClassMoments, shrinkage: Shrinkage, pooled: bool, estimate: Callable[[Moments], Any] | None
+    moments: ClassMoments, shrinkage: Shrinkage, pooled: bool, estimate: Callable[[Moments], Any] | None
 ) -> Sequence[Covariance]:
     """Return the covariance of each class."""
     if estimate is not None:
-        return [Full(covariance_matrix(estimate(part))) for part in found.parts]
+        return [Full(covariance_matrix(estimate(part))) for part in moments.parts]
     if pooled:
-        return [pooled_covariance(found, shrinkage)[0]] * len(found.parts)
-    return class_covariances(found, shrinkage).covariances
+        return [pooled_covariance(moments, shrinkage)[0]] * len(moments.parts)
+    return class_covariances(moments, shrinkage).covariances
 
 
 # ---- EM steps -------------------------------------------------------------------------------------------------
@@ -153,20 +153,20 @@ def _covariances(
 
 def _iterate(
     rows: Source,
-    found: ClassMoments,
+    moments: ClassMoments,
     covariances: Callable[[ClassMoments], Sequence[Covariance]],
     progress: Progress | None,
 ) -> tuple[ClassMoments, int, float]:
-    """Return the moments after EM steps from `found`, the number of steps, and the change of the last one."""
+    """Return the moments after EM steps from `moments`, the number of steps, and the change of the last one."""
     steps, change = 0, np.inf
     while change > EM_TOLERANCE and steps < MAX_EM_STEPS:
-        pairs = zip(found.mean, covariances(found), strict=True)
+        pairs = zip(moments.mean, covariances(moments), strict=True)
         summaries = [partial(_expect, mean=mean, C=Full(C.matrix())) for mean, C in pairs]
         after = accumulate(rows, partial(summarise_classes, summaries=summaries))
-        change, found, steps = _largest_change(found, after), after, steps + 1
+        change, moments, steps = _largest_change(moments, after), after, steps + 1
         if progress is not None:
             progress(steps, MAX_EM_STEPS, f"EM: step {steps}, change {change:.1e}")
-    return found, steps, change
+    return moments, steps, change
 
 
 def _expect(block: Block, mean: Array, C: Full) -> Moments | None:

@@ -34,9 +34,6 @@ QUADRATIC_SHRINKAGES = (AUTO, *SHRINKAGE_RULES)
 LINEAR_SHRINKAGES = (*QUADRATIC_SHRINKAGES, *(name + BY_CLASS for name in SHRINKAGE_RULES))
 """The names of rules for the shrinkage of each discriminant."""
 
-MAX_NAMED = 5
-"""The number of classes or columns that a message names; it only counts the others."""
-
 
 def check_linear_options(estimator: Any, n_classes: int) -> Shrinkage:
     """Return the shrinkage of a `LinearDiscriminant` whose columns are known, after checking its parameters."""
@@ -78,23 +75,20 @@ def _check_share(name: str, value: Any) -> float:
 # ---- enough rows ----------------------------------------------------------------------------------------------
 
 
-def require_rows(found: Any, classes: Array, minimum: float, fix: str) -> None:
+def require_rows(statistics: Any, classes: Array, minimum: float, fix: str) -> None:
     """Raise an error that names the classes with no more than `minimum` rows, and no weight above it."""
-    count = row_counts(found)
+    count = row_counts(statistics)
     few = [f"{classes.tolist()[c]!r} ({count[c]:g})" for c in np.flatnonzero(count <= minimum)]
     if few:
         fix = "give the rows of every class before asking for results" if np.any(count == 0.0) else fix
-        others = f" and {len(few) - MAX_NAMED} others" if len(few) > MAX_NAMED else ""
-        raise DataError(
-            f"each class needs more than {minimum:g} row{'s' * (minimum != 1)}, which class "
-            f"{', '.join(few[:MAX_NAMED])}{others} does not have",
-            fix=fix,
-        )
+        rows = "row" if minimum == 1 else "rows"
+        what = f"each class needs more than {minimum:g} {rows}, which class {join_limited(few)} does not have"
+        raise DataError(what, fix=fix)
 
 
-def row_counts(found: Any) -> Array:
+def row_counts(statistics: Any) -> Array:
     """Return the rows (C,) of each class, or its weight where that is more: a row of weight 2 is two rows."""
-    return np.asarray(np.maximum(found.rows, found.weight))
+    return np.asarray(np.maximum(statistics.rows, statistics.weight))
 
 
 def _name_columns(estimator: Any, columns: Array) -> str:

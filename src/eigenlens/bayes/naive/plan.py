@@ -63,7 +63,7 @@ class Plan:
         return tuple(self.choices[j].reason for j in columns)
 
 
-def choose_family(field: Field, found: ColumnValues, counts: bool | None = None) -> FamilyChoice:
+def choose_family(field: Field, values: ColumnValues, counts: bool | None = None) -> FamilyChoice:
     """Return the family of a column by its values, whatever the container and the type of its numbers.
 
     | column                                                             | family      |
@@ -86,23 +86,23 @@ def choose_family(field: Field, found: ColumnValues, counts: bool | None = None)
         return FamilyChoice(field.name, "categorical", "text" if field.categories is None else "categories of its type")
     if field.kind == "boolean":
         return FamilyChoice(field.name, "bernoulli", "booleans")
-    if field.kind == "empty" or found.values == frozenset():
+    if field.kind == "empty" or values.values == frozenset():
         return FamilyChoice(field.name, "categorical", NO_VALUES)
-    if found.are_binary:
+    if values.are_binary:
         return FamilyChoice(field.name, "bernoulli", ZEROS_AND_ONES + " in a sparse matrix" * (counts is not None))
     if counts:
         return FamilyChoice(field.name, "multinomial", "counts in a sparse matrix")
-    if found.are_categories and found.values is not None:
-        return FamilyChoice(field.name, "categorical", f"whole numbers of {len(found.values)} values")
-    return FamilyChoice(field.name, "gaussian", _number_reason(found))
+    if values.are_categories and values.values is not None:
+        return FamilyChoice(field.name, "categorical", f"whole numbers of {len(values.values)} values")
+    return FamilyChoice(field.name, "gaussian", _number_reason(values))
 
 
-def _number_reason(found: ColumnValues) -> str:
-    if found.values is None:
+def _number_reason(values: ColumnValues) -> str:
+    if values.values is None:
         return "numbers"
-    if len(found.values) == 1:
+    if len(values.values) == 1:
         return "constant column"
-    return f"whole numbers of {len(found.values)} values in {found.rows:g} rows"
+    return f"whole numbers of {len(values.values)} values in {values.rows:g} rows"
 
 
 def make_plan(source: Source, features: Any, *, weight: Array | None = None, complete: bool = True) -> Plan:

@@ -191,7 +191,7 @@ class TextCells:
 
 
 def text_error(
-    names: Sequence[str], found: TextCells, na: Sequence[str] = (), *, as_text: bool = False, commas: bool = False
+    names: Sequence[str], texts: TextCells, na: Sequence[str] = (), *, as_text: bool = False, commas: bool = False
 ) -> DataError:
     """Return the error for text in columns that should hold numbers, with the ways out.
 
@@ -199,9 +199,9 @@ def text_error(
     commas, so a cell with a point is not one.
     """
     more = f"; so do{'es' * (len(names) == 2)} {len(names) - 1} more" if len(names) > 1 else ""
-    rows = f"in {found.count} row{'s' * (found.count != 1)} (first: {found.where}, {found.value!r}){more}"
+    rows = f"in {texts.count} row{'s' * (texts.count != 1)} (first: {texts.where}, {texts.value!r}){more}"
     what = "text among numbers" if as_text else "text, or a point where numbers have commas," if commas else "text"
-    ways = _ways_out(found.value, bool(na), as_text)
+    ways = _ways_out(texts.value, bool(na), as_text)
     settings: dict[str, Any] = {"drop": list(names), "na": list(na), "text": list(names[:1]), "id": ..., "label": ...}
     settings |= {"thousands": ..., "decimal": ","}
     settings = {name: value for name, value in settings.items() if f"{{{name}}}" in ways}

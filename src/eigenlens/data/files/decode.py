@@ -63,7 +63,7 @@ def _not_intact(path: Path, error: Exception) -> DataError:
 
 
 @contextmanager
-def open_text(path: Path, encoding: str | None = None) -> Iterator[BinaryIO]:
+def _open_text(path: Path, encoding: str | None = None) -> Iterator[BinaryIO]:
     """Open a file as text in UTF-8, each line ended by a line feed, perhaps with a carriage return before it.
 
     UTF-8 is passed on unchanged; anything else is decoded a megabyte at a time.
@@ -97,7 +97,7 @@ def text_encoding(name: str) -> str | None:
 
 def text_head(path: Path, encoding: str | None = None) -> str:
     """Return the start of the text in whole lines: 64 kB, or more where three lines are longer, as names may be."""
-    with open_text(path, encoding) as file:
+    with _open_text(path, encoding) as file:
         head = file.read(SAMPLE_BYTES)
         while head.count(b"\n") < MIN_SAMPLE_LINES and len(head) < MAX_SAMPLE_BYTES and (more := file.read(len(head))):
             head += more
@@ -217,7 +217,7 @@ MARK = b"\xef\xbb\xbf"
 
 def first_record(path: Path, dialect: Dialect) -> bytes:
     """Return the first line of the file, in UTF-8, and the next ones if a quoted cell continues there."""
-    with open_text(path, dialect.encoding) as file:
+    with _open_text(path, dialect.encoding) as file:
         record = _read_record(file, dialect.comment).removeprefix(MARK)
     return squeeze_spaces(record) if dialect.separator == " " else record
 
@@ -265,13 +265,13 @@ def remove_comments(text: bytes, prefix: str, *, everywhere: bool = True) -> byt
 
 
 def _iterate_records(path: Path, size: int, dialect: Dialect) -> Iterator[bytes]:
-    with open_text(path, dialect.encoding) as file:
+    with _open_text(path, dialect.encoding) as file:
         # Without names the file is read from its first byte: blank lines are rows where a row is one cell.
         first = _read_record(file, dialect.comment) if dialect.header or dialect.comment else file.read(len(MARK))
         rest = b"" if dialect.header else first.removeprefix(MARK)
         while chunk := file.read(size):
             rest += chunk
-            cut = record_end(rest)
+            cut = _record_end(rest)
             if not cut and len(rest) > MAX_RECORD:
                 raise DataError(f"'{path}' has a quote (\") that is never closed, or a row over 256 MB", fix="mend it")
             yield rest[:cut]
@@ -279,10 +279,10 @@ def _iterate_records(path: Path, size: int, dialect: Dialect) -> Iterator[bytes]
     yield rest
 
 
-def record_end(text: bytes) -> int:
+def _record_end(text: bytes) -> int:
     r"""Return the length of the longest start of the text that ends with a record: no quoted cell is open there.
 
-    >>> record_end(b'1,"two\nlines"\n2,"three\nmore'), record_end(b"1,2")
+    >>> _record_end(b'1,"two\nlines"\n2,"three\nmore'), _record_end(b"1,2")
     (14, 0)
     """
     cut = text.rfind(b"\n") + 1

@@ -159,7 +159,7 @@ def find_dialect(
     if not rows and text:
         raise DataError(f"'{path}' holds nothing but blank lines", fix="write it again, with names and rows")
     _check_widths(path, rows)
-    numbers = detect_number_format(rows, separator, decimal=decimal, thousands=thousands, na=na)
+    numbers = _detect_number_format(rows, separator, decimal=decimal, thousands=thousands, na=na)
     if numbers.decimal == "," == separator:
         what = "numbers with decimal commas cannot also be separated by commas"
         raise OptionError(what, fix="say what separates them: {separator}", settings={"separator": ";"})
@@ -369,7 +369,7 @@ def column_names(path: Path, dialect: Dialect) -> list[str]:
 # ---- decimal and thousands signs ------------------------------------------------------------------------------
 
 
-def detect_number_format(
+def _detect_number_format(
     rows: Sequence[Sequence[str]],
     separator: str,
     *,

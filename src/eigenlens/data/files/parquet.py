@@ -143,7 +143,8 @@ class TableReader(Reader):
         """Yield the slabs of one file, cut where its row groups end."""
         most = max(self._block, SLAB_BYTES // self._row_bytes)
         # Polars keeps one chunk per row group, so one column shows where they end.
-        groups = self._tables[path].select([*self._numeric, *self._text][0]).collect().to_series().chunk_lengths()
+        first = (self._numeric or self._text)[0]
+        groups = self._tables[path].select(first).collect().to_series().chunk_lengths()
         share = min(1.0, max(most, *groups, 1) / max(1, sum(groups)))
         column_bytes = path.stat().st_size * share / self._width
         columns = min(-(-len(self.names) // WORKERS), max(4, int(GROUP_BYTES / WORKERS / column_bytes)))

@@ -78,23 +78,23 @@ class FileSource(Source):
     def n_rows(self) -> int:  # type: ignore[override]  # known on demand: counting text takes a pass
         """The number of rows: by the files' metadata where they have it, else counted once."""
         if self._count is None:
-            with check_unchanged(self._stamps):
+            with _check_unchanged(self._stamps):
                 self._count = self._reader.count()
         return self._count
 
     def rows(self) -> Iterator[Any]:
         """Yield the features: arrays (b, d), or blocks of numbers and categories of a `table()`."""
-        with check_unchanged(self._stamps):
+        with _check_unchanged(self._stamps):
             yield from self._reader.tables() if self._as_table else self._reader.blocks()
 
     def frames(self) -> Iterator[DataFrame]:
         """Yield the features as Polars frames of numbers and text, null where an entry is missing."""
-        with check_unchanged(self._stamps):
+        with _check_unchanged(self._stamps):
             yield from self._reader.frames()
 
     def cells(self) -> Iterator[DataFrame]:
         """Yield the columns of delimited text as they are written; those of other formats as `frames` has them."""
-        with check_unchanged(self._stamps):
+        with _check_unchanged(self._stamps):
             yield from getattr(self._reader, "cells", self._reader.frames)()
 
     def table(self) -> FileSource:
@@ -128,7 +128,7 @@ class FileSource(Source):
 
     def read_column(self, name: Any) -> Array:
         """Return one whole column (n,) of the files, a feature or not, in one pass over it."""
-        with check_unchanged(self._stamps):
+        with _check_unchanged(self._stamps):
             return self._files.column(name)
 
     def read_ids(self) -> Array:
@@ -312,7 +312,7 @@ class Stamp:
 
 
 @contextmanager
-def check_unchanged(stamps: Iterable[Stamp]) -> Iterator[None]:
+def _check_unchanged(stamps: Iterable[Stamp]) -> Iterator[None]:
     """Check the files before and after the block; a failure while they changed is a SourceChanged."""
     stamps = tuple(stamps)
 

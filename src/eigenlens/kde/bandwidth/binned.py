@@ -95,7 +95,7 @@ class Sample:
     @cached_property
     def cells(self) -> Cells:
         """Cells over [0, 1]."""
-        return fill_cells(self.points, self.weight, 1.0 / RANGE_CELLS, RANGE_CELLS)
+        return _fill_cells(self.points, self.weight, 1.0 / RANGE_CELLS, RANGE_CELLS)
 
     @cached_property
     def deviation(self) -> float:
@@ -165,11 +165,11 @@ class Sample:
         """
         width = finest / CELLS_PER_WIDTH
         if self.n > RANGE_CELLS and width >= self.cells.width:
-            return make_power_spectrum(self.cells, 1.0 + GAUSSIAN_REACH * widest)
+            return _make_power_spectrum(self.cells, 1.0 + GAUSSIAN_REACH * widest)
         y, weight = self.with_short_stretches(GAUSSIAN_REACH * widest), self.values[1]
         width = max(width, y[-1] / MAX_SAMPLE_CELLS)
-        return make_power_spectrum(
-            fill_cells(y, weight, width, int(y[-1] / width) + 1), y[-1] + GAUSSIAN_REACH * widest
+        return _make_power_spectrum(
+            _fill_cells(y, weight, width, int(y[-1] / width) + 1), y[-1] + GAUSSIAN_REACH * widest
         )
 
     def with_short_stretches(self, reach: float) -> Array:
@@ -200,7 +200,7 @@ def make_sample(x: Array, weight: Array | None) -> Sample:
     return Sample((x - low) / span, weight, span, n)
 
 
-def fill_cells(points: Array, weight: Array | None, width: float, count: int) -> Cells:
+def _fill_cells(points: Array, weight: Array | None, width: float, count: int) -> Cells:
     """Return `count` cells of this width from 0 on. Cost: O(n), in blocks that stay in the cache."""
     moments = np.zeros((3, count))
     step = max(POINTS_PER_BLOCK, 2 * count)
@@ -228,7 +228,7 @@ def transform_cells(moments: Array, size: int, count: int) -> tuple[Array, Array
     return angles, zero - 1j * angles * one - 0.5 * angles**2 * two
 
 
-def make_power_spectrum(cells: Cells, length: float) -> PowerSpectrum:
+def _make_power_spectrum(cells: Cells, length: float) -> PowerSpectrum:
     """Return the spectrum of cells on a circle of at least this length."""
     size = scipy.fft.next_fast_len(math.ceil(length / cells.width), real=True)
     angles, F = transform_cells(cells.moments, size, min(size // 2, int(size / (2.0 * math.pi))) + 1)

@@ -32,7 +32,7 @@ def lscv(x: Array, weight: Array | None = None, name: str = "x") -> float:
     0.3
     """
     sample = make_sample(x, weight)
-    low, high = min_bandwidth(sample), 3.0 * 1.144 * sample.scale * sample.n**-0.2
+    low, high = _min_bandwidth(sample), 3.0 * 1.144 * sample.scale * sample.n**-0.2
     copies = sample.values[1]
     with_equals = float(np.sum(copies**2))
     leave_one_out, leave_ties_out = (_squares_criterion(sample, own) for own in (sample.n, with_equals))
@@ -54,7 +54,7 @@ def mlcv(x: Array, weight: Array | None = None, name: str = "x") -> float:
     copies = sample.values[1]
     leave_one_out, leave_ties_out = (likelihood_criterion(sample, own) for own in (np.minimum(copies, 1.0), copies))
     chosen = CrossValidation(has_repeats(copies), leave_one_out, leave_ties_out, lambda: _fallback(sample))
-    return _report(sample, chosen.choose(min_bandwidth(sample), 2.0 * sample.deviation), "mlcv", name)
+    return _report(sample, chosen.choose(_min_bandwidth(sample), 2.0 * sample.deviation), "mlcv", name)
 
 
 def _fallback(sample: Sample) -> BandwidthChoice:
@@ -66,11 +66,11 @@ def _fallback(sample: Sample) -> BandwidthChoice:
     )
 
 
-def _report(sample: Sample, found: BandwidthChoice, rule: str, name: str) -> float:
+def _report(sample: Sample, choice: BandwidthChoice, rule: str, name: str) -> float:
     """Return the chosen bandwidth in the units of x; warn where equal values made a fallback necessary."""
-    h = sample.span * found.h
-    if found.remark:
-        warn_user(unbounded_criterion_message(name, rule, f"h = {h:.3g} is that of {found.remark}"))
+    h = sample.span * choice.h
+    if choice.remark:
+        warn_user(unbounded_criterion_message(name, rule, f"h = {h:.3g} is that of {choice.remark}"))
     return h
 
 
@@ -82,7 +82,7 @@ def unbounded_criterion_message(name: str, rule: str, taken: str) -> str:
     )
 
 
-def min_bandwidth(sample: Sample) -> float:
+def _min_bandwidth(sample: Sample) -> float:
     """Return the smallest h worth a trial: a quarter of the lower quartile of the spread of √n neighbours.
 
     It is at least half the usual distance from a value to the next, which matters where values repeat.

@@ -67,7 +67,7 @@ def _keys(X: Array) -> Array:
 # ---- least squares ------------------------------------------------------------------------------------------
 
 
-def scale_squares_criterion(Y: Array, copies: Array, own: Array) -> Prepare:
+def _scale_squares_criterion(Y: Array, copies: Array, own: Array) -> Prepare:
     """Return ∫ f̂² − 2 Σ_{i≠j} w_i w_j φ_c / n² of rows Y (V, d), by squared distances in bins of their logarithm.
 
     A bin is placed at its mean: the error is the square of its relative width. Cost: O(V² d) once, O(bins) per c.
@@ -105,7 +105,7 @@ def _binned(Y: Array, copies: Array) -> tuple[Array, Array]:
 # ---- likelihood ---------------------------------------------------------------------------------------------
 
 
-def scale_likelihood_criterion(Y: Array, copies: Array, own: Array) -> Prepare:
+def _scale_likelihood_criterion(Y: Array, copies: Array, own: Array) -> Prepare:
     """Return n d log c − Σ_i w_i log Σ_j w_j exp(−‖y_i − y_j‖² / 2c²), the inner sum without row i.
 
     Cost: O(V² d) per c.
@@ -171,7 +171,7 @@ def _squares_to_others(Y: Array, rows: Array) -> Array:
 
 
 SCALE_CRITERIA: dict[str, Callable[[Array, Array, Array], Prepare]] = {
-    "lscv": scale_squares_criterion,
-    "mlcv": scale_likelihood_criterion,
+    "lscv": _scale_squares_criterion,
+    "mlcv": _scale_likelihood_criterion,
 }
 """Criteria of a scale, from rows (V, d), the weight of each (V,) and the weight left out with it (V,)."""

@@ -84,7 +84,7 @@ def solve_sheather_jones(sample: Sample) -> float:
     while True:
         spectrum = sample.spectrum(finest, widest)
         alpha = 1.357 * (_roughness(sample, spectrum, 2, a) / _roughness(sample, spectrum, 3, b)) ** (1.0 / 7.0)
-        h = largest_root(_equation(sample, spectrum, alpha), 2.0 * most, 10.0 * sample.deviation) or most
+        h = _largest_root(_equation(sample, spectrum, alpha), 2.0 * most, 10.0 * sample.deviation) or most
         g = alpha * h ** (5.0 / 7.0)
         if spectrum.serves(g, finest):
             return h
@@ -105,7 +105,7 @@ def _optimum(sample: Sample, spectrum: PowerSpectrum, g: float) -> float:
     return math.pow(2.0 * math.sqrt(math.pi) * sample.n * _roughness(sample, spectrum, 2, g), -0.2)
 
 
-def largest_root(function: Callable[[float], float], start: float, limit: float) -> float | None:
+def _largest_root(function: Callable[[float], float], start: float, limit: float) -> float | None:
     """Return the largest root of a function that is positive above it, or None if it lies above `limit`."""
     high = start
     while function(high) <= 0.0:
@@ -146,7 +146,10 @@ def isj(x: Array, weight: Array | None = None, name: str = "x") -> float:
     finest = most / 4.0
     while True:
         spectrum = sample.spectrum(finest, 8.0 * sample.scale * sample.n**-0.2)
-        h = largest_root(partial(_excess, sample=sample, spectrum=spectrum), 2.0 * most, 2.0 * sample.deviation) or most
+        h = (
+            _largest_root(partial(_excess, sample=sample, spectrum=spectrum), 2.0 * most, 2.0 * sample.deviation)
+            or most
+        )
         precise = spectrum.serves(h, finest)
         if (precise or h < SUSPICIOUS_SHARE * most) and separates_peaks(sample, h):
             return sample.span * _avoid_separate_peaks(sample, name)

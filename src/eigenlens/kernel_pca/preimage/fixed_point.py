@@ -134,16 +134,16 @@ class FixedPointDescent:
         self._reject(i[~good])
         self._accept(i[good], trial[good], MapValue(*(part[good] for part in found)))
 
-    def _accept(self, i: Array, z: Array, found: MapValue) -> None:
-        step = found.target - z
+    def _accept(self, i: Array, z: Array, value: MapValue) -> None:
+        step = value.target - z
         self._steps[i] = np.roll(self._steps[i], 1, axis=1)
         self._targets[i] = np.roll(self._targets[i], 1, axis=1)
         self._steps[i, 0] = step - self.step[i]
-        self._targets[i, 0] = found.target - (self.z[i] + self.step[i])
+        self._targets[i, 0] = value.target - (self.z[i] + self.step[i])
         self._extrapolated[i], self._extrapolating[i] = step - _excess(self._steps[i], self._targets[i], step), True
-        self.z[i], self.step[i], self.value[i], self.noise[i] = z, step, found.value, found.noise
+        self.z[i], self.step[i], self.value[i], self.noise[i] = z, step, value.value, value.noise
         self._reach[i] = np.minimum(1.0, 2.0 * self._reach[i])
-        self.converged[i] = self._small(step, found.blur)
+        self.converged[i] = self._small(step, value.blur)
         self._moving[i] = ~self.converged[i]
 
     def _reject(self, i: Array) -> None:

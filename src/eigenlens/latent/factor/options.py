@@ -57,10 +57,10 @@ def warn_heywood(fit: LatentFit, estimator: Any) -> None:
         warn_user(DataWarning(what, fix=fix))
 
 
-def warn_rotation(rotation: Any, found: Rotation) -> None:
+def warn_rotation(rotation: Any, result: Rotation) -> None:
     """Warn the caller of `fit`, by way of `_rotate`, that a rotation stopped early."""
     what = (
-        f"stopped after {found.iterations} steps with a residual of {found.residual:.1e}; the loadings are rotated, "
+        f"stopped after {result.iterations} steps with a residual of {result.residual:.1e}; the loadings are rotated, "
         "but the criterion has not reached its optimum"
     )
     warn_user(ConvergenceWarning(what, argument="rotation", value=rotation))

@@ -144,10 +144,10 @@ def many_starts(base: Array, rng: np.random.Generator) -> Array:
     return np.concatenate([near, far, random_uniquenesses(rng, (N_RANDOM_STARTS, d))])
 
 
-def neighbour_starts(psi: Array) -> Array:
+def _neighbour_starts(psi: Array) -> Array:
     """Return the neighbours (d, d) of an end psi (d,): in each, one variable leaves the floor or is put near it.
 
-    >>> neighbour_starts(np.array([1e-8, 0.4]))
+    >>> _neighbour_starts(np.array([1e-8, 0.4]))
     array([[5.e-01, 4.e-01], [1.e-08, 1.e-03]])
     """
     starts = np.tile(psi, (len(psi), 1))
@@ -155,7 +155,7 @@ def neighbour_starts(psi: Array) -> Array:
     return starts
 
 
-def few_starts(base: Array, rng: np.random.Generator) -> Array:
+def _few_starts(base: Array, rng: np.random.Generator) -> Array:
     """Return further uniquenesses (4, d): the two smallest of `base` (d,) near the floor in turn, and two random."""
     turns = [np.where(np.arange(len(base)) == j, NEAR_FLOOR, base) for j in np.argsort(base)[:2]]
     return np.concatenate([turns, random_uniquenesses(rng, (2, len(base)))])
@@ -239,12 +239,12 @@ def _run_starts(
     led = map(solve, _leading_starts(correlations, k, options))  # Newton's longer steps may leave the basin
     if newton is None or correlations.size > MAX_VARIABLES_STACKED:
         yield from led
-        yield from map(solve, few_starts(base, rng))
+        yield from map(solve, _few_starts(base, rng))
         if newton is not None:
             yield newton(_best(ends).uniquenesses)
         return
     reached = [end.uniquenesses for end in ends] + [end.uniquenesses for end in led]
-    more_starts = many_starts(base, rng) if newton_first else few_starts(base, rng)
+    more_starts = many_starts(base, rng) if newton_first else _few_starts(base, rng)
     yield newton(np.concatenate([reached, more_starts]))
     if newton_first is not None:
         yield from _try_neighbours(newton_first, ends)
@@ -268,7 +268,7 @@ def _try_neighbours(
     """Yield the minimum from the neighbours of the best end, as long as it is better."""
     for _ in range(MAX_NEIGHBOUR_ROUNDS):
         best = _best(ends)
-        found = minimise(neighbour_starts(best.uniquenesses))
+        found = minimise(_neighbour_starts(best.uniquenesses))
         yield found
         if not found.path[-1] < best.path[-1] - SAME_MAXIMUM:
             return

@@ -279,29 +279,29 @@ def _observed_em(source: Source, observed: ColumnMoments, k: int, options: _Opti
     constant = _constant_columns(observed.mean, variances)
     more = random_starts(observed, k) if options.thorough else []
     found = fit_incomplete_rows(
-        source, [mean_filled_start(source, k, observed.mean, options.generator), *more], tol=options.tol,
+        source, [_mean_filled_start(source, k, observed.mean, options.generator), *more], tol=options.tol,
         max_iter=options.max_iter, observed=observed, progress=options.progress,
     )  # fmt: skip
     model, floored = principal_form(found.model), not _has_noise(found, source, observed)
     return replace(found, model=model, passes=found.passes + 4, constant=constant, floored=floored)
 
 
-def _has_noise(found: LatentFit, source: Source, observed: ColumnMoments) -> bool:
+def _has_noise(result: LatentFit, source: Source, observed: ColumnMoments) -> bool:
     """Return whether there is noise above its floor; if not, raise an error unless the likelihood is bounded."""
-    model, variance = found.model, float((observed.square / observed.weight).mean())
-    if model.noise > HIGHER_FLOORS[0] * variance or found.interrupted:
+    model, variance = result.model, float((observed.square / observed.weight).mean())
+    if model.noise > HIGHER_FLOORS[0] * variance or result.interrupted:
         return True
-    before, last = _gains_of_lower_floors(found, source, observed, variance)
-    if before + last <= NEGLIGIBLE_GAIN * found.weight:
+    before, last = _gains_of_lower_floors(result, source, observed, variance)
+    if before + last <= NEGLIGIBLE_GAIN * result.weight:
         return False
     if model.noise > NO_NOISE_SHARE * variance:
         return True
-    if last <= max(before / 3.0, NEGLIGIBLE_GAIN * found.weight):
+    if last <= max(before / 3.0, NEGLIGIBLE_GAIN * result.weight):
         return False
     values = (model.loadings**2).sum(axis=0)
     rank, (d, k) = int(np.count_nonzero(values > NO_NOISE_SHARE * variance)), model.loadings.shape
     what = (
-        f"keeps all the variance: the observed entries of the {found.rows} rows fill only {rank} of {d} "
+        f"keeps all the variance: the observed entries of the {result.rows} rows fill only {rank} of {d} "
         f"dimensions, so the noise variance, {float(model.noise) / variance:.1e} of the mean variance, cannot be "
         f"distinguished from 0 (the bound is {NO_NOISE_SHARE:g}), where the likelihood has no maximum"
     )
@@ -310,22 +310,22 @@ def _has_noise(found: LatentFit, source: Source, observed: ColumnMoments) -> boo
 
 
 def _gains_of_lower_floors(
-    found: LatentFit, source: Source, observed: ColumnMoments, variance: float
+    result: LatentFit, source: Source, observed: ColumnMoments, variance: float
 ) -> tuple[float, float]:
     """Return the gains of log-likelihood as the floor under the noise falls, from one to the next, and to its own.
 
     An unbounded likelihood gains the same each time that the floor is divided by 100. A bounded one gains less and
     less, in proportion to the floor, since no row is then fitted without error.
     """
-    model, values = found.model, list[float]()
+    model, values = result.model, list[float]()
     for floor in HIGHER_FLOORS:
         start = LinearGaussian(model.mean, model.loadings, max(float(model.noise), floor * variance))
         values.append(fit_incomplete_rows(source, [start], floor=floor, observed=observed).path[-1])
-    before, last = np.diff([*values, found.path[-1]])
+    before, last = np.diff([*values, result.path[-1]])
     return float(before), float(last)
 
 
-def mean_filled_start(source: Source, k: int, mean: Array, rng: np.random.Generator) -> LinearGaussian:
+def _mean_filled_start(source: Source, k: int, mean: Array, rng: np.random.Generator) -> LinearGaussian:
     """Return the model that EM starts from: the probabilistic PCA of rows with missing values replaced by `mean`."""
     filled: Source = MappedSource(source, partial(fill_with_mean, mean=mean))
     n, d = source.n_rows, source.n_features

@@ -61,8 +61,8 @@ def _run_rotation(A: Array, rotation: str | Callable[..., Any], options: dict[st
     return found if isinstance(found, Rotation) else Rotation.by(A, _check_matrix(rotation, found, A.shape[1]))
 
 
-def _check_matrix(rotation: Any, found: Any, k: int) -> Array:
-    T = np.array(found, dtype=np.float64)
+def _check_matrix(rotation: Any, matrix: Any, k: int) -> Array:
+    T = np.array(matrix, dtype=np.float64)
     name = getattr(rotation, "__name__", str(rotation))
     if T.shape != (k, k):
         what = f"returned an array of shape {T.shape}"

@@ -1,10 +1,13 @@
-// The Python module of the compiled kernels: the instruction set in use, and the bindings of each subject.
+// The Python module of the compiled kernels: the instruction set in use, and the functions of each subject.
 //
 // This is the only translation unit that knows Python. It takes pointers from arrays, releases the GIL and calls the
-// drivers, which know nothing of Python; so it needs no optimisation, and pybind11's headers are compiled once.
+// drivers, which know nothing of Python; so it needs no optimisation.
+#include <string>
+
 #include "class_sums/binding.hpp"
 #include "common/active.hpp"
 #include "common/parallel.hpp"
+#include "common/python.hpp"
 #include "gram/binding.hpp"
 #include "incomplete_rows/binding.hpp"
 #include "kde/binding.hpp"
@@ -15,11 +18,14 @@ namespace eigenlens {
 
 // An interrupt becomes the exception that Python's handler of the signal raises.
 void check_signals() {
-  py::gil_scoped_acquire acquired;
-  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  const PyGILState_STATE state = PyGILState_Ensure();
+  const bool raised = PyErr_CheckSignals() != 0;
+  PyGILState_Release(state);
+  if (raised) throw Raised();
 }
 
-const char* isa_name() {
+const char* isa_name(Arguments& given) {
+  given.end();
   switch (active) {
     case Isa::avx512: return "avx512";
     case Isa::avx2: return "avx2";
@@ -28,25 +34,29 @@ const char* isa_name() {
 }
 
 // Only an instruction set that the processor has.
-void set_isa(const std::string& name) {
+void set_isa(Arguments& given) {
+  const std::string name(given.text());
+  given.end();
   if (name != "avx512" && name != "avx2" && name != "baseline") throw std::invalid_argument("unknown: " + name);
   const Isa wanted = name == "avx512" ? Isa::avx512 : name == "avx2" ? Isa::avx2 : Isa::baseline;
   if (wanted > best_isa()) throw std::invalid_argument("this processor has no " + name);
   active = wanted;
 }
 
+PyMethodDef isa_functions[] = {method<isa_name>("isa"), method<set_isa>("set_isa"), {}};
+
+PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "_kernels",
+    "The compiled kernels of eigenlens; the modules of eigenlens.native hold their NumPy twins.", -1, isa_functions};
+
 }  // namespace eigenlens
 
-PYBIND11_MODULE(_kernels, m) {
+PyMODINIT_FUNC PyInit__kernels() {
   using namespace eigenlens;
   check_interrupt = check_signals;
-  m.doc() = "The compiled kernels of eigenlens; the modules of eigenlens.native hold their NumPy twins.";
-  m.def("isa", &isa_name);
-  m.def("set_isa", &set_isa);
-  bind_moments(m);
-  bind_gram(m);
-  bind_mixture(m);
-  bind_kde(m);
-  bind_class_sums(m);
-  bind_incomplete_rows(m);
+  PyObject* module = PyModule_Create(&definition);
+  for (PyMethodDef* functions : {moments_functions, gram_functions, mixture_functions, kde_functions,
+                                 class_sums_functions, incomplete_rows_functions})
+    if (module && PyModule_AddFunctions(module, functions) != 0) Py_CLEAR(module);
+  return module;
 }

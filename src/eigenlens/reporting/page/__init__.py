@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 LISTED = 256
-"""Up to so many numbers are written as text; more are packed as float32."""
+"""Up to this many numbers are written as text; more are packed as float32."""
 
 FINE, MAX_16_BIT = 20_000, 65_534
-"""Up to so many coordinates keep float32; more are packed as 16 bits, whose largest value means missing."""
+"""Up to this many coordinates keep float32; more are packed as 16 bits, whose largest value means missing."""
 
 
 CLOSE = 1e-3
@@ -44,7 +44,7 @@ def pack_numbers(values: Any, *, fine: float = np.inf) -> Any:
 
 
 def pack_16_bits(steps: Any, low: float, high: float) -> dict[str, Any]:
-    """Return steps from 0 to `MAX_16_BIT`, which stand for numbers from low to high, as base64."""
+    """Return steps from 0 to `MAX_16_BIT`, which represent numbers from low to high, as base64."""
     return {"u16": _base64(np.round(steps).astype("<u2")), "low": low, "high": high}
 
 

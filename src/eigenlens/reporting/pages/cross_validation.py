@@ -17,7 +17,7 @@ FOLDS = 5
 """The number of folds of the cross-validation."""
 
 MAX_ROWS_FITTED, MAX_ENTRIES_FITTED = 20_000, 2_000_000
-"""At most so many rows and entries are fitted; of more rows, a random sample is."""
+"""The largest numbers of rows and entries that are fitted; of more rows, a random sample is."""
 
 
 @dataclass(frozen=True, eq=False)

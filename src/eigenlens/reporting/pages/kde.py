@@ -44,7 +44,7 @@ SLID = 20_000
 """The largest number of rows for which each of several columns has a bandwidth slider."""
 
 GATHERED = 20_000
-"""Beyond so many rows, the rows of a small cell are merged in the curves of the slider."""
+"""Beyond this many rows, the rows of a small cell are merged in the curves of the slider."""
 
 
 def density_page(model: Any, rows: ShownRows) -> list[Chart]:
@@ -135,12 +135,12 @@ def _histogram(f: KernelEstimate) -> Chart:
 
 def _slider(f: KernelEstimate, name: str, found: density_tables.BandwidthTable) -> Chart:
     """Return the curve for bandwidths from small to large, with a button for the bandwidth of each rule."""
-    said = _by_bandwidth({**found.rules, "as fitted": found.fitted})
-    low, high = min(said), max(said)
+    named = _by_bandwidth({**found.rules, "as fitted": found.fitted})
+    low, high = min(named), max(named)
     between = [
-        h for h in np.geomspace(low / 4.0, high * 4.0, STEPS) if np.all(np.abs(np.log(h / np.array([*said]))) > 0.02)
+        h for h in np.geomspace(low / 4.0, high * 4.0, STEPS) if np.all(np.abs(np.log(h / np.array([*named]))) > 0.02)
     ]
-    widths = sorted([*between, *said])
+    widths = sorted([*between, *named])
     x = np.linspace(*_ends(f, high), PLACES)
     bars, f = _histogram(f), _gathered(f, widths[0] / 16.0)
     top = 1.15 * float(replace(f, bandwidth=low).density(x).max())
@@ -148,12 +148,12 @@ def _slider(f: KernelEstimate, name: str, found: density_tables.BandwidthTable) 
     for h in widths:
         values = replace(f, bandwidth=h).density(x)
         curve = layer("line", "density", x=x, y=values, colour="blue")
-        words = f"{h:.4g}" + (f" ({said[h]})" if h in said else "")
+        words = f"{h:.4g}" + (f" ({named[h]})" if h in named else "")
         # One scale for all, so that peaks can be compared; spikes of the narrowest kernels make theirs longer.
         up = {"label": "density", "domain": [0.0, max(top, 1.05 * float(values.max()))]}
         steps.append((words, [marks("", bars, curve, x=name, y=up)]))
-    at = [{"at": widths.index(h), "label": names} for h, names in said.items()]
-    start = next(i for i, h in enumerate(widths) if "as fitted" in said.get(h, ""))
+    at = [{"at": widths.index(h), "label": names} for h, names in named.items()]
+    start = next(i for i, h in enumerate(widths) if "as fitted" in named.get(h, ""))
     about = "Narrow kernels show every row, wide ones hide the shape. Each button is the bandwidth of a rule."
     return frames("Bandwidth", "bandwidth h", steps, start=start, marks=at, about=about)
 

@@ -30,7 +30,7 @@ MAX_BARS, MAX_LISTED, MAX_IMPUTED, MAX_DRAWN = 40, 2_000, 200, 40
 """The largest numbers of columns in a chart and in a table, and of imputed values listed and drawn."""
 
 HIDDEN_SHARE, MAX_TRIED_ROWS, MAX_REFITTED = 0.1, 5_000, 40_000
-"""The share of entries hidden, of at most so many rows; up to so many entries, the model is refitted without them."""
+"""The share of entries hidden, the largest number of rows tried, and of entries for which the model is refitted."""
 
 Z95 = float(ndtri(0.975))
 

@@ -42,11 +42,11 @@ STRIPES, BINS = 100, 20
 """Groups of rows in the plot of responsibilities, and bins of the uncertainty of rows."""
 
 TRIED, MORE, STARTS = 20_000, 3, 3
-"""Up to so many entries, mixtures of other sizes are fitted for comparison, with up to so many components more and so
-many starts each."""
+"""The largest number of entries for which mixtures of other sizes are fitted for comparison, the number of components
+that they may have beyond those of the model, and the starts of each."""
 
 PATTERNS = 60
-"""They are fitted for at most so many patterns of missing values."""
+"""The largest number of patterns of missing values for which they are fitted."""
 
 LEVEL = 0.95
 
@@ -304,8 +304,8 @@ def _criterion_curve(found: MixtureSelection, name: str, own: tuple[int, dict[st
         layers.append(layer("line", label, x=x, y=y, colour=colour))
         layers.append(layer("dot", x=x, y=y, title=titles, colour=colour))
     kind, K = curves.best
-    said = f"best: {K}" + (f", {kind}" if len(curves.types) > 1 else "")
-    best = layer("rule-x", x=[float(K)], text=[said], dash=True, colour="grey")
+    text = f"best: {K}" + (f", {kind}" if len(curves.types) > 1 else "")
+    best = layer("rule-x", x=[float(K)], text=[text], dash=True, colour="grey")
     if own is not None and name in own[1]:
         title = f"this model, K = {own[0]}: {own[1][name]:.6g}"
         layers.append(layer("dot", "this model", x=[own[0]], y=[own[1][name]], title=[title], colour="orange"))

@@ -59,15 +59,15 @@ def _preparation(model: Any) -> str:
     """Return a description of the preprocessing of the columns."""
     options = model.get_params(deep=False)
     plain = {name: value for name, value in options.items() if isinstance(value, bool | str)}
-    said = [words[plain[name]] for name, words in PREPARED.items() if plain.get(name) in words]
-    said = ["columns centred", *said] if type(model).__name__ in CENTRED else said
-    return "; ".join(said) if said else "none: the columns as given"
+    parts = [words[plain[name]] for name, words in PREPARED.items() if plain.get(name) in words]
+    parts = ["columns centred", *parts] if type(model).__name__ in CENTRED else parts
+    return "; ".join(parts) if parts else "none: the columns as given"
 
 
 def _seeds(models: dict[str, Any], seed: Any) -> str:
     seeded = {name: model for name, model in models.items() if hasattr(model, "random_state")}
-    said = [f"{name}: {_seed(model.random_state)}" for name, model in seeded.items()]
-    return "; ".join([*said, f"sample of rows: {_seed(seed)}"])
+    parts = [f"{name}: {_seed(model.random_state)}" for name, model in seeded.items()]
+    return "; ".join([*parts, f"sample of rows: {_seed(seed)}"])
 
 
 def _seed(value: Any) -> str:

@@ -34,7 +34,7 @@ BARS, CELLS, ARROWS = 30, 40, 25
 """The largest numbers of components in a scree plot, rows in a heat map, and arrows in a plane."""
 
 SHUFFLED, TIMES = 100_000_000, 40
-"""Parallel analysis is run if n · d · min(n, d) is at most this, with so many shuffled data sets."""
+"""Parallel analysis is run if n · d · min(n, d) is at most this, with this many shuffled data sets."""
 
 
 def pca_page(model: Any, rows: ShownRows) -> list[Chart]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.data.column_kinds import Field
-from eigenlens.errors import DataError
+from eigenlens.errors import DataError, join_limited
 from eigenlens.model_file import Layout, pack, unpack
 
 # ---- options ------------------------------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ def unknown_category_error(name: Any, unknown: Sequence[Any]) -> DataError:
     """Return the error for values of a column that did not occur in fit; infinity is not a category."""
     if contains_infinity(unknown):
         return infinity_error(name)
-    shown = ", ".join(map(repr, unknown[:5])) + (", …" if len(unknown) > 5 else "")
+    shown = join_limited([repr(category) for category in unknown])
     return DataError(
         f"column {name!r} holds {shown}, not met in fit, and unknown='error'",
         columns=[str(name)],

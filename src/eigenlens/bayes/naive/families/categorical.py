@@ -96,7 +96,7 @@ class CategoricalColumns(Conditional):
             coded = [encode_numbers(column) for column in coded.T]
         lines = Lines.of(np.full(len(coded), -1), np.array([len(column.categories) + 1 for column in coded]))
         table = np.concatenate([self._lines(j, column) for j, column in enumerate(coded)])
-        return stack_codes(coded), lines, padded(table)
+        return _stack_codes(coded), lines, padded(table)
 
     def _lines(self, j: int, column: EncodedColumn) -> Array:
         """Return the log probabilities of a missing entry, of each category of the column, and of an unknown one."""
@@ -168,7 +168,7 @@ def _whole(places: dict[Any, int]) -> dict[int, int]:
     return {int(v): k for v, k in places.items() if isinstance(v, int) or (isinstance(v, float) and v.is_integer())}
 
 
-def stack_codes(coded: list[EncodedColumn]) -> Array:
+def _stack_codes(coded: list[EncodedColumn]) -> Array:
     """Return the codes of columns as one array (n, g) in column-major order."""
     codes = np.empty((len(coded[0].codes), len(coded)), dtype=np.int32, order="F")
     for j, column in enumerate(coded):
@@ -176,7 +176,7 @@ def stack_codes(coded: list[EncodedColumn]) -> Array:
     return codes
 
 
-def count_codes(codes: Array, lines: Lines, y: Array, weight: Array | None, C: int) -> list[Array]:
+def _count_codes(codes: Array, lines: Lines, y: Array, weight: Array | None, C: int) -> list[Array]:
     """Return Σ w of each class and code, (C, width + 1) per column; the last is that of codes outside the range."""
     counts = class_counts(codes, lines, y, weight, C)
     return [counts[start : start + width + 1].T for start, width in zip(lines.start, lines.width, strict=True)]
@@ -207,7 +207,7 @@ class CategoryCounts:
                 return found
             coded = [encode_numbers(column) for column in coded.T]
         lines = Lines.of(np.full(len(coded), -1), np.array([len(column.categories) + 1 for column in coded]))
-        counts = count_codes(stack_codes(coded), lines, y, weight, C)
+        counts = _count_codes(_stack_codes(coded), lines, y, weight, C)
         return cls._sorted([column.categories for column in coded], [part[:, 1:-1] for part in counts])
 
     @classmethod
@@ -217,7 +217,7 @@ class CategoryCounts:
             low, high = code_ranges(some)
             if np.any(high.astype(np.float64) - low.astype(np.float64) >= MAX_LOOKUP_RANGE):
                 return None
-            counts = count_codes(codes, Lines.of(low, high - low + 1), y, weight, C)
+            counts = _count_codes(codes, Lines.of(low, high - low + 1), y, weight, C)
             if not any(part[:, -1].any() for part in counts):
                 categories = [range(int(a), int(b) + 1) for a, b in zip(low, high, strict=True)]
                 return cls._sorted(categories, [part[:, :-1] for part in counts])

@@ -15,7 +15,7 @@ from eigenlens.data.column_kinds import Field
 from eigenlens.data.table import numbers_of
 from eigenlens.densities.covariance import Diagonal
 from eigenlens.densities.gaussian import Gaussian
-from eigenlens.errors import DataError
+from eigenlens.errors import DataError, join_limited
 from eigenlens.model_file import Layout
 from eigenlens.native.class_sums import add_normal
 from eigenlens.stats.moments import ColumnMoments
@@ -162,10 +162,10 @@ def _check_finite(statistics: ColumnMoments, fields: tuple[Field, ...]) -> None:
     bad = ~np.isfinite(statistics.mean).all(axis=0) | ~np.isfinite(statistics.square).all(axis=0)
     if bad.any():
         names = [str(fields[j].name) for j in np.flatnonzero(bad)]
-        listed = ", ".join(repr(fields[j].name) for j in np.flatnonzero(bad)[:5])
+        listed = join_limited([repr(fields[j].name) for j in np.flatnonzero(bad)])
         raise DataError(
             f"contains infinity, or numbers whose squares overflow, in {len(names)} of {len(fields)} Gaussian "
-            f"columns ({listed}{', …' if len(names) > 5 else ''})",
+            f"columns ({listed})",
             argument="X",
             columns=names,
             fix="replace them by NaN, a missing entry",

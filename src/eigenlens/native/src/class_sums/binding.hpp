@@ -6,97 +6,95 @@
 
 namespace eigenlens {
 
-using Labels = py::array_t<std::int32_t>;
-using Integers = py::array_t<std::int64_t>;
-
 template <class T>
-void class_moments(const py::array& X, const Labels& y, const py::object& weight, const Floats& centre, Floats sums,
-                   std::size_t threads) {
-  const Rows<T> rows = rows_of<T>(X);
-  const OptionalInput w(weight);
-  const double* c = centre.data();
-  const std::int32_t* labels = y.data();
-  double* out = sums.mutable_data();
-  const std::size_t C = sums.shape(0);
-  py::gil_scoped_release free;
-  ClassSums<T>::moments(rows, labels, w.data, c, C, out, threads);
+void class_moments(Arguments& given) {
+  const auto rows = given.rows<T>();
+  const auto y = given.input<std::int32_t>();
+  const auto weight = given.optional_input(), centre = given.input();
+  const auto sums = given.output();
+  const std::size_t threads = given.size(), C = sums.shape(0);
+  const Unlocked unlocked(given);
+  ClassSums<T>::moments(rows, y, weight, centre, C, sums, threads);
 }
 
 template <class T>
-void class_joint(const py::array& X, const Floats& bases, const Floats& means, const Floats& scales,
-                 const Floats& levels, Floats joint, std::size_t threads) {
-  const Rows<T> rows = rows_of<T>(X);
-  const ClassDensities classes{static_cast<std::size_t>(bases.size()), bases.data(), means.data(), scales.data(),
-                               levels.data()};
-  double* out = joint.mutable_data();
-  py::gil_scoped_release free;
-  ClassSums<T>::joint(rows, classes, out, threads);
+void class_joint(Arguments& given) {
+  const auto rows = given.rows<T>();
+  const auto bases = given.input(), means = given.input(), scales = given.input(), levels = given.input();
+  const auto joint = given.output();
+  const std::size_t threads = given.size();
+  const Unlocked unlocked(given);
+  ClassSums<T>::joint(rows, {bases.size(), bases, means, scales, levels}, joint, threads);
 }
 
 template <class T>
-void code_ranges(const py::array& codes, Integers ends, std::size_t threads) {
-  const Rows<T> rows = rows_of<T>(codes);
-  std::int64_t* out = ends.mutable_data();
-  py::gil_scoped_release free;
-  CodeSums<T>::ranges(rows, out, threads);
+void code_ranges(Arguments& given) {
+  const auto codes = given.rows<T>();
+  const auto ends = given.output<std::int64_t>();
+  const std::size_t threads = given.size();
+  const Unlocked unlocked(given);
+  CodeSums<T>::ranges(codes, ends, threads);
 }
 
-inline CodeLines lines_of(const Integers& lines) {
-  const std::int64_t* low = lines.data();
-  return {low, low + lines.shape(1), low + 2 * lines.shape(1)};
-}
-
-template <class T>
-void code_counts(const py::array& codes, const Integers& lines, const Labels& y, const py::object& weight,
-                 Floats counts, std::size_t threads) {
-  const Rows<T> rows = rows_of<T>(codes);
-  const CodeLines given = lines_of(lines);
-  const OptionalInput w(weight);
-  const std::int32_t* labels = y.data();
-  double* out = counts.mutable_data();
-  const std::size_t size = counts.size(), C = counts.shape(1);
-  py::gil_scoped_release free;
-  CodeSums<T>::counts(rows, given, labels, w.data, C, out, size, threads);
+inline CodeLines lines_of(Arguments& given) {
+  const auto lines = given.input<std::int64_t>();
+  const std::size_t d = lines.shape(1);
+  return {lines, lines + d, lines + 2 * d};
 }
 
 template <class T>
-void code_gather(const py::array& codes, const Integers& lines, const Floats& table, Floats joint,
-                 std::size_t threads) {
-  const Rows<T> rows = rows_of<T>(codes);
-  const CodeLines given = lines_of(lines);
-  const double* from = table.data();
-  const std::size_t stride = table.shape(1), C = joint.shape(1);
-  double* out = joint.mutable_data();
-  py::gil_scoped_release free;
-  CodeSums<T>::gather(rows, given, from, stride, C, out, threads);
+void code_counts(Arguments& given) {
+  const auto codes = given.rows<T>();
+  const CodeLines lines = lines_of(given);
+  const auto y = given.input<std::int32_t>();
+  const auto weight = given.optional_input();
+  const auto counts = given.output();
+  const std::size_t threads = given.size(), size = counts.size(), C = counts.shape(1);
+  const Unlocked unlocked(given);
+  CodeSums<T>::counts(codes, lines, y, weight, C, counts, size, threads);
 }
 
-inline void winners(const Floats& joint, Integers found) {
-  const double* from = joint.data();
-  std::int64_t* out = found.mutable_data();
+template <class T>
+void code_gather(Arguments& given) {
+  const auto codes = given.rows<T>();
+  const CodeLines lines = lines_of(given);
+  const auto table = given.input();
+  const auto joint = given.output();
+  const std::size_t threads = given.size(), stride = table.shape(1), C = joint.shape(1);
+  const Unlocked unlocked(given);
+  CodeSums<T>::gather(codes, lines, table, stride, C, joint, threads);
+}
+
+inline void winners(Arguments& given) {
+  const auto joint = given.input();
+  const auto found = given.output<std::int64_t>();
   const std::size_t n = joint.shape(0), C = joint.shape(1);
-  py::gil_scoped_release free;
-  class_winners(from, n, C, out);
+  const Unlocked unlocked(given);
+  class_winners(joint, n, C, found);
 }
 
-template <class T>
-void bind_codes(py::module_& m, const std::string& type) {
-  m.def(("code_ranges_" + type).c_str(), &code_ranges<T>);
-  m.def(("class_counts_" + type).c_str(), &code_counts<T>);
-  m.def(("class_gather_" + type).c_str(), &code_gather<T>);
-}
-
-inline void bind_class_sums(py::module_& m) {
-  m.def("class_moments_float64", &class_moments<double>);
-  m.def("class_moments_float32", &class_moments<float>);
-  m.def("class_joint_float64", &class_joint<double>);
-  m.def("class_joint_float32", &class_joint<float>);
-  m.def("class_winners", &winners);
-  bind_codes<std::int8_t>(m, "int8");
-  bind_codes<std::uint8_t>(m, "uint8");
-  bind_codes<std::int16_t>(m, "int16");
-  bind_codes<std::int32_t>(m, "int32");
-  bind_codes<std::int64_t>(m, "int64");
-}
+inline PyMethodDef class_sums_functions[] = {
+    method<class_moments<double>>("class_moments_float64"),
+    method<class_moments<float>>("class_moments_float32"),
+    method<class_joint<double>>("class_joint_float64"),
+    method<class_joint<float>>("class_joint_float32"),
+    method<winners>("class_winners"),
+    method<code_ranges<std::int8_t>>("code_ranges_int8"),
+    method<code_ranges<std::uint8_t>>("code_ranges_uint8"),
+    method<code_ranges<std::int16_t>>("code_ranges_int16"),
+    method<code_ranges<std::int32_t>>("code_ranges_int32"),
+    method<code_ranges<std::int64_t>>("code_ranges_int64"),
+    method<code_counts<std::int8_t>>("class_counts_int8"),
+    method<code_counts<std::uint8_t>>("class_counts_uint8"),
+    method<code_counts<std::int16_t>>("class_counts_int16"),
+    method<code_counts<std::int32_t>>("class_counts_int32"),
+    method<code_counts<std::int64_t>>("class_counts_int64"),
+    method<code_gather<std::int8_t>>("class_gather_int8"),
+    method<code_gather<std::uint8_t>>("class_gather_uint8"),
+    method<code_gather<std::int16_t>>("class_gather_int16"),
+    method<code_gather<std::int32_t>>("class_gather_int32"),
+    method<code_gather<std::int64_t>>("class_gather_int64"),
+    {},
+};
 
 }  // namespace eigenlens

@@ -6,68 +6,80 @@
 
 namespace eigenlens {
 
+// Rows of type T, made ready for arithmetic of type C.
 template <class T, class C>
-std::unique_ptr<Points<C>> points(const py::array& X, double gamma, Floats centre, std::size_t threads) {
-  const Rows<T> rows = rows_of<T>(X);
-  const double* c = centre.data();
-  py::gil_scoped_release free;
-  return std::make_unique<Points<C>>(rows, c, gamma, threads);
+std::unique_ptr<Points<C>> points(Arguments& given) {
+  const auto rows = given.rows<T>();
+  const double gamma = given.real();
+  const auto centre = given.input();
+  const std::size_t threads = given.size();
+  const Unlocked unlocked(given);
+  return std::make_unique<Points<C>>(rows, static_cast<const double*>(centre), gamma, threads);
 }
 
-// Panels of `step` rows each.
+// A list of panels, and how many rows each has.
 template <class T>
-Upper<T> upper_of(const py::list& panels, std::size_t step) {
-  Upper<T> K{{}, {}, 0, step};
-  for (const auto& item : panels) {
-    auto panel = item.cast<py::array_t<T>>();
-    K.panels.push_back(const_cast<T*>(panel.data()));
-    K.strides.push_back(panel.strides(0) / sizeof(T));
+Upper<T> upper_of(Arguments& given, int access) {
+  const auto panels = given.matrices<T>(access);
+  Upper<T> K{{}, {}, 0, given.size()};
+  for (const auto& panel : panels) {
+    K.panels.push_back(panel);
+    K.strides.push_back(panel.stride(0));
     K.n += panel.shape(0);
   }
   return K;
 }
 
+// Values of type T.
 template <class T, class C>
-void gaussian(const Points<C>& x, const Points<C>& y, py::array_t<T> K, std::size_t threads) {
-  const std::size_t width = K.strides(0) / sizeof(T);
-  T* values = K.mutable_data();
-  py::gil_scoped_release free;
-  GaussianKernel<C, T>::values(x, y, values, width, threads);
+void gaussian(Arguments& given) {
+  const auto &x = given.object<Points<C>>(), &y = given.object<Points<C>>();
+  const auto K = given.matrix<T>();
+  const std::size_t threads = given.size(), width = K.stride(0);
+  const Unlocked unlocked(given);
+  GaussianKernel<C, T>::values(x, y, K, width, threads);
 }
 
 template <class T, class C>
-void gaussian_gram(const Points<C>& x, const py::list& panels, std::size_t step, std::size_t threads) {
-  const Upper<T> K = upper_of<T>(panels, step);
-  py::gil_scoped_release free;
+void gaussian_gram(Arguments& given) {
+  const auto& x = given.object<Points<C>>();
+  const Upper<T> K = upper_of<T>(given, PyBUF_WRITABLE);
+  const std::size_t threads = given.size();
+  const Unlocked unlocked(given);
   GaussianKernel<C, T>::gram(x, K, threads);
 }
 
-template <class T>
-void symmetric(const py::list& panels, std::size_t step, Floats V, Floats Z,
-               std::size_t threads) {
-  const Upper<T> K = upper_of<T>(panels, step);
-  const std::size_t width = V.shape(1);
-  const double* v = V.data();
-  double* z = Z.mutable_data();
-  py::gil_scoped_release free;
-  SymmetricMatrix<T>::product(K, v, z, width, threads);
+inline void gaussian_of_any(Arguments& given) {
+  if (given.is<Points<float>>(0)) gaussian<float, float>(given);
+  else if (given.holds<float>(2)) gaussian<float, double>(given);
+  else gaussian<double, double>(given);
 }
 
-inline void bind_gram(py::module_& m) {
-  py::class_<Points<double>>(m, "Points64");
-  py::class_<Points<float>>(m, "Points32");
-  m.def("points_float64", &points<double, double>);
-  m.def("points_float32", &points<float, float>);
-  m.def("points_float32_by_float64", &points<float, double>);
-  m.def("gaussian", &gaussian<double, double>);
-  m.def("gaussian", &gaussian<float, float>);
-  m.def("gaussian", &gaussian<float, double>);
-  m.def("gaussian_wide", &gaussian<double, float>);
-  m.def("gaussian_gram_float64", &gaussian_gram<double, double>);
-  m.def("gaussian_gram_float32", &gaussian_gram<float, float>);
-  m.def("gaussian_gram_float32", &gaussian_gram<float, double>);
-  m.def("symmetric_float64", &symmetric<double>);
-  m.def("symmetric_float32", &symmetric<float>);
+inline void gaussian_gram_float32(Arguments& given) {
+  given.is<Points<float>>(0) ? gaussian_gram<float, float>(given) : gaussian_gram<float, double>(given);
 }
+
+template <class T>
+void symmetric(Arguments& given) {
+  const Upper<T> K = upper_of<T>(given, PyBUF_SIMPLE);
+  const auto V = given.input();
+  const auto Z = given.output();
+  const std::size_t threads = given.size(), width = V.shape(1);
+  const Unlocked unlocked(given);
+  SymmetricMatrix<T>::product(K, V, Z, width, threads);
+}
+
+inline PyMethodDef gram_functions[] = {
+    method<points<double, double>>("points_float64"),
+    method<points<float, float>>("points_float32"),
+    method<points<float, double>>("points_float32_by_float64"),
+    method<gaussian_of_any>("gaussian"),
+    method<gaussian<double, float>>("gaussian_wide"),
+    method<gaussian_gram<double, double>>("gaussian_gram_float64"),
+    method<gaussian_gram_float32>("gaussian_gram_float32"),
+    method<symmetric<double>>("symmetric_float64"),
+    method<symmetric<float>>("symmetric_float32"),
+    {},
+};
 
 }  // namespace eigenlens

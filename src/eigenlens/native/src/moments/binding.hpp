@@ -7,36 +7,44 @@
 namespace eigenlens {
 
 template <class T>
-void moments(const py::array& X, const py::object& weight, Floats shift, const py::object& triangle, bool wide,
-             Floats sum, Floats scatter, std::size_t threads) {
-  const Rows<T> rows = rows_of<T>(X);
-  const OptionalInput w(weight), R(triangle);
-  const double* c = shift.data();
-  double *s = sum.mutable_data(), *S = scatter.mutable_data();
-  py::gil_scoped_release free;
-  Moments<T>::about(rows, w.data, c, R.data, wide, s, S, threads);
+void moments(Arguments& given) {
+  const auto rows = given.rows<T>();
+  const auto weight = given.optional_input();
+  const auto shift = given.input();
+  const auto triangle = given.optional_input();
+  const bool wide = given.boolean();
+  const auto sum = given.output(), scatter = given.output();
+  const std::size_t threads = given.size();
+  const Unlocked unlocked(given);
+  Moments<T>::about(rows, weight, shift, triangle, wide, sum, scatter, threads);
 }
 
 template <class T, class Index>
-void normal_product(py::array_t<T> data, py::array_t<Index> indices, py::array_t<Index> indptr,
-                    const py::object& weight, Floats V, Floats offset, Floats Z, Floats total, std::size_t threads) {
-  const OptionalInput w(weight);
-  const SparseRows<T, Index> rows{static_cast<std::size_t>(indptr.shape(0) - 1), data.data(), indices.data(),
-                                  indptr.data(), w.data};
-  const std::size_t d = V.shape(0);
-  const double *v = V.data(), *o = offset.data();
-  double *z = Z.mutable_data(), *t = total.mutable_data();
-  py::gil_scoped_release free;
-  rows.normal_product(d, v, o, z, t, threads);
+void normal_product(Arguments& given) {
+  const auto data = given.input<T>();
+  const auto indices = given.input<Index>(), indptr = given.input<Index>();
+  const auto weight = given.optional_input(), V = given.input(), offset = given.input();
+  const auto Z = given.output(), total = given.output();
+  const std::size_t threads = given.size(), d = V.shape(0);
+  const SparseRows<T, Index> rows{indptr.shape(0) - 1, data, indices, indptr, weight};
+  const Unlocked unlocked(given);
+  rows.normal_product(d, V, offset, Z, total, threads);
 }
 
-inline void bind_moments(py::module_& m) {
-  m.def("moments_float64", &moments<double>);
-  m.def("moments_float32", &moments<float>);
-  m.def("normal_product", &normal_product<double, std::int32_t>);
-  m.def("normal_product", &normal_product<float, std::int32_t>);
-  m.def("normal_product", &normal_product<double, std::int64_t>);
-  m.def("normal_product", &normal_product<float, std::int64_t>);
+template <class T>
+void normal_product_of(Arguments& given) {
+  given.holds<std::int32_t>(1) ? normal_product<T, std::int32_t>(given) : normal_product<T, std::int64_t>(given);
 }
+
+inline void normal_product_of_any(Arguments& given) {
+  given.holds<float>(0) ? normal_product_of<float>(given) : normal_product_of<double>(given);
+}
+
+inline PyMethodDef moments_functions[] = {
+    method<moments<double>>("moments_float64"),
+    method<moments<float>>("moments_float32"),
+    method<normal_product_of_any>("normal_product"),
+    {},
+};
 
 }  // namespace eigenlens
