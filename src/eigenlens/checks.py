@@ -63,17 +63,23 @@ def column_numbers(
     return found
 
 
+_TRUTH_VALUES, _WHOLE_NUMBERS = (
+    (bool, np.bool_),
+    (int, np.integer),
+)  # a union of types would be made for each column
+
+
 def _positions(names: Iterable[Any] | None) -> dict[Any, int]:
     return {} if names is None else {name: j for j, name in enumerate(names)}
 
 
 def _position(argument: str, value: Any, d: int, positions: Mapping[Any, int]) -> int:
     """Return the number of a column; True and False are neither names nor numbers, and numbers are not negative."""
-    if not isinstance(value, bool | np.bool_):
-        if isinstance(value, Hashable) and value in positions:
-            return positions[value]
-        if isinstance(value, int | np.integer) and 0 <= value < d:
-            return int(value)
+    is_truth_value = isinstance(value, _TRUTH_VALUES)
+    if positions and not is_truth_value and isinstance(value, Hashable) and value in positions:
+        return positions[value]
+    if isinstance(value, _WHOLE_NUMBERS) and not is_truth_value and 0 <= value < d:
+        return int(value)
     number = f"a number from 0 to {d - 1}"
     named = [name for name in positions if isinstance(name, str)]  # others are numbers themselves
     fix = suggest(closest(value, named, 3), named, number) if named else f"use {number}"
