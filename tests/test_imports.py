@@ -66,7 +66,9 @@ def test_help_names_what_the_registries_hold():
     named = [names for entry in MODELS.values() for names in entry.names.values() if names.registry]
     assert named
     for names in named:
-        assert names.names == tuple(key for key in import_part(names.registry) if key is not None), names.registry
+        keys = tuple(key for key in import_part(names.registry) if key is not None)
+        assert names.names in (keys, ("auto", *keys)), names.registry
+        assert ("auto" in names.names) == ("solver" in names.registry.lower() or "shrinkage" in names.registry.lower())
 
 
 def test_the_catalogue_imports_nothing_of_the_package():

@@ -19,7 +19,7 @@ class OptionNames(NamedTuple):
     Attributes:
         registry: the dictionary whose keys these are, by its dotted path; a test compares the two, since importing a
             registry, and with it NumPy, would make `--help` slow. "" if there is none.
-        names: its keys, in order.
+        names: its keys, in order; a solver may also be "auto", the first, where that is not a key.
     """
 
     registry: str
@@ -79,8 +79,6 @@ def _same(*options: str) -> dict[str, str]:
 
 _K = {"k": "n_components"}
 
-_SHRINKAGE = OptionNames("eigenlens.bayes.discriminant.shrinkage.SHRINKAGE_RULES", ("ledoit-wolf",))
-
 MODELS: dict[str, ModelEntry] = {
     "PCA": ModelEntry(
         "eigenlens.pca.estimator.PCA",
@@ -92,7 +90,8 @@ MODELS: dict[str, ModelEntry] = {
                 "eigenlens.linalg.n_components.N_COMPONENTS_RULES", ("mle", "parallel", "gavish-donoho", "cv", "kaiser")
             ),
             "solver": OptionNames(
-                "eigenlens.linalg.solve.SOLVERS", ("covariance", "gram", "svd", "lanczos", "randomized", "power")
+                "eigenlens.linalg.solve.SOLVERS",
+                ("auto", "covariance", "gram", "svd", "lanczos", "randomized", "power"),
             ),
             "missing": OptionNames("eigenlens.pca.options.MISSING_VALUE_METHODS", ("raise", "em")),
         },
@@ -116,7 +115,7 @@ MODELS: dict[str, ModelEntry] = {
                 ("linear", "poly", "rbf", "laplacian", "sigmoid", "cosine", "precomputed"),
             ),
             "gamma": OptionNames("eigenlens.kernel_pca.gamma.GAMMA_RULES", ("scale", "median")),
-            "solver": OptionNames("eigenlens.kernel_pca.fit.GRAM_SOLVERS", ("dense", "lanczos", "randomized")),
+            "solver": OptionNames("eigenlens.kernel_pca.fit.GRAM_SOLVERS", ("auto", "dense", "lanczos", "randomized")),
             "approximation": OptionNames(
                 "eigenlens.kernel_pca.features.APPROXIMATIONS", ("rpcholesky", "nystroem", "fourier")
             ),
@@ -155,7 +154,7 @@ MODELS: dict[str, ModelEntry] = {
             "rotation": OptionNames(
                 "eigenlens.latent.rotation.ROTATIONS", ("varimax", "quartimax", "equamax", "promax", "oblimin")
             ),
-            "solver": OptionNames("eigenlens.latent.factor.solvers.FACTOR_SOLVERS", ("quasi-newton", "em")),
+            "solver": OptionNames("eigenlens.latent.factor.solvers.FACTOR_SOLVERS", ("auto", "quasi-newton", "em")),
         },
         density=True,
         incomplete=True,
@@ -243,7 +242,12 @@ MODELS: dict[str, ModelEntry] = {
         group="Classifiers",
         aliases=("linear-discriminant",),
         options=_K | _same("shrinkage"),
-        names={"shrinkage": _SHRINKAGE},
+        names={
+            "shrinkage": OptionNames(
+                "eigenlens.bayes.discriminant.options.LINEAR_SHRINKAGES",
+                ("auto", "ledoit-wolf", "ledoit-wolf-by-class"),
+            )
+        },
         classes=True,
         incomplete=True,
         summary="eigenlens.cli.summaries.linear_summary",
@@ -258,7 +262,11 @@ MODELS: dict[str, ModelEntry] = {
         group="Classifiers",
         aliases=("quadratic-discriminant",),
         options=_same("shrinkage"),
-        names={"shrinkage": _SHRINKAGE},
+        names={
+            "shrinkage": OptionNames(
+                "eigenlens.bayes.discriminant.options.QUADRATIC_SHRINKAGES", ("auto", "ledoit-wolf")
+            )
+        },
         classes=True,
         incomplete=True,
         summary="eigenlens.cli.summaries.quadratic_summary",

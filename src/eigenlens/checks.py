@@ -119,6 +119,24 @@ def integer(argument: str, value: Any, low: int, high: int | None = None, bound:
     return int(value)
 
 
+def integers(argument: str, values: Iterable[Any], low: int, high: int, bound: str = "") -> tuple[int, ...]:
+    """Return several integers that all lie between low and high; an error about one of several names all.
+
+    >>> integers("components", (1, 9), 1, 5, "the number of components")
+    Traceback (most recent call last):
+      ...
+    eigenlens.errors.OptionError: components=(1, 9) has 9, which must be at most 5, the number of components.
+    """
+    given = tuple(values)
+    try:
+        return tuple(integer(argument, each, low, high, bound) for each in given)
+    except OptionError as error:
+        if len(given) == 1:
+            raise
+        what = f"has {error.value!r}, which {error.what}"
+        raise OptionError(what, argument=argument, value=given) from None
+
+
 def _is_number(value: Any, kind: type) -> bool:
     """Return whether value is of this numeric kind; True and False are not numbers here."""
     return isinstance(value, kind) and not isinstance(value, bool | np.bool_)

@@ -261,7 +261,7 @@ USAGE = {
     "unknown type": (("fit", "pca", "good.csv", "-c", "@date"), "@date is not a column type", "@number"),
     "no test": (("fit", "pca", "good.csv", "--where", "a"), "--where 'a' is not a valid test", "age >= 18"),
     "no setting": (("fit", "pca", "good.csv", "--set", "tol"), "not of the form NAME=VALUE", "--set max_iter=500"),
-    "unknown setting": (("fit", "pca", "good.csv", "--set", "nope=1"), "pca has no such parameter", "n_components"),
+    "unknown setting": (("fit", "pca", "good.csv", "--set", "nope=1"), "pca has no parameter 'nope'", "n_components"),
     "backward range": (("fit", "gmm", "good.csv", "-k", "4:2"), "-k 4:2 is not a range", "-k 1:6"),
     "no density for bayes": (("fit", "bayes", "good.csv", "--label", "a"), "bayes needs --density", "--density pca,"),
     "no such density": (("fit", "bayes", "good.csv", "--density", "lda"), "--density lda is not a density", "use pca"),

@@ -154,7 +154,7 @@ def test_a_number_that_may_be_two_is_rejected_or_warned_of(run, tmp_path):
     code, _, err = run("fit", "pca", "t.tsv")
     assert code == 3
     assert "'1,234' may mean 1.234 or 1234" in err
-    assert "--decimal , or --thousands ," in err
+    assert "--decimal ',' or --thousands ','" in err
     for words, mean in ((["--decimal", ","], 4.308), (["--thousands", ","], 4308.0)):
         told = json.loads(run("info", "t.tsv", *words, "--json")[1])
         assert told["columns"][0]["mean"] == pytest.approx(mean)
@@ -169,7 +169,7 @@ def test_points_between_semicolons_may_stand_between_thousands(run, tmp_path):
     (tmp_path / "t.csv").write_text("a;b\n1.234;1\n2.345;5\n9.345;3\n")
     told = json.loads(run("info", "t.csv", "--json")[1])
     assert told["columns"][0]["mean"] == pytest.approx(4.308)
-    assert "--thousands . if they mean 1234" in told["warnings"][0]
+    assert "--thousands '.' if they mean 1234" in told["warnings"][0]
     assert "warnings" not in json.loads(run("info", "t.csv", "--decimal", ".", "--json")[1])
     told = json.loads(run("info", "t.csv", "--thousands", ".", "--json")[1])
     assert told["columns"][0]["mean"] == 4308.0

@@ -322,7 +322,11 @@ def wide(X):
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda m, X: plot.embedding(m, X, (1, 9)), OptionError, "components=9 must be at most 4, the number of comp"),
+        (
+            lambda m, X: plot.embedding(m, X, (1, 9)),
+            OptionError,
+            r"=\(1, 9\) has 9, which must be at most 4, the number",
+        ),
         (lambda m, X: plot.embedding(m, X, (1, 2, 3)), OptionError, r"components=\(1, 2, 3\) must be two numbers"),
         (lambda m, X: plot.embedding(m, X, color=[1]), DataError, r"color has shape \(1,\), but X has 120 rows"),
         (lambda m, X: plot.embedding(m, X, labels="a"), DataError, "labels has 1 entries, but X has 120 rows"),

@@ -398,8 +398,8 @@ def test_names_are_never_read_as_mathematics(rows, name, tmp_path):
 @pytest.mark.parametrize(
     ("components", "message"),
     [
-        ((1, 9), "components=9 must be at most 5, the number of components that the model keeps"),
-        ((0, 1), "components=0 must be at least 1"),
+        ((1, 9), r"components=\(1, 9\) has 9, which must be at most 5, the number of components that the model keeps"),
+        ((0, 1), r"components=\(0, 1\) has 0, which must be at least 1"),
         ((1, 2, 3), r"components=\(1, 2, 3\) must be two numbers"),
         (2, "components=2 must be two numbers"),
     ],

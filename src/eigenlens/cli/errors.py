@@ -185,4 +185,9 @@ def flag_setting(argument: str, value: Any) -> str:
         return f"--no-{flag.removeprefix('--')}"
     sign = "=" if flag.startswith("--set ") else " "
     each = value if isinstance(value, list | tuple) else [value]
-    return " ".join(f"{flag}{sign}{shlex.quote(str(one))}" for one in each)
+    return " ".join(f"{flag}{sign}{_quote(str(one))}" for one in each)
+
+
+def _quote(word: str) -> str:
+    """Return a word as it is typed; one without letters and digits in quotation marks, or it would look like prose."""
+    return shlex.quote(word) if any(map(str.isalnum, word)) or "'" in word else f"'{word}'"

@@ -33,8 +33,8 @@ def require_files(*files: str | Sequence[str]) -> None:
 
     named = [each for one in files for each in ([one] if isinstance(one, str) else one)]
     if "-" in named:
-        fail("'-' is standard input, and rows are read from files, by some models several times",
-               "write it to a file first: … > rows.csv", "data")  # fmt: skip
+        what = "'-' is standard input, and rows are read from files, by some models several times"
+        fail(what, "write it to a file first: … > rows.csv", "data")
     expand_paths(named)
 
 

@@ -65,11 +65,15 @@ class Table:
     @property
     def rows(self) -> Array:
         """(n, d) the rows as one array."""
+        self.require_in_memory()
+        return np.asarray(self.source.array)
+
+    def require_in_memory(self) -> None:
+        """Raise where the rows have stayed in their files."""
         if self.missing is None:
             size = self.n * self.d * self.source.dtype.itemsize
             fix = "raise --max-memory, or take fewer rows with --where, or fewer columns with --columns"
             fail(f"this needs all {self.n:,} rows in memory ({format_size(size)})", fix, "resources")
-        return np.asarray(self.source.array)
 
     @property
     def named_rows(self) -> Any:

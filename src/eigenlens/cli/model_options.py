@@ -180,7 +180,7 @@ def make_estimator(command: str, options: Mapping[str, Any], extra: Mapping[str,
         inner = {option: value for option, value in given.items() if option not in own}
         values["density"] = _make_density(values["density"], inner, other_extra, seed)
     elif other_extra:
-        fail(f"--set {next(iter(other_extra))}: {command} has no such parameter", f"it has {', '.join(known)}")
+        fail(f"{command} has no parameter '{next(iter(other_extra))}'", f"it has {', '.join(known)}")
     random = {"random_state": seed} if "random_state" in known else {}
     return made(**(values | random | own_extra))
 

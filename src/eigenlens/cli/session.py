@@ -140,7 +140,10 @@ def _limit_threads(threads: int | None) -> Iterator[None]:
             yield
     finally:
         for name, value in before.items():
-            os.environ.pop(name) if value is None else os.environ.update({name: value})
+            if value is None:
+                os.environ.pop(name)
+            else:
+                os.environ[name] = value
 
 
 THREAD_VARIABLES = (

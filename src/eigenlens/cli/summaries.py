@@ -152,24 +152,24 @@ def _by_reason(choices: list[tuple[str, str, str]]) -> str:
     alike: dict[tuple[str, ...], list[tuple[str, str, str]]] = {}
     for column, family, reason in choices:
         alike.setdefault((family, *re.split(r"\d+", reason)), []).append((column, family, reason))
-    lines = [
-        [same[0][1], f"{len(same):,}", ", ".join(one_line(column, 20) for column, *_ in same[:3]),
-         _joined([reason for *_, reason in same])]
-        for same in sorted(alike.values(), key=len, reverse=True)
-    ]  # fmt: skip
+    lines = []
+    for same in sorted(alike.values(), key=len, reverse=True):
+        first_columns = ", ".join(one_line(column, 20) for column, *_ in same[:3])
+        reason = _join_reasons([reason for *_, reason in same])
+        lines.append([same[0][1], f"{len(same):,}", first_columns, reason])
     return limited_table(["family", "columns", "such as", "reason"], lines, sides="<><<")
 
 
-def _joined(reasons: list[str]) -> str:
+def _join_reasons(reasons: list[str]) -> str:
     """Return reasons that differ by their numbers as one.
 
-    >>> _joined(["whole numbers of 3 values", "whole numbers of 12 values"])
+    >>> _join_reasons(["whole numbers of 3 values", "whole numbers of 12 values"])
     'whole numbers of 3 to 12 values'
     """
-    found = [[int(number) for number in re.findall(r"\d+", reason)] for reason in reasons]
-    spans = iter([(min(each), max(each)) for each in zip(*found, strict=True)])
-    return re.sub(r"\d+", lambda _: "{} to {}".format(*span) if len(set(span := next(spans))) > 1 else f"{span[0]}",
-                  reasons[0])  # fmt: skip
+    numbers = [[int(number) for number in re.findall(r"\d+", reason)] for reason in reasons]
+    ranges = [(min(each), max(each)) for each in zip(*numbers, strict=True)]
+    texts = iter([f"{low} to {high}" if low < high else f"{low}" for low, high in ranges])
+    return re.sub(r"\d+", lambda _: next(texts), reasons[0])
 
 
 def bayes_summary(model: Any) -> Summary:
@@ -205,9 +205,8 @@ def linear_summary(model: Any) -> Summary:
     share = ["share %", *(f"{100.0 * each:.2f}" for each in shares)]
     table = limited_table(["discriminants", *axes], [share, *lines], most=TABLE_LINES + 1)
     about = f"{line}, {count_noun(len(axes), 'discriminant')}{_shrinkage(model)}"
-    return about, f"{shown}\n\n{table}", facts | {
-        "columns": names, "explained_variance_ratio": shares, "scalings": V, "shrinkage": model.shrinkage_,
-    }  # fmt: skip
+    facts |= {"columns": names, "explained_variance_ratio": shares, "scalings": V, "shrinkage": model.shrinkage_}
+    return about, f"{shown}\n\n{table}", facts
 
 
 def quadratic_summary(model: Any) -> Summary:
@@ -227,4 +226,4 @@ def _outcome(model: Any) -> dict[str, Any]:
 
 def _likelihood(model: Any) -> dict[str, Any]:
     facts = {"loglik": model.loglik_, "n_iter": model.n_iter_, "converged": model.converged_}
-    return {name: getattr(value, "item", lambda value=value: value)() for name, value in facts.items()}
+    return {name: value.item() if hasattr(value, "item") else value for name, value in facts.items()}

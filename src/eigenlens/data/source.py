@@ -195,7 +195,8 @@ def show_bars(only: str = "") -> Iterator[Progress]:
     except ImportError:
         yield print_lines(only)
         return
-    columns = rich.SpinnerColumn(), *rich.Progress.get_default_columns()[:-1], rich.TimeElapsedColumn()
+    seconds = rich.TextColumn("{task.elapsed:.1f} s")
+    columns = rich.SpinnerColumn(), *rich.Progress.get_default_columns()[:-1], seconds
     with rich.Progress(*columns, console=Console(stderr=True), transient=bool(only)) as bars:
         tasks = {only: bars.add_task(only, total=None)} if only else {}
 
@@ -206,6 +207,8 @@ def show_bars(only: str = "") -> Iterator[Progress]:
             bars.update(tasks[kind], description=what, completed=done, total=total)
 
         yield report
+        for task in bars.tasks:  # an iteration may end before its last step: what stays on the screen is done
+            bars.update(task.id, completed=task.completed or 1, total=task.completed or 1)
 
 
 def print_lines(first: str = "") -> Progress:

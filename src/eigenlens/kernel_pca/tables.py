@@ -162,7 +162,7 @@ def _projection(model: Any) -> tuple[Callable[[Any], Array], Array]:
 
 def _chosen(argument: str, components: Iterable[int], k: int) -> tuple[int, ...]:
     bound = "the number of components that the model keeps"
-    return tuple(checks.integer(argument, c, 1, k, bound) for c in components)
+    return checks.integers(argument, components, 1, k, bound)
 
 
 def _check_plane(model: Any) -> None:

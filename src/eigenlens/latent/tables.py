@@ -176,7 +176,7 @@ def _select(table: ValueTable, components: Sequence[int] | None) -> ValueTable:
     if components is None:
         return table
     bound = "the number of factors that the model has"
-    chosen = tuple(checks.integer("components", c, 1, len(table.components), bound) for c in components)
+    chosen = checks.integers("components", components, 1, len(table.components), bound)
     index = [c - 1 for c in chosen]
     return replace(table, components=chosen, shares=table.shares[index], values=table.values[:, index])
 

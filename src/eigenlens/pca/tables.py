@@ -146,7 +146,7 @@ def _check_component_numbers(model: Any, components: Components) -> tuple[int, .
     if components is None:
         return tuple(range(1, k + 1))
     bound = "the number of components that the model keeps"
-    return tuple(checks.integer("components", c, 1, k, bound) for c in components)
+    return checks.integers("components", components, 1, k, bound)
 
 
 def unwhitened_scores(model: Any, X: Any) -> Array:

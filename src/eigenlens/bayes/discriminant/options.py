@@ -30,6 +30,10 @@ BY_CLASS = "-by-class"
 AUTO = "auto"
 """scikit-learn's name for the rule of Ledoit and Wolf applied to the standardised rows of each class."""
 
+QUADRATIC_SHRINKAGES = (AUTO, *SHRINKAGE_RULES)
+LINEAR_SHRINKAGES = (*QUADRATIC_SHRINKAGES, *(name + BY_CLASS for name in SHRINKAGE_RULES))
+"""The names of rules for the shrinkage of each discriminant."""
+
 
 def check_linear_options(estimator: Any, n_classes: int) -> Shrinkage:
     """Return the shrinkage of a `LinearDiscriminant` whose columns are known, after checking its parameters."""
@@ -37,8 +41,7 @@ def check_linear_options(estimator: Any, n_classes: int) -> Shrinkage:
     if estimator.n_components is not None:
         bound = f"the smaller of {n_classes} classes less one and {estimator.n_features_in_} features"
         checks.integer("n_components", estimator.n_components, 1, max_components, bound)
-    names = [*SHRINKAGE_RULES, *(name + BY_CLASS for name in SHRINKAGE_RULES), AUTO]
-    amount = _check_shrinkage(estimator.shrinkage, names)
+    amount = _check_shrinkage(estimator.shrinkage, LINEAR_SHRINKAGES)
     target = checks.choice("target", estimator.target, SHRINKAGE_TARGETS)
     amount = f"ledoit-wolf{BY_CLASS}" if amount == AUTO else amount
     if isinstance(amount, str) and amount.endswith(BY_CLASS):
@@ -48,13 +51,13 @@ def check_linear_options(estimator: Any, n_classes: int) -> Shrinkage:
 
 def check_quadratic_options(estimator: Any) -> Shrinkage:
     """Return the shrinkage of a `QuadraticDiscriminant`, after checking its parameters."""
-    amount = _check_shrinkage(estimator.shrinkage, [*SHRINKAGE_RULES, AUTO])
+    amount = _check_shrinkage(estimator.shrinkage, QUADRATIC_SHRINKAGES)
     target = checks.choice("target", estimator.target, SHRINKAGE_TARGETS)
     amount = "ledoit-wolf" if amount == AUTO else amount
     return Shrinkage(amount, target, reg=_check_share("reg", estimator.reg))
 
 
-def _check_shrinkage(value: Any, names: list[str]) -> float | str | Rule:
+def _check_shrinkage(value: Any, names: tuple[str, ...]) -> float | str | Rule:
     if value is None:
         return 0.0
     if isinstance(value, str) or callable(value):

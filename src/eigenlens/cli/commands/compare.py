@@ -40,7 +40,7 @@ def compare_densities(
     real if it is more than about two of its standard errors. Default: ppca, fa, gmm with 1 to 3 Gaussians, and kde.
 
     With --quiet only the name of the best model is printed.
-    """  # fmt: skip
+    """
     require_files(files)
     from eigenlens.cli.input_table import read_aloud
 

@@ -79,8 +79,8 @@ def fit(
         if model == "kpca" and model_options.k is None and table.n <= estimator.n_components:
             estimator.set_params(n_components=None)  # the default number of components may not exceed the rows
         warn_suspicious_columns(table)
-        # Some models keep their rows, which must then fit into memory: check it before the fit.
-        _ = table.rows if keeps_rows(model, asdict(model_options)) else None
+        if keeps_rows(model, asdict(model_options)):
+            table.require_in_memory()
         if running.dry_run:
             return _show_plan(now, estimator, choice, [target, page])
         selection = None
@@ -92,9 +92,8 @@ def fit(
         _check_convergence(now, strict, estimator)
         shown = {type(estimator).__name__: estimator} | ({} if selection is None else {"Choice": selection})
         _write_outputs(now, estimator, shown, table, target, page, reading)
-        words = (
-            _fit_with_output(estimator, page) if target is None else _apply_command(estimator, files, target, reading)
-        )
+        again = target is None
+        words = _fit_with_output(estimator, page) if again else _apply_command(estimator, files, target, reading)
         now.show_next(shlex.join(words))
     return None
 
@@ -186,7 +185,7 @@ def _fit_with_output(estimator: Any, page: Path | None) -> list[str]:
     return ["eigenlens", *typed, "-o", free_name("model.safetensors"), *report]
 
 
-def _apply_command(estimator: Any, files: Sequence[str], target: Path, reading: ReadingOptions) -> list[str]:
+def _apply_command(estimator: Any, files: Sequence[str], target: Path | None, reading: ReadingOptions) -> list[str]:
     """Return a command that applies the model to the same rows."""
     able = [(name, written) for method, name, written in NEXT_COMMANDS if hasattr(estimator, method)]
     if not able:

@@ -102,8 +102,8 @@ def _confusion(model: Any, found: ClassifierEvaluation) -> list[Chart]:
     texts = [f"{value:g}" for value in part.ravel()] if len(order) <= 20 else None
     about = f"True classes down, predicted across; shades are shares of each true class. On {found.how}."
     about += f" The {SHOWN_CLASSES} of {C} classes that are confused most." if len(order) < C else ""
-    matrix = heat("Confusion", shares, shown, shown, what="% of the true class", about=about, texts=texts,
-                  x="predicted", y="true")  # fmt: skip
+    options: dict[str, Any] = {"what": "% of the true class", "about": about, "texts": texts}
+    matrix = heat("Confusion", shares, shown, shown, x="predicted", y="true", **options)
     return [matrix, *([_worst(names, off)] if off.any() and C > 2 else [])]
 
 
@@ -272,9 +272,8 @@ def _rows_explained(
     about = f"The most confident wrong predictions and the least certain ones, on {found.how or 'the rows shown'}."
     about += " Contributions are those of the model."
     listed = table_chart("Rows worth a look", columns, about)
-    steps = [
-        (f"{columns['row'][i]} ({kinds[i]}): {pair[i]}", [_reason(reasons[i])]) for i in range(len(picked))
-    ]  # fmt: skip
+    titles = [f"{row} ({kind}): {odds}" for row, kind, odds in zip(columns["row"], kinds, pair, strict=True)]
+    steps = [(title, [_reason(each)]) for title, each in zip(titles, reasons, strict=True)]
     words = "Contributions to the log-odds of the most likely class against the next: up is for it, down against it."
     return [listed, frames("Why", "row", steps, about=words)]
 

@@ -28,10 +28,9 @@ def overview(
         ("columns", f"{len(rows.names):,}" + (f", {len(rows.texts)} of them text" if rows.texts else "")),
         ("missing values", f"{count:,} ({count / max(1, missing.size):.2%} of the rows shown)"),
         *((name, written.estimator_call(model)) for name, model in models.items()),
-        *(("preprocessing" if len(models) == 1 else f"preprocessing, {name}", _preparation(model))
-          for name, model in models.items()),
+        *((f"preprocessing{f', {name}' * (len(models) > 1)}", _preparation(model)) for name, model in models.items()),
         ("seeds", _seeds(models, seed)),
-    ]  # fmt: skip
+    ]
     code = [{"label": "Python", "text": python}]
     code += [{"label": "Command line", "text": command}] if command else []
     charts = [facts("What this is", pairs, warnings=warnings, code=code), *_columns(rows, missing)]
@@ -66,9 +65,8 @@ def _preparation(model: Any) -> str:
 
 
 def _seeds(models: dict[str, Any], seed: Any) -> str:
-    parts = [
-        f"{name}: {_seed(model.random_state)}" for name, model in models.items() if hasattr(model, "random_state")
-    ]  # fmt: skip
+    seeded = {name: model for name, model in models.items() if hasattr(model, "random_state")}
+    parts = [f"{name}: {_seed(model.random_state)}" for name, model in seeded.items()]
     return "; ".join([*parts, f"sample of rows: {_seed(seed)}"])
 
 
