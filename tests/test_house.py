@@ -47,7 +47,7 @@ beside the solver of that name, of which users know the name only."""
 
 NOT_PARTICIPLES = {
     "binned", "fit_missing", "fitting", "missing", "packed", "packing", "precomputed", "predict_missing", "randomized",
-    "resampling", "tied",
+    "resampling", "stored", "tied",
 }  # fmt: skip
 """Words of the field, names of kinds, and verbs with their object."""
 
