@@ -18,7 +18,7 @@ from eigenlens.data.source import Source, accumulate, progress_callback
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.base import DensityEstimator, ProjectionEstimator, forward, model_view
 from eigenlens.estimator.rows import MomentsOnlySource, map_blocks, map_rows, per_row, validate_rows
-from eigenlens.linalg.operators import CentredRows, project_rows
+from eigenlens.linalg.operators import CentredRows, covariance_divisor, project_rows
 from eigenlens.linalg.spectrum import Outcome
 from eigenlens.pca import interpret, storage
 from eigenlens.pca.bootstrap import Bootstrap, bootstrap_components
@@ -43,7 +43,11 @@ class PCA(ProjectionEstimator, DensityEstimator):
     Parameters:
         n_components: int; a float in (0, 1) for the share of variance to keep; "mle", "parallel",
             "gavish-donoho", "cv" or "kaiser" for a rule; None for min(n, d).
-        standardize: divide columns by their standard deviations: PCA of the correlation matrix.
+        center: subtract the mean. With False, S = XᵀX / Σw, the second moments about zero: the axes and singular
+            values are those of the singular value decomposition of X itself, `mean_` is zero, and every "variance" is
+            a mean square.
+        standardize: divide columns by their standard deviations: PCA of the correlation matrix. With center=False, by
+            their root mean squares: PCA of the cosines between columns.
         whiten: scale scores to unit variance. A property of the scores; the model's covariance does not change.
         solver: "auto" (see `eigenlens.linalg.solve.choose_solver`), "covariance", "gram", "svd", "lanczos",
             "randomized", "power", or a callable.
@@ -76,6 +80,7 @@ class PCA(ProjectionEstimator, DensityEstimator):
 
     n_components: int | float | str | Callable[..., int] | None = None
     _: KW_ONLY
+    center: bool = True
     standardize: bool = False
     whiten: bool = False
     solver: str | Callable[..., Any] = "auto"
@@ -142,9 +147,10 @@ class PCA(ProjectionEstimator, DensityEstimator):
             what = f"partial_fit after fit with solver {self.solver_.solver!r} is not possible: it kept no moments"
             fix = "use {solver}, or partial_fit from the start"
             raise OptionError(what, fix=fix, settings={"solver": "covariance"})
-        moments, model = CentredRows(self._fitted_source).moments, self.model_
-        deviations = np.sqrt(moments.columns.square / (moments.weight - 1.0))
-        if np.any(np.abs(moments.mean - model.mean) > 1e-6 * deviations):
+        rows, model = CentredRows(self._fitted_source, center=self.center), self.model_
+        moments, variances = rows.moments, model.column_variances * model.scale**2
+        moved = np.abs(rows.centre - model.mean) > 1e-6 * np.sqrt(rows.variances)
+        if np.any(moved | (np.abs(rows.variances - variances) > 1e-3 * variances)):
             raise DataError("the fitted rows have changed since fit", fix="start again with partial_fit on all rows")
         return moments
 
@@ -195,7 +201,8 @@ class PCA(ProjectionEstimator, DensityEstimator):
     def reconstruction_error(self, X: Any, *, per_row: bool = True, sample_weight: Any = None) -> Any:
         """Return the squared distance (n,) of each row from its projection, in the units of the analysis.
 
-        With per_row=False, their sum over Σw − 1: for the fitted rows, the sum of the discarded eigenvalues.
+        With per_row=False, their sum over Σw − 1 (Σw with center=False): for the fitted rows, the sum of the discarded
+        eigenvalues.
         """
         if per_row:
             return self._row_errors(X)
@@ -203,14 +210,26 @@ class PCA(ProjectionEstimator, DensityEstimator):
         source = validate_rows(self, X, sample_weight)
         errors = map_blocks(source, self.model_.squared_error)
         w = np.ones(len(errors)) if source.weight is None else source.weight
-        if w.sum() <= 1.0:
+        divisor = covariance_divisor(float(w.sum()), self.center)
+        if divisor <= 0.0:
             what = f"X has a total weight of {w.sum():g}, but more than 1 row is needed"
             raise DataError(what, fix="pass {per_row}", settings={"per_row": True})
-        return float(w @ errors / (w.sum() - 1.0))
+        return float(w @ errors / divisor)
 
     @per_row()
     def _row_errors(self, X: Any) -> Any:
         return map_blocks(validate_rows(self, X), self.model_.squared_error)
+
+    def left_singular_vectors(self, X: Any = None, *, sample_weight: Any = None) -> Any:
+        """Return the left singular vectors U (n, k) of the analysed rows, √w z / s: orthonormal, X̃ = U S V.
+
+        X are the fitted rows, needed where this object does not remember them. A component of no variance has zeros.
+        """
+        check_is_fitted(self)
+        source = self._fitted_rows(X, sample_weight)
+        Z, s = map_blocks(source, self.model_.project), self.model_.singular_values
+        U = Z * np.where(s > 0.0, 1.0 / np.where(s > 0.0, s, 1.0), 0.0)
+        return self._like(U if source.weight is None else U * np.sqrt(source.weight)[:, None])
 
     # ---- the density ------------------------------------------------------------------------------------
 
@@ -267,6 +286,9 @@ class PCA(ProjectionEstimator, DensityEstimator):
         not be given while this object remembers them (up to 64 MiB, or a scan).
         """
         check_is_fitted(self)
+        if not self.center:
+            what = "leaves no mean from which supplementary columns could deviate"
+            raise OptionError(what, argument="center", value=False, fix="fit with {center}", settings={"center": True})
         source = self._fitted_rows(X, sample_weight)
         Z = map_blocks(source, self.model_.project)
         if np.any(np.abs(np.average(Z, axis=0, weights=source.weight)) > 1e-3 * np.sqrt(self.model_.total)):
@@ -280,7 +302,7 @@ class PCA(ProjectionEstimator, DensityEstimator):
         rng = checks.generator(self.random_state if random_state is None else random_state)
         weight = np.ones(row_count(source)) if source.weight is None else source.weight
 
-        options = PCAOptions(self.standardize, tol=self.tol, rng=rng)
+        options = PCAOptions(self.standardize, self.center, tol=self.tol, rng=rng)
 
         def refit(counts: Array) -> PrincipalComponents:
             return fit_pca(source.weighted(counts), self.n_components_, options).model
@@ -298,7 +320,8 @@ class PCA(ProjectionEstimator, DensityEstimator):
         check_is_fitted(self)
         if self._model is None or self._outcome is None:
             assert self._moments is not None
-            rows = CentredRows(MomentsOnlySource(self._moments), standardize=self.standardize, moments=self._moments)
+            about = {"standardize": self.standardize, "center": self.center, "moments": self._moments}
+            rows = CentredRows(MomentsOnlySource(self._moments), **about)
             n_components, options = check_pca_options(self, rows.source)
             fit = principal_components(rows, n_components, "covariance", self.tol, options.rng)
             self._model, self._outcome = fit.model, fit.spectrum.outcome
@@ -313,7 +336,7 @@ class PCA(ProjectionEstimator, DensityEstimator):
     components_ = model_view("components", "(k, d) axes, one per row.")
     explained_variance_ = model_view("variances", "(k,) variances of the scores, descending.")
     loadings_ = model_view("loadings", "(d, k) components_.T * sqrt(explained_variance_).")
-    mean_ = model_view("mean", "(d,) column means.")
+    mean_ = model_view("mean", "(d,) column means, zeros with center=False.")
     scale_ = model_view("scale", "(d,) column scales, ones unless standardised.")
     total_variance_ = forward("model_.total", "The sum of all variances, kept or not.")
     noise_variance_ = forward("model_.noise", "The mean of the d − k discarded eigenvalues.")
@@ -326,8 +349,8 @@ class PCA(ProjectionEstimator, DensityEstimator):
 
     @property
     def singular_values_(self) -> Any:
-        """(k,) singular values of the centred rows."""
-        return self._like(np.sqrt(self.model_.variances * (self.model_.weight - 1.0)))
+        """(k,) singular values of the centred rows, of X itself with center=False."""
+        return self._like(self.model_.singular_values)
 
     @property
     def n_components_(self) -> int:

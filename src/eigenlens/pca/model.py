@@ -12,6 +12,7 @@ from eigenlens.densities.covariance import Full
 from eigenlens.densities.gaussian import Gaussian
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import OptionError
+from eigenlens.linalg.operators import covariance_divisor
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +30,8 @@ class PrincipalComponents:
         total: the sum of all eigenvalues, the trace.
         column_variances: (d,) variances of the columns of x̃.
         weight: Σw, the number of rows behind it.
+        center: whether the axes are those of the rows about their mean; if not, the mean is zero, and variances are
+            second moments about zero.
 
     >>> model = PrincipalComponents(np.zeros(2), np.ones(2), np.array([[0.6, 0.8]]), np.array([4.0]), 5.0,
     ...                             np.array([2.0, 3.0]), 10.0)
@@ -43,9 +46,20 @@ class PrincipalComponents:
     total: float
     column_variances: Array
     weight: float
+    center: bool = True
 
     def __post_init__(self) -> None:
         read_only(self, "mean", "scale", "components", "variances", "column_variances")
+
+    @property
+    def divisor(self) -> float:
+        """The divisor of the variances: Σw − 1, or Σw about zero, where no mean is estimated."""
+        return covariance_divisor(self.weight, self.center)
+
+    @property
+    def singular_values(self) -> Array:
+        """(k,) singular values of the rows x̃ (times √w), √(divisor · variances)."""
+        return np.asarray(np.sqrt(np.maximum(self.variances, 0.0) * self.divisor))
 
     @property
     def noise(self) -> float:
@@ -78,7 +92,7 @@ class PrincipalComponents:
     def squared_error(self, X: Array) -> Array:
         """Return ‖x̃ − its projection‖² for each row of X, (n,).
 
-        Over the fitted rows it sums to (Σw − 1) times the discarded eigenvalues (Eckart and Young 1936).
+        Over the fitted rows it sums to Σw − 1 (Σw about zero) times the discarded eigenvalues (Eckart and Young 1936).
         """
         rest = self.standardised(X)
         rest -= (rest @ self.components.T) @ self.components

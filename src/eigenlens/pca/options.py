@@ -9,8 +9,8 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.arrays import dense, slices
 from eigenlens.data.source import BLOCK_BYTES, Block, Source, accumulate
-from eigenlens.errors import ConvergenceWarning, DataWarning, list_columns, warn_user
-from eigenlens.linalg.n_components import N_COMPONENTS_RULES
+from eigenlens.errors import ConvergenceWarning, DataWarning, OptionError, list_columns, warn_user
+from eigenlens.linalg.n_components import N_COMPONENTS_RULES, UNCENTRED_RULES
 from eigenlens.linalg.solve import SOLVERS
 from eigenlens.missing.result import STOP_REASONS
 from eigenlens.pca.fit import PCAFit, PCAOptions, fit_pca, weighted_row_count
@@ -24,7 +24,11 @@ def check_pca_options(estimator: Any, source: Source, rows_known: bool = True) -
     """Check the parameters; return `n_components` as `fit_pca` takes it, and the options of `fit_pca`."""
     checks.name("missing", estimator.missing, MISSING_VALUE_METHODS)
     checks.boolean("whiten", estimator.whiten)
+    center = checks.boolean("center", estimator.center)
+    if not center:
+        _require_uncentred(estimator)
     options = PCAOptions(
+        center=center,
         standardize=checks.boolean("standardize", estimator.standardize),
         solver=checks.choice("solver", estimator.solver, ["auto", *SOLVERS]),
         tol=checks.real("tol", estimator.tol, 0.0, 1.0),
@@ -32,6 +36,20 @@ def check_pca_options(estimator: Any, source: Source, rows_known: bool = True) -
     )
     n = weighted_row_count(source) if rows_known else None
     return _check_n_components(estimator.n_components, n, source.n_features), options
+
+
+def _require_uncentred(estimator: Any) -> None:
+    """Raise an error for parameters that need a mean."""
+    if estimator.missing != "raise":
+        what = "estimates the mean, so it needs {center}"
+        settings = {"center": True}
+        raise OptionError(what, argument="missing", value=estimator.missing, fix="use that", settings=settings)
+    rule = estimator.n_components
+    if isinstance(rule, str) and rule in N_COMPONENTS_RULES and rule not in UNCENTRED_RULES:
+        others = " or ".join(map(repr, UNCENTRED_RULES))
+        what = "compares variances about the mean, but {center}"
+        fix = f"give a number, a share of the second moments, or {others}"
+        raise OptionError(what, argument="n_components", value=rule, fix=fix, settings={"center": False})
 
 
 def _check_n_components(k: Any, n: int | None, d: int) -> Any:
