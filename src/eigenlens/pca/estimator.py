@@ -320,8 +320,8 @@ class PCA(ProjectionEstimator, DensityEstimator):
         check_is_fitted(self)
         if self._model is None or self._outcome is None:
             assert self._moments is not None
-            about = {"standardize": self.standardize, "center": self.center, "moments": self._moments}
-            rows = CentredRows(MomentsOnlySource(self._moments), **about)
+            source, moments = MomentsOnlySource(self._moments), self._moments
+            rows = CentredRows(source, standardize=self.standardize, center=self.center, moments=moments)
             n_components, options = check_pca_options(self, rows.source)
             fit = principal_components(rows, n_components, "covariance", self.tol, options.rng)
             self._model, self._outcome = fit.model, fit.spectrum.outcome
