@@ -24,6 +24,8 @@ def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
     """
     arrays, header = pack_all((estimator.model_, PCA_LAYOUT), (estimator.solver_, OUTCOME_LAYOUT))
     header["n_samples"] = estimator.n_samples_
+    if header["center"]:
+        del header["center"]  # the default, which files of earlier versions do not mention
     moments: Moments | None = estimator._moments
     if moments is not None:
         arrays["moments_scatter"], header["moments_rows"] = moments.scatter, moments.rows
