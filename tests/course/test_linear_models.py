@@ -73,3 +73,19 @@ def test_item_122_eigenvalues_of_kernel_pca_over_n():
 
     found = KernelPCA(3, kernel="linear").fit(X).eigenvalues_ / N
     np.testing.assert_allclose(found, np.linalg.eigvalsh(S)[:-4:-1], rtol=1e-10)
+
+
+def test_item_45_number_of_components_after_the_fit():
+    pca = PCA().fit(X)
+    few = pca.truncated(2)
+    values, vectors = np.linalg.eigh(S)
+    np.testing.assert_allclose(few.explained_variance_ * (N - 1) / N, values[:-3:-1], rtol=1e-10)
+    V = vectors[:, -2:]
+    rebuilt = MEAN + (X - MEAN) @ V @ V.T
+    np.testing.assert_allclose(pca.inverse_transform(pca.transform(X)[:, :2]), rebuilt, atol=1e-10)
+
+
+def test_item_89_error_for_every_number_of_components():
+    errors = PCA().fit(X).reconstruction_error(X, k=range(7), per_row=False)
+    values = np.linalg.eigvalsh(S)[::-1] * N / (N - 1)
+    np.testing.assert_allclose(errors, [values[q:].sum() for q in range(7)], atol=1e-10)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, Self
 
@@ -25,7 +26,13 @@ from eigenlens.pca.bootstrap import Bootstrap, bootstrap_components
 from eigenlens.pca.fit import PCAFit, PCAOptions, fit_pca, principal_components, weighted_row_count
 from eigenlens.pca.interpret import project_columns
 from eigenlens.pca.model import PrincipalComponents
-from eigenlens.pca.options import MISSING_VALUE_METHODS, check_pca_options, rows_with_entries, warn_about_pca
+from eigenlens.pca.options import (
+    MISSING_VALUE_METHODS,
+    check_component_counts,
+    check_pca_options,
+    rows_with_entries,
+    warn_about_pca,
+)
 from eigenlens.stats.moments import Moments
 
 MAX_REMEMBERED_BYTES = 64 << 20
@@ -190,35 +197,58 @@ class PCA(ProjectionEstimator, DensityEstimator):
         return map_rows(source, project, V.shape[1])
 
     def inverse_transform(self, X: Any) -> Any:
-        """Return the rows (n, d) whose scores are X (n, k)."""
-        Z = self._check_scores(X)
+        """Return the rows (n, d) whose scores are X (n, k); with q < k columns, those of the q leading components."""
+        Z = self._check_scores(X, fewer=True)
         model, like = self.model_, Like(X, np.dtype(np.float32 if "float32" in str(Z.dtype) else np.float64))
         basis = model.components * model.scale
         if self.whiten:
             basis = basis * np.sqrt(model.variances)[:, None]
-        return Z @ like(basis) + like(model.mean)
+        return Z @ like(basis[: Z.shape[1]]) + like(model.mean)
 
-    def reconstruction_error(self, X: Any, *, per_row: bool = True, sample_weight: Any = None) -> Any:
+    def reconstruction_error(self, X: Any, k: Any = None, *, per_row: bool = True, sample_weight: Any = None) -> Any:
         """Return the squared distance (n,) of each row from its projection, in the units of the analysis.
+
+        k: the number of leading components projected onto, all by default, 0 for the mean; several numbers give one
+        column each (n, m), and "all" is 1 to `n_components_`. One pass serves all of them.
 
         With per_row=False, their sum over Σw − 1 (Σw with center=False): for the fitted rows, the sum of the discarded
         eigenvalues.
         """
-        if per_row:
-            return self._row_errors(X)
         check_is_fitted(self)
+        counts, single = check_component_counts(k, self.n_components_)
+        if per_row:
+            if k is None:
+                return self._row_errors(X)
+            return self._errors_by_count(X)[:, counts[0] if single else counts]
         source = validate_rows(self, X, sample_weight)
-        errors = map_blocks(source, self.model_.squared_error)
+        errors = map_blocks(source, partial(self.model_.squared_errors, counts=counts))
         w = np.ones(len(errors)) if source.weight is None else source.weight
         divisor = covariance_divisor(float(w.sum()), self.center)
         if divisor <= 0.0:
             what = f"X has a total weight of {w.sum():g}, but more than 1 row is needed"
             raise DataError(what, fix="pass {per_row}", settings={"per_row": True})
-        return float(w @ errors / divisor)
+        found = w @ errors / divisor
+        return float(found[0]) if single else self._like(found)
 
     @per_row()
     def _row_errors(self, X: Any) -> Any:
         return map_blocks(validate_rows(self, X), self.model_.squared_error)
+
+    @per_row(lambda self: self.n_components_ + 1)
+    def _errors_by_count(self, X: Any) -> Any:
+        return map_blocks(
+            validate_rows(self, X), partial(self.model_.squared_errors, counts=range(self.n_components_ + 1))
+        )
+
+    def truncated(self, k: int) -> Self:
+        """Return the fitted PCA of the k leading components, as if it had been fitted with n_components=k."""
+        check_is_fitted(self)
+        count = checks.integer("k", k, 1, self.n_components_, "the number of components fitted")
+        made: Self = copy.copy(self)
+        made.n_components, made._model = count, self.model_.truncated(count)
+        made._outcome = replace(self.solver_, residuals=self.solver_.residuals[:count])
+        made._fitted_source = self._fitted_source  # a copy, as one that is pickled, forgets it
+        return made
 
     def left_singular_vectors(self, X: Any = None, *, sample_weight: Any = None) -> Any:
         """Return the left singular vectors U (n, k) of the analysed rows, √w z / s: orthonormal, X̃ = U S V.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -97,6 +98,22 @@ class PrincipalComponents:
         rest = self.standardised(X)
         rest -= (rest @ self.components.T) @ self.components
         return np.asarray(np.einsum("ij,ij->i", rest, rest))
+
+    def squared_errors(self, X: Array, counts: Sequence[int]) -> Array:
+        """Return ‖x̃ − its projection onto the q leading axes‖² for each row of X and each q of counts, (n, m).
+
+        The error with all axes, plus the squares of the scores left out: a sum, in which no digits cancel.
+
+        >>> model = PrincipalComponents(np.zeros(2), np.ones(2), np.eye(2)[:1], np.array([4.0]), 5.0, np.ones(2), 9.0)
+        >>> model.squared_errors(np.array([[3.0, 4.0]]), [0, 1])
+        array([[25., 16.]])
+        """
+        squares = np.column_stack([self.project(X) ** 2, self.squared_error(X)])
+        return np.asarray(np.cumsum(squares[:, ::-1], axis=1)[:, ::-1][:, list(counts)])
+
+    def truncated(self, k: int) -> PrincipalComponents:
+        """Return the model of the k leading components; the others are discarded."""
+        return replace(self, components=self.components[:k], variances=self.variances[:k])
 
     def covariance(self) -> Array:
         """Return the model's covariance of x (d, d): scale · (V (Λ − σ²I) Vᵀ + σ²I) · scale."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,22 @@ def _require_uncentred(estimator: Any) -> None:
         what = "compares variances about the mean, but {center}"
         fix = f"give a number, a share of the second moments, or {others}"
         raise OptionError(what, argument="n_components", value=rule, fix=fix, settings={"center": False})
+
+
+def check_component_counts(k: Any, most: int) -> tuple[list[int], bool]:
+    """Check numbers of leading components, 0 to `most`; return them, and whether it is one number.
+
+    None is `most`, and "all" is 1 to `most`.
+
+    >>> check_component_counts("all", 3), check_component_counts(None, 3)
+    (([1, 2, 3], False), ([3], True))
+    """
+    if k is None or (isinstance(k, str) and k == "all"):
+        return ([most], True) if k is None else (list(range(1, most + 1)), False)
+    bound = "the number of components fitted"
+    if isinstance(k, str) or not isinstance(k, Iterable):
+        return [checks.integer("k", k, 0, most, bound)], True
+    return list(checks.integers("k", k, 0, most, bound)), False
 
 
 def _check_n_components(k: Any, n: int | None, d: int) -> Any:

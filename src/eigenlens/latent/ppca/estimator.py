@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
 from eigenlens import checks
+from eigenlens.errors import OptionError
 from eigenlens.estimator.rows import validate_rows
 from eigenlens.latent.estimator import LatentGaussian
 from eigenlens.latent.n_components import DIMENSION_RULES
 from eigenlens.latent.options import check_latent_dimensions, warn_latent_fit
-from eigenlens.latent.ppca.fit import PPCA_SOLVERS, fit_each_ppca, fit_ppca
+from eigenlens.latent.ppca.fit import PPCA_SOLVERS, fit_each_ppca, fit_ppca, truncated_ppca
 
 
 @dataclass(eq=False, repr=False)
@@ -72,6 +74,8 @@ class ProbabilisticPCA(LatentGaussian):
     random_state: Any = None
     verbose: Any = False
 
+    _takes_fewer = True
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Maximise the likelihood of the rows of X (n, d), row i counting sample_weight[i] times; NaN is missing.
 
@@ -96,6 +100,20 @@ class ProbabilisticPCA(LatentGaussian):
             "max_iter": checks.integer("max_iter", self.max_iter, 1),
             "rng": checks.generator(self.random_state),
         }
+
+    def truncated(self, k: int) -> Self:
+        """Return the fitted model of the k leading dimensions, as if it had been fitted with n_components=k.
+
+        Exact for complete rows: the discarded variances join the noise. With missing values, or by "em", another number
+        of dimensions has other axes, and is an error.
+        """
+        count = checks.integer("k", k, 1, self.n_components_, "the number of dimensions fitted")
+        if self.solver_.solver != "closed-form":
+            what = f"a model fitted by solver {self.solver_.solver!r} cannot be truncated, as its axes depend on k"
+            raise OptionError(what, fix="fit again with {n_components}", settings={"n_components": count})
+        made: Self = copy.copy(self)
+        made.n_components, made._choice, made._fit = count, None, truncated_ppca(self._fitted, count)
+        return made
 
     # ---- the loadings as principal axes -----------------------------------------------------------------
 

@@ -172,13 +172,38 @@ def _from_spectrum(leading: _Leading, k: int) -> LatentFit:
     _require_noise(rest, values, pca.components[:k].T, found.rows)
     noise = rest / (d - k)
     W = pca.components[:k].T * np.sqrt(np.maximum(values - noise, 0.0))
-    log_det = float(np.log(values).sum()) + (d - k) * np.log(noise)
-    loglik = -0.5 * n * (d * np.log(2.0 * np.pi) + log_det + d)
+    loglik = _largest_loglik(values, noise, d, n)
     return LatentFit(
         LinearGaussian(pca.mean, W, noise), loglik, (loglik,), 1, True, 0.0, n, found.rows.n_rows, found.moments,
         "X has no missing entries", "closed-form", passes=found.rows.passes,
         constant=_constant_columns(pca.mean, pca.column_variances),
     )  # fmt: skip
+
+
+def _largest_loglik(values: Array, noise: float, d: int, n: float) -> float:
+    """Return the log-likelihood at its maximum, −n/2 (d log 2π + Σ log λ + (d − k) log sigma² + d)."""
+    log_det = float(np.log(values).sum()) + (d - values.size) * np.log(noise)
+    return float(-0.5 * n * (d * np.log(2.0 * np.pi) + log_det + d))
+
+
+def truncated_ppca(fit: LatentFit, k: int) -> LatentFit:
+    """Return the maximum with the k leading dimensions of a fit in closed form: the others' variances join the noise.
+
+    >>> from eigenlens.data.memory import ArraySource
+    >>> source = ArraySource(np.random.default_rng(0).standard_normal((50, 4)))
+    >>> truncated, fitted = truncated_ppca(fit_ppca(source, 3), 1), fit_ppca(source, 1)
+    >>> np.allclose(truncated.model.loadings, fitted.model.loadings), round(truncated.loglik - fitted.loglik, 9)
+    (True, 0.0)
+    """
+    model, (d, most) = fit.model, fit.model.loadings.shape
+    squares, noise = np.sum(model.loadings**2, axis=0), float(model.noise)
+    values = squares + noise
+    rest = noise * (d - most) + float(values[k:].sum())
+    found = rest / (d - k)
+    lengths = np.sqrt(np.maximum(values[:k] - found, 0.0) / np.where(squares[:k] > 0.0, squares[:k], 1.0))
+    loglik = _largest_loglik(values[:k], found, d, fit.weight)
+    kept = LinearGaussian(model.mean, model.loadings[:, :k] * lengths, found)
+    return replace(fit, model=kept, loglik=loglik, path=(loglik,), floored=False)
 
 
 def _require_noise(rest: float, values: Array, V: Array, rows: CentredRows) -> None:
