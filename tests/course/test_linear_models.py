@@ -89,3 +89,10 @@ def test_item_89_error_for_every_number_of_components():
     errors = PCA().fit(X).reconstruction_error(X, k=range(7), per_row=False)
     values = np.linalg.eigvalsh(S)[::-1] * N / (N - 1)
     np.testing.assert_allclose(errors, [values[q:].sum() for q in range(7)], atol=1e-10)
+
+
+def test_item_115_the_data_enter_only_through_their_covariance():
+    ppca = ProbabilisticPCA(2).fit_covariance(S, n_samples=N, mean=MEAN)
+    pca = PCA(2).fit_covariance(S * N / (N - 1), n_samples=N, mean=MEAN)
+    np.testing.assert_allclose(ppca.loglik_, ProbabilisticPCA(2).fit(X).loglik_, rtol=1e-12)
+    np.testing.assert_allclose(pca.explained_variance_, PCA(2).fit(X).explained_variance_, rtol=1e-12)

@@ -18,6 +18,7 @@ from eigenlens.data.rows import positive_weight_rows, row_count
 from eigenlens.data.source import Source, accumulate, progress_callback
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.base import DensityEstimator, ProjectionEstimator, forward, model_view
+from eigenlens.estimator.covariance_matrix import read_covariance
 from eigenlens.estimator.rows import MomentsOnlySource, map_blocks, map_rows, per_row, validate_rows
 from eigenlens.linalg.operators import CentredRows, covariance_divisor, project_rows
 from eigenlens.linalg.spectrum import Outcome
@@ -160,6 +161,31 @@ class PCA(ProjectionEstimator, DensityEstimator):
         if np.any(moved | (np.abs(rows.variances - variances) > 1e-3 * variances)):
             raise DataError("the fitted rows have changed since fit", fix="start again with partial_fit on all rows")
         return moments
+
+    def fit_covariance(self, S: Any, n_samples: float, mean: Any = None) -> Self:
+        """Fit the components of rows of which only the covariance or correlation matrix S (d, d) is known.
+
+        Every method that does not need the fitted rows works as after `fit`, and `partial_fit` and `merge` add rows.
+
+        Args:
+            S: positive semidefinite; a frame names the variables by its columns. Its divisor is taken to be
+                n_samples − 1, that of `fit`; with center=False it holds second moments about zero, with divisor
+                n_samples.
+            n_samples: the number of rows behind S.
+            mean: (d,) the mean of those rows, 0 if None.
+
+        >>> PCA(1).fit_covariance(np.array([[4.0, 2.0], [2.0, 4.0]]), n_samples=50).explained_variance_
+        array([6.])
+        """
+        given = read_covariance(self, S, n_samples, mean, constant=True)
+        if mean is not None and not checks.boolean("center", self.center):
+            what = "has no effect with {center}, whose second moments are about zero"
+            raise OptionError(what, argument="mean", fix="leave it out", settings={"center": False})
+        scatter = given.S * covariance_divisor(given.n, self.center)
+        self._set_moments(Moments(given.n, given.mean, scatter, round(given.n)))
+        self._rows_like = Like(S, given.source.dtype)
+        self._solved()
+        return self
 
     def merge(self, other: PCA) -> Self:
         """Add the rows of another fitted PCA. Exact; both must have kept their moments."""
