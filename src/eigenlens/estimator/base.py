@@ -31,6 +31,7 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
         _storage: the module whose `pack_fit` and `restore_fit` turn a fit into arrays and header entries, and back.
         _state: the attribute that every fit sets, by which an estimator is known to be fitted.
         _takes_missing: whether NaN in X is a missing value.
+        _takes_column: whether X may be one-dimensional, (n,), where the model has one column.
         _rows_like: the array kind of the fitted rows.
         _saves_dtype: whether a file keeps their dtype.
     """
@@ -38,6 +39,7 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
     _storage: ModuleType
     _state = "_model"
     _takes_missing = False
+    _takes_column = False
     _rows_like: Like
     _saves_dtype = True
 

@@ -15,7 +15,7 @@ from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.source import Source
 from eigenlens.errors import OptionError
 from eigenlens.estimator.base import DensityEstimator
-from eigenlens.estimator.rows import dense_blocks, per_row, validate_rows
+from eigenlens.estimator.rows import column_as_table, dense_blocks, per_row, validate_rows
 from eigenlens.kde import storage
 from eigenlens.kde.bounds import BOUNDARIES
 from eigenlens.kde.model import KernelEstimate
@@ -34,7 +34,7 @@ class KernelDensity(DensityEstimator, DensityMixin, BaseEstimator):  # type: ign
     Parameters:
         kernel: "gaussian", "box", "epanechnikov", "triangular", "biweight", "triweight", "cosine", "laplace", or a
             callable K(u) of arrays: symmetric, not negative, of integral one. Several columns have a product of
-            kernels, one per column.
+            kernels, one per column. scikit-learn's names "tophat", "linear" and "exponential" are taken too.
         bandwidth: the scale h of the kernel: the Gaussian's standard deviation; kernels of bounded support reach from
             −h to h. A number, or one per column (d,), or for the Gaussian its covariance H (d, d). Or a rule:
             "silverman", "scott", "sheather-jones", "sheather-jones-dpi", "isj", "lscv", "mlcv"; its result for the
@@ -60,9 +60,8 @@ class KernelDensity(DensityEstimator, DensityMixin, BaseEstimator):  # type: ign
     logarithm however far away; other kernels give −inf there.
 
     Example:
-        >>> x = np.array([[1.8], [2.0], [2.1], [4.1], [4.4], [4.6]])
-        >>> kde = KernelDensity(bandwidth=0.4).fit(x)
-        >>> kde.density([[2.0], [3.2]]).round(3), kde.cdf([[3.2]]).round(3), kde.ppf([0.5]).round(3)
+        >>> kde = KernelDensity(bandwidth=0.4).fit([1.8, 2.0, 2.1, 4.1, 4.4, 4.6])
+        >>> kde.density([2.0, 3.2]).round(3), kde.cdf([3.2]).round(3), kde.ppf([0.5]).round(3)
         (array([0.474, 0.021]), array([0.502]), array([3.124]))
         >>> kde.score_samples([[100.0]]).round(1)
         array([-28442.9])
@@ -78,9 +77,15 @@ class KernelDensity(DensityEstimator, DensityMixin, BaseEstimator):  # type: ign
     random_state: Any = None
 
     _storage = storage
+    _takes_column = True
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Store the rows of X (n, d), row i counting sample_weight[i] times, and choose the bandwidth."""
+        """Store the rows of X (n, d), or (n,) for one column, and choose the bandwidth.
+
+        Row i counts sample_weight[i] times. Where one column was fitted, the other methods take X (n,) too.
+        """
+        if y is None:  # with a second argument that is ignored, X (n,) is rather a mistake, and scikit-learn says so
+            X = column_as_table(X)
         source = validate_rows(self, X, sample_weight, reset=True)
         kernel, boundary = check_smoothing_kernel(self.kernel), checks.name("boundary", self.boundary, BOUNDARIES)
         tol, adaptive = checks.real("tol", self.tol, 0.0, 1.0), checks.boolean("adaptive", self.adaptive)
