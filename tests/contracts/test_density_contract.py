@@ -223,7 +223,7 @@ FAMILIES = {
     "gaussian spherical": (GaussianFamily("spherical"), NORMALS),
     "gaussian spherical with gaps": (GaussianFamily("spherical"), GAPS),
     "gaussian one column with gaps": (GaussianFamily("full"), GAPS[:, :1]),
-    "histogram": (HistogramFamily([-50.0, -1.0, 0.0, 2.0, 50.0]), GAPS[:, :1]),
+    "histogram": (HistogramFamily(1e4 + np.array([-9.0, -1.0, 0.0, 2.0, 9.0])), GAPS[:, :1]),
     "bernoulli": (BernoulliFamily(), BITS),
     "categorical": (CategoricalFamily(), DIGITS),
     "categorical smoothed": (CategoricalFamily(smoothing=0.5), np.where(DIGITS == 3.0, np.nan, DIGITS)),
