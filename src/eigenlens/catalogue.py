@@ -198,7 +198,7 @@ MODELS: dict[str, ModelEntry] = {
             ),
             "bandwidth": OptionNames(
                 "eigenlens.kde.bandwidth.BANDWIDTH_RULES",
-                ("silverman", "scott", "sheather-jones", "sheather-jones-dpi", "isj", "lscv", "mlcv"),
+                ("silverman", "scott", "sheather-jones", "sheather-jones-dpi", "isj", "lscv", "lscv-exact", "mlcv"),
             ),
         },
         density=True,

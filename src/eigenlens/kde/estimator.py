@@ -37,8 +37,8 @@ class KernelDensity(DensityEstimator, DensityMixin, BaseEstimator):  # type: ign
             kernels, one per column. scikit-learn's names "tophat", "linear" and "exponential" are taken too.
         bandwidth: the scale h of the kernel: the Gaussian's standard deviation; kernels of bounded support reach from
             −h to h. A number, or one per column (d,), or for the Gaussian its covariance H (d, d). Or a rule:
-            "silverman", "scott", "sheather-jones", "sheather-jones-dpi", "isj", "lscv", "mlcv"; its result for the
-            Gaussian is converted to the kernel by canonical bandwidths.
+            "silverman", "scott", "sheather-jones", "sheather-jones-dpi", "isj", "lscv", "lscv-exact", "mlcv"; its
+            result for the Gaussian is converted to the kernel by canonical bandwidths.
         bounds: None, or a pair (low, high) for all columns, or a pair for each; None or inf means no bound.
         adaptive: whether kernels are wider where rows are rare: times (f(x_i) / g)^(−½), f the density with h alone
             and g its geometric mean (Abramson 1982). Sums over adaptive kernels take longer.
@@ -125,7 +125,10 @@ class KernelDensity(DensityEstimator, DensityMixin, BaseEstimator):  # type: ign
 
     @per_row()
     def cdf(self, X: Any) -> Any:
-        """Return the probability (n,) of rows not above those of X (n, d) in any column; NaN in X is no limit."""
+        """Return the probability (n,) of rows not above those of X (n, d) in any column; NaN in X is no limit.
+
+        Where the bandwidth is a matrix, of at most three columns.
+        """
         check_is_fitted(self)
         return self.model_.cdf(np.concatenate(list(dense_blocks(validate_rows(self, X)))))
 
