@@ -163,8 +163,8 @@ def main() -> None:
 def keep(rows: list[tuple[str, str, str, str]], about: str, rounds: int) -> None:
     """Keep the table, and put it into README.md."""
     introduction = (
-        f"{about} Best of {rounds} processes per version, in turn, each of which takes the best of at least three runs; "
-        "ratios within 0.1 of 1 are noise of the machine."
+        f"{about} Best of {rounds} processes per version, in turn, each of which takes the best of at least three "
+        "runs; ratios within 0.1 of 1 are noise of the machine."
     )
     table = results.table(("work", "before", "after", "after / before"), rows)
     part: results.Part = {"before": introduction, "table": table, "after": ""}
