@@ -150,7 +150,7 @@ class Histogram:
 
     def _cumulative(self) -> Array:
         below = np.concatenate([[0.0], np.cumsum(self.probabilities)])
-        return below / below[-1]
+        return np.asarray(below / below[-1])
 
 
 @dataclass(frozen=True, eq=False)

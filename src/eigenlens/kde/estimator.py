@@ -44,7 +44,8 @@ class KernelDensity(DensityEstimator, DensityMixin, BaseEstimator):  # type: ign
             and g its geometric mean (Abramson 1982). Sums over adaptive kernels take longer.
         tol: the relative error of f that Gaussian sums may have; it is usually far smaller. The minimum is 1e-15.
         boundary: "reflect" mirrors the rows at the bounds, so that f has slope 0 there; "renormalize" truncates the
-            kernels and divides each by its mass within the bounds. Either way f integrates to one between the bounds.
+            kernels and divides each by its mass within the bounds; "periodic" is for angles and times of day: what
+            leaves at one bound enters at the other. In every case f integrates to one between the bounds.
         random_state: seed of `sample`.
 
     Attributes:
@@ -90,7 +91,7 @@ class KernelDensity(DensityEstimator, DensityMixin, BaseEstimator):  # type: ign
         kernel, boundary = check_smoothing_kernel(self.kernel), checks.name("boundary", self.boundary, BOUNDARIES)
         tol, adaptive = checks.real("tol", self.tol, 0.0, 1.0), checks.boolean("adaptive", self.adaptive)
         rows, weight = read_complete_rows(source)
-        bounds = check_bounds(self.bounds, rows)
+        bounds = check_bounds(self.bounds, rows, boundary)
         h = resolve_bandwidth(self.bandwidth, rows, weight, kernel, bounds, source.names)
         model = KernelEstimate(rows, h, weight, kernel, bounds, boundary, tol=max(tol, MIN_KDE_TOL))
         self._model = model.adapted() if adaptive else model

@@ -18,12 +18,12 @@ from eigenlens.kde.line import Line
 from eigenlens.kde.normal_cdf import MAX_CDF_COLUMNS, sum_normal_cdfs
 from eigenlens.kde.quantiles import invert_cdf
 from eigenlens.kde.space import Space
-from eigenlens.kde.wide_line import WideLine, reflected_line, truncated_line
+from eigenlens.kde.wide_line import WideLine, periodic_line, reflected_line, truncated_line
 
 MAX_KERNEL_REACH = 1e4
 """Bandwidths beyond which no kernel has any mass left."""
 
-WIDE_LINES = {"reflect": reflected_line, "renormalize": truncated_line}
+WIDE_LINES = {"reflect": reflected_line, "renormalize": truncated_line, "periodic": periodic_line}
 """Sums along a line of kernels that are wide beside its bounds, by boundary."""
 
 MAX_CDF_KNOTS, MIN_CDF_KNOTS = 2048, 64
@@ -180,6 +180,8 @@ class KernelEstimate:
 
     def _bracket(self, q: Array) -> tuple[Array, Array]:
         """Return limits of the quantiles: those of a mixture lie between those of its components."""
+        if self.boundary == "periodic" and np.isfinite(self.bounds).all():  # mass that goes round has no such limits
+            return np.full(q.shape, self.bounds[0, 0]), np.full(q.shape, self.bounds[0, 1])
         x, ends = self.points[:, 0], self.kernel.quantile(np.array([0.0, 1.0]))
         scales = np.array([1.0] if self.scales is None else [self.scales.min(), self.scales.max()])
         scale = self.bandwidth[0] * scales[:, None]

@@ -73,4 +73,4 @@ def _three_columns(Z: Array, R: Array) -> Array:
         t = -TAIL + half * (1.0 + node)
         given = (Z[:, 1:] - R[0, 1:] * t[:, None]) / spread
         total += weight * half * np.exp(-0.5 * t * t) * _two_columns(given[:, 0], given[:, 1], r)
-    return total / np.sqrt(2.0 * np.pi)
+    return np.asarray(total / np.sqrt(2.0 * np.pi))
