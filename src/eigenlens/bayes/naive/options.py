@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.bayes.naive.families.base import UNKNOWN_RULES, NaiveOptions
@@ -29,7 +27,7 @@ def check_naive_options(estimator: Any, fields: Sequence[Field]) -> NaiveOptions
     return NaiveOptions(
         smoothing=_check_by_column("smoothing", estimator.smoothing, fields, categories=True),
         unknown=checks.name("unknown", estimator.unknown, UNKNOWN_RULES),
-        floor=_check_not_negative("floor", estimator.floor),
+        floor=checks.not_negative("floor", estimator.floor),
         added_variance=_check_by_column("added_variance", estimator.added_variance, fields),
         bandwidth=bandwidth,
         max_components=checks.integer("max_components", estimator.max_components, 1),
@@ -39,22 +37,16 @@ def check_naive_options(estimator: Any, fields: Sequence[Field]) -> NaiveOptions
 def _check_by_column(argument: str, value: Any, fields: Sequence[Field], categories: bool = False) -> Any:
     """Return a number, or numbers by the names of columns, which may be given by number too."""
     if not isinstance(value, Mapping):
-        return _check_not_negative(argument, value)
+        return checks.not_negative(argument, value)
     checked = {
-        column: {key: _check_not_negative(f"{argument}[{column!r}][{key!r}]", n) for key, n in given.items()}
+        column: {key: checks.not_negative(f"{argument}[{column!r}][{key!r}]", n) for key, n in given.items()}
         if categories and isinstance(given, Mapping)
-        else _check_not_negative(f"{argument}[{column!r}]", given)
+        else checks.not_negative(f"{argument}[{column!r}]", given)
         for column, given in value.items()
     }
     names = [field.name for field in fields]
     found = checks.column_numbers(argument, list(checked), len(names), names, low=0)
     return {names[j]: given for j, given in zip(found, checked.values(), strict=True)}
-
-
-def _check_not_negative(argument: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0.0 <= float(value) < np.inf:
-        raise OptionError("must be a finite number from 0 on", argument=argument, value=value)
-    return float(value)
 
 
 def check_smoothed_categories(model: NaiveModel, plan: Plan, options: NaiveOptions) -> None:
