@@ -505,7 +505,9 @@ def test_demo_lists_writes_and_shows(run, tmp_path):
     out = done(run("demo", "--list"))
     assert all(name in out for name in eigenlens.datasets.EXAMPLES)
     done(run("demo", "old-faithful", "--data", "geyser.csv"))
-    assert pl.read_csv("geyser.csv").columns == ["id", "label", "eruption minutes", "waiting minutes"]
+    assert pl.read_csv("geyser.csv").columns == ["id", "eruption minutes", "waiting minutes"]
+    done(run("demo", "simulated-geyser", "--data", "simulated.csv"))
+    assert pl.read_csv("simulated.csv").columns == ["id", "label", "eruption minutes", "waiting minutes"]
     out = done(run("demo", "two-circles", "-o", "shown"))
     assert "wrote shown/report.html" in out
     assert (tmp_path / "shown" / "report.html").exists()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
@@ -10,6 +12,7 @@ from sklearn.datasets import load_digits
 
 from eigenlens import PCA, FactorAnalysis, GaussianMixture, KernelPCA, OptionError, datasets
 from eigenlens.data.examples import EXAMPLES
+from references import mclust, tobamovirus
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -39,7 +42,16 @@ def test_every_example_is_the_same_each_time(name):
         np.testing.assert_array_equal(first.weight, again.weight)
 
 
-@pytest.mark.parametrize("name", ["old-faithful", "two-circles", "gene-map", "questionnaire"])
+SIMULATIONS = [name for name, made in EXAMPLES.items() if "seed" in inspect.signature(made).parameters]
+
+
+def test_simulations_say_so_and_tables_do_not():
+    assert SIMULATIONS == ["two-circles", "arc", "gene-map", "questionnaire", "simulated-geyser"]
+    for name in EXAMPLES:
+        assert datasets.load(name).about.startswith("Simulated") == (name in SIMULATIONS)
+
+
+@pytest.mark.parametrize("name", SIMULATIONS)
 def test_simulations_follow_their_seed(name):
     smaller = {"generations": 5} if name == "gene-map" else {}
     first, same, other = (datasets.load(name, n=40, seed=seed, **smaller).data for seed in (1, 1, 2))
@@ -106,12 +118,50 @@ def test_kernel_components_part_the_circles_and_straight_ones_do_not():
     assert not parted(PCA(2).fit_transform(circles.data))
 
 
-def test_eruptions_are_of_two_kinds():
-    geyser = datasets.load("old-faithful", n=2000)
+def test_simulated_eruptions_are_of_two_kinds():
+    geyser = datasets.load("simulated-geyser", n=2000)
     mixture = GaussianMixture(2, random_state=0).fit(geyser.data)
     np.testing.assert_allclose(mixture.means_, [[4.29, 80.0], [2.04, 54.5]], rtol=0.02)
     agree = (mixture.predict(geyser.data) == 0) == (np.array(geyser.labels) == "long")
     assert agree.mean() > 0.98
+
+
+def test_old_faithful_is_the_real_one():
+    geyser = datasets.load("old-faithful")
+    np.testing.assert_array_equal(geyser.data, mclust.FAITHFUL)
+    # Mclust(faithful) of mclust 6.0, tied covariances, three components: BIC −2314.2957.
+    mixture = GaussianMixture(3, covariance_type="tied", n_init=5, random_state=0).fit(geyser.data)
+    assert mixture.bic() == pytest.approx(2314.2957, abs=1e-3)
+
+
+def test_tobamovirus_is_the_table_of_tipping_and_bishop():
+    viruses = datasets.load("tobamovirus")
+    np.testing.assert_array_equal(viruses.data, tobamovirus.DATA)
+    # The coat protein of the common tobacco mosaic virus has 158 residues: no histidine, no methionine, one cysteine.
+    tobacco = dict(zip(viruses.columns, viruses.data[2], strict=True))
+    assert sum(tobacco.values()) == 158
+    assert [tobacco[name] for name in ("His", "Met", "Cys", "Trp", "Arg")] == [0, 0, 1, 3, 11]
+
+
+def test_trees_are_those_of_r():
+    # summary(trees) in R: means 13.25, 76, 30.17, medians 12.9, 76, 24.2.
+    trees = datasets.load("trees")
+    np.testing.assert_allclose(trees.data.mean(axis=0), [13.2484, 76.0, 30.1710], atol=5e-5)
+    np.testing.assert_allclose(np.median(trees.data, axis=0), [12.9, 76.0, 24.2])
+    # coef(lm(Volume ~ Girth + Height, trees)) in R: −57.98766, 4.70816, 0.33925.
+    A = np.column_stack([np.ones(31), trees.data[:, :2]])
+    np.testing.assert_allclose(np.linalg.lstsq(A, trees.data[:, 2])[0], [-57.98766, 4.70816, 0.33925], atol=5e-6)
+
+
+def test_one_straight_component_loses_the_arc():
+    arc = datasets.load("arc")
+    lost = PCA(1).fit(arc.data).reconstruction_error(arc.data).mean() / arc.data.var(axis=0).sum()
+    assert lost > 0.2
+    radius = np.linalg.norm(arc.data, axis=1)
+    np.testing.assert_allclose([radius.mean(), radius.std()], [1.0, 0.05], atol=0.01)
+    near = datasets.load("arc", noise=0.0, turn=0.25)
+    assert np.ptp(near.others["angle"]) <= np.pi / 2.0
+    np.testing.assert_allclose(np.arctan2(*near.data.T), near.others["angle"], atol=1e-12)
 
 
 def test_digits_are_scikit_learns():

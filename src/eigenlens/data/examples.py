@@ -10,6 +10,15 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.data.example_tables import (
+    AMINO_ACIDS,
+    CHERRY_TREES,
+    CRAB_COUNTS,
+    ERUPTION_MINUTES,
+    TOBAMOVIRUS_COUNTS,
+    UK_FOODS,
+    WAITING_MINUTES,
+)
 from eigenlens.errors import OptionError
 
 
@@ -58,44 +67,19 @@ def load(name: str, **options: Any) -> Example:
 
 # ---- tables -------------------------------------------------------------------------------------------------
 
-_FOODS = {
-    "Alcoholic drinks": (375, 135, 458, 475),
-    "Beverages": (57, 47, 53, 73),
-    "Carcase meat": (245, 267, 242, 227),
-    "Cereals": (1472, 1494, 1462, 1582),
-    "Cheese": (105, 66, 103, 103),
-    "Confectionery": (54, 41, 62, 64),
-    "Fats and oils": (193, 209, 184, 235),
-    "Fish": (147, 93, 122, 160),
-    "Fresh fruit": (1102, 674, 957, 1137),
-    "Fresh potatoes": (720, 1033, 566, 874),
-    "Fresh veg": (253, 143, 171, 265),
-    "Other meat": (685, 586, 750, 803),
-    "Other veg": (488, 355, 418, 570),
-    "Processed potatoes": (198, 187, 220, 203),
-    "Processed veg": (360, 334, 337, 365),
-    "Soft drinks": (1374, 1506, 1572, 1256),
-    "Sugars": (156, 139, 147, 175),
-}
-
 
 def _uk_food() -> Example:
     return Example(
         "uk-food",
-        np.array(list(_FOODS.values()), dtype=np.float64).T,
+        np.array(list(UK_FOODS.values()), dtype=np.float64).T,
         ("England", "N Ireland", "Scotland", "Wales"),
-        tuple(_FOODS),
+        tuple(UK_FOODS),
         "What people in four countries eat, in grams per person per week of 17 kinds of food (UK, DEFRA 1997).",
     )
 
 
-_CRABS = (
-    1, 3, 5, 2, 7, 10, 13, 19, 20, 25, 40, 31, 60, 62, 54, 74, 84, 86, 96, 85, 75, 47, 43, 24, 19, 9, 5, 0, 1,
-)  # fmt: skip
-
-
 def _crabs() -> Example:
-    ratio = 0.5835 + 0.004 * np.arange(len(_CRABS))
+    ratio = 0.5835 + 0.004 * np.arange(len(CRAB_COUNTS))
     return Example(
         "crabs",
         ratio[:, None],
@@ -103,7 +87,39 @@ def _crabs() -> Example:
         ("forehead / body length",),
         "Foreheads of 1000 shore crabs of Naples over their lengths, in 29 bins of width 0.004 with their counts as "
         "weights: the first mixture ever fitted (Weldon's measurements; Pearson 1894).",
-        weight=np.array(_CRABS, dtype=np.float64),
+        weight=np.array(CRAB_COUNTS, dtype=np.float64),
+    )
+
+
+def _old_faithful() -> Example:
+    return Example(
+        "old-faithful",
+        np.column_stack([ERUPTION_MINUTES, WAITING_MINUTES]).astype(np.float64),
+        _numbered("eruption", len(ERUPTION_MINUTES)),
+        ("eruption minutes", "waiting minutes"),
+        "272 eruptions of the geyser Old Faithful in Yellowstone: how long they lasted, and how long it took until the "
+        "next (Härdle 1991, as R has them).",
+    )
+
+
+def _tobamovirus() -> Example:
+    return Example(
+        "tobamovirus",
+        np.array(TOBAMOVIRUS_COUNTS, dtype=np.float64),
+        _numbered("virus", len(TOBAMOVIRUS_COUNTS)),
+        AMINO_ACIDS,
+        "How often 18 amino acids occur in the coat proteins of 38 viruses like that of the tobacco mosaic "
+        "(Fauquet et al. 1988; Ripley 1996).",
+    )
+
+
+def _trees() -> Example:
+    return Example(
+        "trees",
+        np.array(list(CHERRY_TREES.values()), dtype=np.float64).T,
+        _numbered("tree", len(CHERRY_TREES["height (ft)"])),
+        tuple(CHERRY_TREES),
+        "Diameter, height and volume of 31 felled black cherry trees (Ryan, Joiner and Ryan 1976).",
     )
 
 
@@ -130,13 +146,13 @@ _ERUPTIONS = (
 """Shares, means and covariances like those of the geyser's short and long eruptions."""
 
 
-def _old_faithful(n: int = 272, seed: int = 0) -> Example:
+def _simulated_geyser(n: int = 272, seed: int = 0) -> Example:
     rng = np.random.default_rng(seed)
     shares = [share for share, _, _ in _ERUPTIONS]
     kind = rng.choice(2, size=n, p=shares)
     drawn = np.stack([rng.multivariate_normal(mean, spread, size=n) for _, mean, spread in _ERUPTIONS])
     return Example(
-        "old-faithful",
+        "simulated-geyser",
         drawn[kind, np.arange(n)],
         _numbered("eruption", n),
         ("eruption minutes", "waiting minutes"),
@@ -156,8 +172,22 @@ def _two_circles(n: int = 400, seed: int = 0, noise: float = 0.05, inner: float 
         points + noise * rng.standard_normal((n, 2)),
         _numbered("point", n),
         ("x", "y"),
-        "Two noisy circles, one inside the other: no straight line parts them, and kernel components do.",
+        "Simulated points on two noisy circles, one in the other: no straight line parts them, kernel components do.",
         labels=tuple(np.array(["outer", "inner"])[ring]),
+    )
+
+
+def _arc(n: int = 200, seed: int = 0, noise: float = 0.05, turn: float = 0.75) -> Example:
+    """Simulate points on a part of the unit circle, `turn` being 1 for the whole of it, open at the bottom."""
+    rng = np.random.default_rng(seed)
+    angle = 2.0 * np.pi * turn * rng.uniform(-0.5, 0.5, n)
+    return Example(
+        "arc",
+        np.column_stack([np.sin(angle), np.cos(angle)]) + noise * rng.standard_normal((n, 2)),
+        _numbered("point", n),
+        ("x", "y"),
+        "Simulated points on a noisy arc: one number, the angle, says nearly all, and no straight line shows it.",
+        others={"angle": angle},
     )
 
 
@@ -227,9 +257,13 @@ EXAMPLES: dict[str, Callable[..., Example]] = {
     "uk-food": _uk_food,
     "crabs": _crabs,
     "old-faithful": _old_faithful,
-    "two-circles": _two_circles,
+    "tobamovirus": _tobamovirus,
+    "trees": _trees,
     "digits": _digits,
+    "two-circles": _two_circles,
+    "arc": _arc,
     "gene-map": _gene_map,
     "questionnaire": _questionnaire,
+    "simulated-geyser": _simulated_geyser,
 }
 """Examples by name; a new one is a function and one entry here."""

@@ -36,10 +36,14 @@ DEMO_MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "uk-food": ("pca", {}),
     "crabs": ("gmm", {"k": 2}),
     "old-faithful": ("gmm", {"k": 2}),
-    "two-circles": ("kpca", {"k": 4, "gamma": 5.0}),
+    "tobamovirus": ("ppca", {"k": 2}),
+    "trees": ("pca", {"standardize": True}),
     "digits": ("pca", {"k": 10}),
+    "two-circles": ("kpca", {"k": 4, "gamma": 5.0}),
+    "arc": ("kpca", {"k": 2, "gamma": 1.0}),
     "gene-map": ("pca", {"k": 10}),
     "questionnaire": ("fa", {"k": 3, "rotation": "varimax"}),
+    "simulated-geyser": ("gmm", {"k": 2}),
 }
 """The model that each example is shown with, by its name on the command line, and its options."""
 
