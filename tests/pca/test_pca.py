@@ -505,3 +505,12 @@ def test_an_interrupt_with_missing_entries_is_reported():
 def test_tags_say_whether_missing_values_are_taken():
     assert get_tags(PCA(missing="em")).input_tags.allow_nan
     assert not get_tags(PCA()).input_tags.allow_nan
+
+
+@pytest.mark.parametrize(("alias", "name"), [("full", "svd"), ("arpack", "lanczos"), ("covariance_eigh", "covariance")])
+def test_solvers_have_the_names_of_scikit_learn_too(alias, name):
+    X = np.random.default_rng(0).standard_normal((50, 6))
+    ours, named = PCA(2, solver=alias, random_state=0).fit(X), PCA(2, solver=name, random_state=0).fit(X)
+    assert ours.solver_.solver == name
+    assert np.array_equal(ours.components_, named.components_)
+    assert ours.get_params()["solver"] == alias

@@ -32,6 +32,9 @@ SOLVERS: dict[str, SpectralSolver] = {
 }
 """Solvers by name: (rows, wanted, tol, rng) → the leading eigenpairs of the rows' covariance matrix."""
 
+SOLVER_ALIASES = {"full": "svd", "arpack": "lanczos", "covariance_eigh": "covariance"}
+"""scikit-learn's names of the solvers."""
+
 LEADING_ONLY = {"lanczos", "randomized", "power"}
 """Solvers that cannot find all eigenvalues."""
 

@@ -11,7 +11,7 @@ from eigenlens.arrays import dense, slices
 from eigenlens.data.source import BLOCK_BYTES, Block, Source, accumulate
 from eigenlens.errors import ConvergenceWarning, DataWarning, list_columns, warn_user
 from eigenlens.linalg.n_components import N_COMPONENTS_RULES
-from eigenlens.linalg.solve import SOLVERS
+from eigenlens.linalg.solve import SOLVER_ALIASES, SOLVERS
 from eigenlens.missing.result import STOP_REASONS
 from eigenlens.pca.fit import PCAFit, PCAOptions, fit_pca, weighted_row_count
 from eigenlens.pca.missing import fit_pca_missing
@@ -26,7 +26,7 @@ def check_pca_options(estimator: Any, source: Source, rows_known: bool = True) -
     checks.boolean("whiten", estimator.whiten)
     options = PCAOptions(
         standardize=checks.boolean("standardize", estimator.standardize),
-        solver=checks.choice("solver", estimator.solver, ["auto", *SOLVERS]),
+        solver=checks.choice("solver", estimator.solver, ["auto", *SOLVERS], SOLVER_ALIASES),
         tol=checks.real("tol", estimator.tol, 0.0, 1.0),
         rng=checks.generator(estimator.random_state),
     )
