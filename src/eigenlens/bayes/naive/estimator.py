@@ -14,6 +14,13 @@ from eigenlens.arrays import Array, Like
 from eigenlens.bayes.explain import Explanation, explain_terms
 from eigenlens.bayes.labels import class_positions, encode_labels, partial_fit_labels, require_two_classes
 from eigenlens.bayes.naive import storage
+from eigenlens.bayes.naive.class_parameters import (
+    ProbabilityTable,
+    class_category_counts,
+    class_probability_table,
+    gaussian_parameters,
+    log_probabilities,
+)
 from eigenlens.bayes.naive.families.base import LinearRule, NaiveOptions
 from eigenlens.bayes.naive.feature_table import frame_kind, rows_from_columns, table_to_fit, table_to_predict
 from eigenlens.bayes.naive.fit import NaiveStatistics, estimate_naive, row_slices, summarise_naive
@@ -64,7 +71,7 @@ class NaiveBayes(BayesRule, ModelEstimator):
             block of its own), "kde", "mixture", or a family of your own with `summarise` and `estimate`.
         prior: class probabilities: None for the shares of the rows, "uniform", one per class, or {class: p}.
         smoothing: rows added to each category in each class (1 is Laplace's rule, 0 the observed shares); by column
-            {column: number}, or {column: {category: number}} for any Dirichlet prior.
+            {column: number}, or {column: {category: number}} for any Dirichlet prior; or an array (d,).
         unknown: the rule for a category that did not occur in fit, and for a value of a "bernoulli" column that is
             neither 0 nor 1: "smooth" (the probability of one more category without rows, a / (n + a L + a), n the rows
             of the class, L the number of categories and a the smoothing; with smoothing 0 that is 0 in every class, so
@@ -86,6 +93,9 @@ class NaiveBayes(BayesRule, ModelEstimator):
         features_: the family of each column, and the reason; print it.
         coef_, intercept_: (C, d) and (C,) where the rule is linear (shared Gaussians, zeros and ones, counts), so that
             predict_proba is softmax(coef_ x + intercept_).
+        theta_, var_: (C, d) means and variances of Gaussian columns, NaN for others.
+        feature_log_prob_: (C, d) ln P(x_j = 1 | c) of zeros and ones, ln θ_cj of counts; with categories, by column
+            (C, L). category_count_: by column (C, L) the weight of each category, as `probability_table` lists them.
         model_: the frozen `NaiveModel`.
 
     Example:
@@ -242,6 +252,52 @@ class NaiveBayes(BayesRule, ModelEstimator):
                 "'bernoulli' and 'multinomial' alone, smoothing above 0."
             )
         return rule
+
+    # ---- the parameters of the families -----------------------------------------------------------------
+
+    @property
+    def theta_(self) -> Any:
+        """The means (C, d) of Gaussian columns, NaN for the others."""
+        return self._gaussian_parameters[0]
+
+    @property
+    def var_(self) -> Any:
+        """The variances (C, d) of Gaussian columns, NaN for the others."""
+        return self._gaussian_parameters[1]
+
+    @property
+    def _gaussian_parameters(self) -> tuple[Any, Any]:
+        means, variances = gaussian_parameters(self.model_)
+        self._require_family(not np.isnan(means).all(), "Gaussian columns")
+        return self._like.exact(means), self._like.exact(variances)
+
+    @property
+    def feature_log_prob_(self) -> Any:
+        """ln P(x_j = 1 | c) of zeros and ones, ln θ_cj of counts, (C, d); with categories a list of (C, L) by column.
+
+        NaN in the array, or None in the list, is a column that has no such probabilities.
+        """
+        found = log_probabilities(self.model_)
+        if isinstance(found, list):
+            return found
+        self._require_family(not np.isnan(found).all(), "categories or counts")
+        return self._like.exact(found)
+
+    @property
+    def category_count_(self) -> list[Array | None]:
+        """Σ w (C, L) of each category of each column, before smoothing; None for a column without categories."""
+        found = class_category_counts(self.model_, self._statistics, self._plan)
+        self._require_family(any(part is not None for part in found), "categories")
+        return found
+
+    def _require_family(self, present: bool, what: str) -> None:
+        if not present:
+            kinds = sorted({str(choice.family) for choice in self.features_})
+            raise AttributeError(f"no column has {what}; the families are {', '.join(kinds)}.")
+
+    def probability_table(self) -> ProbabilityTable:
+        """Return all P(x_j = k | c), a line for each column and category and a column for each class; print it."""
+        return class_probability_table(self.model_, self._statistics, self._plan, self.classes_)
 
     def density(self, column: Any, label: Any) -> Any:
         """Return the density p(x_j | c) of a column, by name or number, in a class: a value of `eigenlens.densities`.

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from eigenlens import checks
-from eigenlens.arrays import Array
+from eigenlens.arrays import Array, to_numpy
 from eigenlens.bayes.naive.families.base import UNKNOWN_RULES, NaiveOptions
 from eigenlens.bayes.naive.families.kde import CLASS_BANDWIDTHS
 from eigenlens.bayes.naive.fit import NaiveStatistics
@@ -35,7 +37,9 @@ def check_naive_options(estimator: Any, fields: Sequence[Field]) -> NaiveOptions
 
 
 def _check_by_column(argument: str, value: Any, fields: Sequence[Field], categories: bool = False) -> Any:
-    """Return a number, or numbers by the names of columns, which may be given by number too."""
+    """Return a number, or numbers by the names of columns, which may be given by number too, or one for each."""
+    if not isinstance(value, str | Mapping) and np.ndim(value) == 1:
+        value = dict(enumerate(_check_length(argument, value, len(fields))))
     if not isinstance(value, Mapping):
         return checks.not_negative(argument, value)
     checked = {
@@ -47,6 +51,13 @@ def _check_by_column(argument: str, value: Any, fields: Sequence[Field], categor
     names = [field.name for field in fields]
     found = checks.column_numbers(argument, list(checked), len(names), names, low=0)
     return {names[j]: given for j, given in zip(found, checked.values(), strict=True)}
+
+
+def _check_length(argument: str, value: Any, d: int) -> list[Any]:
+    given = np.asarray(to_numpy(value)).tolist()
+    if len(given) != d:
+        raise OptionError(f"has {len(given)} entries for {d} columns", argument=argument, fix="give one per column")
+    return given
 
 
 def check_smoothed_categories(model: NaiveModel, plan: Plan, options: NaiveOptions) -> None:

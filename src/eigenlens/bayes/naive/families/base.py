@@ -108,6 +108,10 @@ class Conditional(ABC):
         """Return the rule as a linear one, or None where it is not linear, or not known to be."""
         return None
 
+    def category_probabilities(self, place: int) -> Array | None:
+        """Return P(x_j = category | c) (C, L) of a column, by its position in the group; None where it has none."""
+        return None
+
     def categories_of(self, place: int) -> tuple[Any, ...]:
         """Return the categories of a column, by its position in the group; () where it holds numbers."""
         return ()
@@ -147,6 +151,10 @@ class Factor(ABC):
         """Return the statistics and the densities that `pack` stored."""
         statistics = unpack(self.layout, arrays, {})
         return statistics, self.estimate(statistics, fields, options)
+
+    def category_counts(self, statistics: Any, conditional: Any, place: int) -> Array | None:
+        """Return Σ w (C, L) of each category of a column, by its position in the group; None where it has none."""
+        return None
 
     def for_text(self) -> Factor | None:
         """Return the factor for a column of text, or None where the family needs numbers."""
