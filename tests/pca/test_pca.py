@@ -47,6 +47,7 @@ def rows(n=100, d=6, k=2, seed=0, noise=0.3):
         PCA(n_components=0.9, standardize=True),
         PCA(n_components=1, whiten=True, solver="svd"),
         PCA(n_components=1, solver="gram"),
+        PCA(n_components=1, center=False),
         PCA(n_components=1, solver="lanczos", random_state=0),
         PCA(n_components=1, solver="randomized", random_state=0),
     ]
