@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_iris
 
-from eigenlens import LinearDiscriminant, NaiveBayes
+from eigenlens import KernelDensity, LinearDiscriminant, NaiveBayes
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 
@@ -40,3 +40,14 @@ def test_item_157_means_and_deviations_of_gaussian_features():
     for c in range(3):
         assert_allclose(rule.theta_[c], IRIS[c == SPECIES].mean(axis=0), rtol=1e-13)
         assert_allclose(np.sqrt(rule.var_[c]), IRIS[c == SPECIES].std(axis=0), rtol=1e-12)
+
+
+def test_item_158_kernel_features_with_kernel_and_bandwidth():
+    rule = NaiveBayes("kde", kernel="epanechnikov", bandwidth=1.5).fit(IRIS, SPECIES)
+    same = NaiveBayes({0: KernelDensity(kernel="epanechnikov", bandwidth=1.5)}).fit(IRIS, SPECIES)
+    grid = np.linspace(4.0, 8.0, 9)
+    for c in range(3):
+        u = (grid[:, None] - IRIS[c == SPECIES, 0]) / 1.5
+        by_hand = np.mean(np.maximum(0.75 * (1.0 - u**2), 0.0), axis=1) / 1.5
+        for found in (rule, same):
+            assert_allclose(np.exp(found.density(0, c).log_density(grid)), by_hand, rtol=1e-10)

@@ -447,7 +447,7 @@ class QuadraticDiscriminant(GaussianClasses):
 
     @property
     def _decision_constant(self) -> float:
-        return 0.5 * self.n_features_in_ * float(np.log(2.0 * np.pi))
+        return float(0.5 * self.n_features_in_ * np.log(2.0 * np.pi))
 
     def _check_options(self, n_classes: int) -> Shrinkage:
         return check_quadratic_options(self)

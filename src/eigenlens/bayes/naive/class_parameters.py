@@ -10,6 +10,7 @@ import numpy as np
 from eigenlens.arrays import Array, read_only
 from eigenlens.bayes.naive.families.bernoulli import BernoulliColumns
 from eigenlens.bayes.naive.families.categorical import CategoricalColumns
+from eigenlens.bayes.naive.families.complement import ComplementColumns
 from eigenlens.bayes.naive.families.gaussian import GaussianColumns
 from eigenlens.bayes.naive.families.multinomial import MultinomialColumns
 from eigenlens.bayes.naive.fit import NaiveStatistics
@@ -31,6 +32,7 @@ def gaussian_parameters(model: NaiveModel) -> tuple[Array, Array]:
 def log_probabilities(model: NaiveModel) -> Array | list[Array | None]:
     """Return ln P(x_j = 1 | c) of zeros and ones and ln θ_cj of counts as (C, d), NaN for any other column.
 
+    Those of "complement" are its weights w_cj.
     With a column of categories it is a list of (C, L) for all columns, None for one without categories.
     """
     with np.errstate(divide="ignore"):
@@ -42,6 +44,8 @@ def log_probabilities(model: NaiveModel) -> Array | list[Array | None]:
                 found[:, columns] = np.log(conditional.probabilities)
             elif isinstance(conditional, MultinomialColumns):
                 found[:, columns] = np.log(conditional.shares)
+            elif isinstance(conditional, ComplementColumns):
+                found[:, columns] = conditional.weights
     return found
 
 

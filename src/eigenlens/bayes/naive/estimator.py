@@ -40,6 +40,9 @@ from eigenlens.data.table import numbers_of
 from eigenlens.errors import DataError
 from eigenlens.estimator.base import ModelEstimator, forward
 
+COUNT_FAMILIES = ("multinomial", "complement", "normalized-complement")
+"""Families that take no negative numbers."""
+
 JOINT_ENTRIES = 1 << 18
 """Numbers ln p(x, c) computed at a time: 2 MB, which stays in the cache of a core."""
 
@@ -68,7 +71,10 @@ class NaiveBayes(BayesRule, ModelEstimator):
             {column: family}, by name or number; columns left out are automatic. Families: "gaussian", "shared-gaussian"
             (one variance for all classes: the rule is then linear), "categorical", "bernoulli" (0 and 1, or text of two
             categories), "multinomial" (all such columns are one block of counts; {("a", "b"): "multinomial"} is a
-            block of its own), "kde", "mixture", or a family of your own with `summarise` and `estimate`.
+            block of its own), "complement" and "normalized-complement" (counts judged by the other classes, Rennie et
+            al. 2003; with prior="uniform" scikit-learn's ComplementNB), "kde", "mixture"; a density estimator such as
+            KernelDensity(kernel="box"), of which each class and column has a copy; or a family of your own with
+            `summarise` and `estimate`.
         prior: class probabilities: None for the shares of the rows, "uniform", one per class, or {class: p}.
         smoothing: rows added to each category in each class (1 is Laplace's rule, 0 the observed shares); by column
             {column: number}, or {column: {category: number}} for any Dirichlet prior; or an array (d,).
@@ -84,6 +90,8 @@ class NaiveBayes(BayesRule, ModelEstimator):
             `eigenlens.bandwidth` by name, a function (x, weights) -> h, or a number. Where values occur more than once,
             the variance of rounding is added to the square of a rule's bandwidth, h² + r² / 12, r the mean distance
             between neighbouring values of the column.
+        kernel: of "kde", as in `KernelDensity`: a name or a function. A rule for h is converted by canonical
+            bandwidths; a number is the kernel's own scale. Beyond the reach of a bounded kernel, a class has density 0.
         max_components: the largest number of Gaussians of a "mixture"; BIC chooses.
         random_state: seed of `sample`.
         verbose: True for a progress bar, or a callable (done, in all, what).
@@ -124,6 +132,7 @@ class NaiveBayes(BayesRule, ModelEstimator):
     floor: float = 1e-9
     added_variance: Any = 0.0
     bandwidth: Any = "john-langley"
+    kernel: Any = "gaussian"
     max_components: int = 4
     random_state: Any = None
     verbose: Any = False
@@ -316,6 +325,6 @@ class NaiveBayes(BayesRule, ModelEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
-        counts = isinstance(self.features, str) and self.features == "multinomial"
+        counts = isinstance(self.features, str) and self.features in COUNT_FAMILIES
         tags.input_tags.positive_only = tags.classifier_tags.poor_score = counts
         return tags

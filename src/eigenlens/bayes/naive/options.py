@@ -17,6 +17,7 @@ from eigenlens.bayes.naive.plan import Plan
 from eigenlens.data.categories import format_categories
 from eigenlens.data.column_kinds import Field
 from eigenlens.errors import OptionError, warn_user
+from eigenlens.kde.options import check_smoothing_kernel
 
 
 def check_naive_options(estimator: Any, fields: Sequence[Field]) -> NaiveOptions:
@@ -32,6 +33,7 @@ def check_naive_options(estimator: Any, fields: Sequence[Field]) -> NaiveOptions
         floor=checks.not_negative("floor", estimator.floor),
         added_variance=_check_by_column("added_variance", estimator.added_variance, fields),
         bandwidth=bandwidth,
+        kernel=check_smoothing_kernel(estimator.kernel),
         max_components=checks.integer("max_components", estimator.max_components, 1),
     )
 
@@ -54,7 +56,7 @@ def _check_by_column(argument: str, value: Any, fields: Sequence[Field], categor
 
 
 def _check_length(argument: str, value: Any, d: int) -> list[Any]:
-    given = np.asarray(to_numpy(value)).tolist()
+    given: list[Any] = np.asarray(to_numpy(value)).tolist()
     if len(given) != d:
         raise OptionError(f"has {len(given)} entries for {d} columns", argument=argument, fix="give one per column")
     return given

@@ -45,7 +45,7 @@ class NaiveOptions:
         unknown: the rule for a category that did not occur in fit, a name in `UNKNOWN_RULES`.
         floor: the smallest variance in a class, as a share of the column's variance over all rows.
         added_variance: added to every variance, or by column name.
-        bandwidth: the rule of kernel densities, a name or a function, or a number.
+        bandwidth: the rule of kernel densities, a name or a function, or a number. kernel: their kernel.
         max_components: the largest number of Gaussians of a mixture; BIC chooses.
     """
 
@@ -54,6 +54,7 @@ class NaiveOptions:
     floor: float = 1e-9
     added_variance: float | Mapping[Any, float] = 0.0
     bandwidth: Any = "john-langley"
+    kernel: Any = "gaussian"
     max_components: int = 4
 
     def smoothing_of(self, name: Any, categories: tuple[Any, ...]) -> Array:
