@@ -12,20 +12,19 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
-from eigenlens.arrays import Array, Like, dense
-from eigenlens.data.coerce import require_finite, require_no_infinity
-from eigenlens.data.rows import positive_weight_rows, row_count
+from eigenlens.arrays import Array, Like
+from eigenlens.data.coerce import require_finite
+from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source, accumulate, progress_callback
 from eigenlens.errors import DataError, OptionError
-from eigenlens.estimator.base import DensityEstimator, ProjectionEstimator, forward, model_view
+from eigenlens.estimator.base import forward, model_view
 from eigenlens.estimator.covariance_matrix import read_covariance
 from eigenlens.estimator.rows import MomentsOnlySource, map_blocks, map_rows, per_row, validate_rows
 from eigenlens.linalg.operators import CentredRows, covariance_divisor, project_rows
 from eigenlens.linalg.spectrum import Outcome
-from eigenlens.pca import interpret, storage
-from eigenlens.pca.bootstrap import Bootstrap, bootstrap_components
-from eigenlens.pca.fit import PCAFit, PCAOptions, fit_pca, principal_components, weighted_row_count
-from eigenlens.pca.interpret import project_columns
+from eigenlens.pca import storage
+from eigenlens.pca.fit import PCAFit, principal_components, weighted_row_count
+from eigenlens.pca.interpreted_components import InterpretedComponents, complete_rows
 from eigenlens.pca.model import PrincipalComponents
 from eigenlens.pca.options import (
     MISSING_VALUE_METHODS,
@@ -41,7 +40,7 @@ MAX_REMEMBERED_BYTES = 64 << 20
 
 
 @dataclass(eq=False, repr=False)
-class PCA(ProjectionEstimator, DensityEstimator):
+class PCA(InterpretedComponents):
     """Principal component analysis, exact and in one pass where possible.
 
     Finds orthonormal axes v₁, v₂, … of largest variance: S v = λ v with S the covariance matrix (divisor Σw − 1)
@@ -306,65 +305,6 @@ class PCA(ProjectionEstimator, DensityEstimator):
         tags.input_tags.allow_nan = self.missing == "em"
         return tags
 
-    # ---- interpretation ---------------------------------------------------------------------------------
-
-    def correlations(self) -> Any:
-        """Return the correlation (d, k) of each column with each component."""
-        return self._like(interpret.correlations_with_components(self.model_))
-
-    def contributions(self, X: Any = None, *, sample_weight: Any = None) -> Any:
-        """Return the per cent that each column (d, k), or each row of X (n, k), contributes to each component."""
-        if X is None:
-            return self._like(interpret.contributions_by_column(self.model_))
-        source = validate_rows(self, X, sample_weight)
-        Z = map_blocks(source, self.model_.project)
-        return Like(X, source.dtype).exact(interpret.contributions_by_row(self.model_, Z, source.weight))
-
-    def cos2(self, X: Any = None) -> Any:
-        """Return the squared cosine of the columns (d, k), or of the rows of X (n, k), with each component.
-
-        It measures how well a component represents them.
-        """
-        if X is None:
-            return self._like(interpret.correlations_with_components(self.model_) ** 2)
-        return self._row_cos2(X)
-
-    @per_row(lambda self: self.n_components_)
-    def _row_cos2(self, X: Any) -> Any:
-        source = validate_rows(self, X)
-        Z = map_blocks(source, self.model_.project)
-        return interpret.row_cos2(Z, map_blocks(source, self.model_.squared_error))
-
-    def supplementary(self, columns: Any, X: Any = None, *, sample_weight: Any = None) -> interpret.Supplementary:
-        """Project columns that took no part in the fit: numbers by correlation, categories by the mean of their rows.
-
-        `columns` has one row for each fitted row, as a vector, array, dict or frame. X are the fitted rows: they need
-        not be given while this object remembers them (up to 64 MiB, or a scan).
-        """
-        check_is_fitted(self)
-        if not self.center:
-            what = "leaves no mean from which supplementary columns could deviate"
-            raise OptionError(what, argument="center", value=False, fix="fit with {center}", settings={"center": True})
-        source = self._fitted_rows(X, sample_weight)
-        Z = map_blocks(source, self.model_.project)
-        if np.any(np.abs(np.average(Z, axis=0, weights=source.weight)) > 1e-3 * np.sqrt(self.model_.total)):
-            raise DataError("the rows are not those of the fit (their mean differs)", fix="give the fitted rows as X=")
-        return project_columns(columns, Z, source, self.model_)
-
-    def bootstrap(self, X: Any, n: int = 200, *, sample_weight: Any = None, random_state: Any = None) -> Bootstrap:
-        """Refit `n` times on rows drawn with replacement; axes are aligned with the fitted ones by Procrustes."""
-        check_is_fitted(self)
-        source = validate_rows(self, X, sample_weight)
-        rng = checks.generator(self.random_state if random_state is None else random_state)
-        weight = np.ones(row_count(source)) if source.weight is None else source.weight
-
-        options = PCAOptions(self.standardize, self.center, tol=self.tol, rng=rng)
-
-        def refit(counts: Array) -> PrincipalComponents:
-            return fit_pca(source.weighted(counts), self.n_components_, options).model
-
-        return bootstrap_components(self.model_, refit, weight, checks.integer("n", n, 2), rng)
-
     # ---- learned attributes: views of the model ---------------------------------------------------------
 
     @property
@@ -413,14 +353,7 @@ class PCA(ProjectionEstimator, DensityEstimator):
         """The number k of components."""
         return int(self.model_.components.shape[0])
 
-    # ---- the fitted rows --------------------------------------------------------------------------------
-
-    def _fitted_rows(self, X: Any, sample_weight: Any) -> Source:
-        if X is not None:
-            return validate_rows(self, X, sample_weight)
-        if self._fitted_source is None:
-            raise DataError("the fitted rows are not remembered (large, saved or partial fits)", fix="give them as X=")
-        return self._fitted_source
+    # ---- copies ----------------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
@@ -434,10 +367,4 @@ class PCA(ProjectionEstimator, DensityEstimator):
 
 def _project_completed(rows: Any, model: PrincipalComponents, V: Array) -> Any:
     """Return the scores of rows whose missing entries are replaced by their expectations."""
-    return Like(rows)(project_rows(_complete(rows, model), model.mean, V))
-
-
-def _complete(rows: Any, model: PrincipalComponents) -> Array:
-    """Return dense rows with missing values replaced by their conditional means given the rest of the row."""
-    values = require_no_infinity(dense(rows))
-    return model.gaussian(floor=1e-9).impute(values) if np.any(np.isnan(values)) else values
+    return Like(rows)(project_rows(complete_rows(rows, model), model.mean, V))
