@@ -128,7 +128,7 @@ class InterpretedComponents(ProjectionEstimator, DensityEstimator):
         return complete_rows(rows, self.model_) if self.missing == "em" else rows
 
     def discarded_variances(self) -> Array:
-        """Return the eigenvalues that the model discards, descending, from the moments, or from the rows where they are at hand.
+        """Return the eigenvalues that the model discards, descending: from the moments, or from remembered rows.
 
         Where both are gone, as in a file, and with missing="em", they are those of the probabilistic model, all equal.
         """
