@@ -23,13 +23,11 @@ from eigenlens.pca.fit import PCAOptions, fit_pca, principal_components
 from eigenlens.pca.interpret import project_columns
 from eigenlens.pca.model import PrincipalComponents
 from eigenlens.pca.outliers import (
-    NO_RESIDUAL_SHARE,
     SPE_LIMITS,
     OutlierTable,
     RowDistances,
+    outlier_limits,
     row_distances,
-    spe_limit,
-    t2_limit,
 )
 from eigenlens.stats.moments import Moments
 from eigenlens.tables.names import feature_names, row_labels
@@ -117,23 +115,20 @@ class InterpretedComponents(ProjectionEstimator, DensityEstimator):
             labels: (n,) names of the rows in the table, by default their numbers.
         """
         check_is_fitted(self)
-        source, model, limit = self._fitted_rows(X, None), self.model_, checks.real("level", level, 0.0, 1.0)
+        source, model = self._fitted_rows(X, None), self.model_
         parts = [row_distances(model, self._complete_rows(block)) for block in dense_blocks(source)]
         found = RowDistances(*map(np.concatenate, zip(*parts, strict=True)))
         require_finite(source, found.spe)
-        rule = checks.name("spe_rule", spe_rule, SPE_LIMITS)
-        of_spe = spe_limit(self._discarded_variances(), limit, rule)
-        if model.components.shape[0] == model.mean.size:
-            of_spe = np.inf  # nothing is discarded, so errors are rounding
-        limits = t2_limit(model, limit, fitted=X is None), max(of_spe, NO_RESIDUAL_SHARE * model.total)
+        share, rule = checks.real("level", level, 0.0, 1.0), checks.name("spe_rule", spe_rule, SPE_LIMITS)
+        limits = outlier_limits(model, self.discarded_variances(), share, rule, fitted=X is None)
         rows = row_labels(labels, len(found.t2)) or tuple(map(str, range(len(found.t2))))
-        return OutlierTable(*found, limit, *limits, feature_names(self, model.mean.size), rows)
+        return OutlierTable(*found, share, *limits, feature_names(self, model.mean.size), rows)
 
     def _complete_rows(self, rows: Array) -> Array:
         return complete_rows(rows, self.model_) if self.missing == "em" else rows
 
-    def _discarded_variances(self) -> Array:
-        """Return the eigenvalues that the model discards, from the moments, or from the rows where they are at hand.
+    def discarded_variances(self) -> Array:
+        """Return the eigenvalues that the model discards, descending: from the moments, or from remembered rows.
 
         Where both are gone, as in a file, and with missing="em", they are those of the probabilistic model, all equal.
         """

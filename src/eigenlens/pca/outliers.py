@@ -118,6 +118,15 @@ SPE_LIMITS: dict[str, Callable[[float, float, float, float], float]] = {
 """Approximate quantiles of SPE by name: (θ₁, θ₂, θ₃, level) → limit, θ_i being Σ λ^i over discarded variances."""
 
 
+def outlier_limits(
+    model: PrincipalComponents, discarded: Array, level: float, rule: str = "pearson", *, fitted: bool = False
+) -> tuple[float, float]:
+    """Return the limits of T² and SPE; that of SPE is infinite where nothing is discarded, and never below rounding."""
+    k, d = model.components.shape
+    of_spe = max(spe_limit(discarded, level, rule), NO_RESIDUAL_SHARE * model.total) if k < d else float(np.inf)
+    return t2_limit(model, level, fitted=fitted), of_spe
+
+
 @dataclass(frozen=True, eq=False)
 class OutlierTable:
     """Rows far from the others within the components (T²), or far from the components (SPE).

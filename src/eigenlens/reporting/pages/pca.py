@@ -14,6 +14,7 @@ from eigenlens.arrays import Array
 from eigenlens.linalg.resampling import permuted_spectra
 from eigenlens.pca import interpret as reading
 from eigenlens.pca import tables
+from eigenlens.pca.outliers import OutlierTable, outlier_limits, row_distances
 from eigenlens.reporting.charts import (
     Chart,
     facts,
@@ -219,11 +220,13 @@ def _row_table(model: Any, Z: Array, rows: ShownRows) -> Chart:
 
 
 def _outliers(model: Any, rows: ShownRows) -> Chart:
-    found = model.outliers(rows.X)
+    distances, level = row_distances(model.model_, rows.X), 0.99
+    limits = outlier_limits(model.model_, model.discarded_variances(), level)
+    found = OutlierTable(*distances, level, *limits, tuple(rows.labels), ())
     if not found.spe.max() > 1e-12 * model.model_.total:
         return _within(found)
-    limits = (("x", found.t2_limit, f"{found.level:.0%} of normal rows"), ("y", found.spe_limit, f"{found.level:.0%}"))
-    lines = [{axis: limit, "label": label} for axis, limit, label in limits if np.isfinite(limit)]
+    drawn = (("x", found.t2_limit, f"{level:.0%} of normal rows"), ("y", found.spe_limit, f"{level:.0%}"))
+    lines = [{axis: limit, "label": label} for axis, limit, label in drawn if np.isfinite(limit)]
     about = "To the right: far from the mean within the components. Above: badly shown by them."
     names = "Hotelling's T²", "squared residual"
     return points("Outliers", found.t2, found.spe, *names, about, lines=lines)
