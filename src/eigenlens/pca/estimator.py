@@ -209,9 +209,9 @@ class PCA(InterpretedComponents):
         mine, theirs = (list(getattr(estimator, "feature_names_in_", ())) for estimator in (self, other))
         if mine and theirs and mine != theirs:
             raise OptionError(f"other was fitted on the columns {theirs[:8]}, but this PCA on {mine[:8]}")
-        if not np.array_equal(
-            *(1.0 if each._feature_weight is None else each._feature_weight for each in (self, other))
-        ):
+        equal = np.ones(self.n_features_in_)
+        metrics = [equal if each._feature_weight is None else each._feature_weight for each in (self, other)]
+        if not np.array_equal(metrics[0], metrics[1]):
             raise OptionError("other was fitted with another feature_weight", fix="fit both with the same")
         self._set_moments(self._moments + other._moments)
         return self
