@@ -29,6 +29,7 @@ from eigenlens.pca.model import PrincipalComponents
 from eigenlens.pca.options import (
     MISSING_VALUE_METHODS,
     check_component_counts,
+    check_feature_weight,
     check_pca_options,
     rows_with_entries,
     warn_about_pca,
@@ -97,6 +98,7 @@ class PCA(InterpretedComponents):
     verbose: Any = False
 
     _storage = storage
+    _feature_weight: Array | None = None
 
     # ---- fitting ----------------------------------------------------------------------------------------
 
@@ -113,12 +115,16 @@ class PCA(InterpretedComponents):
         self._moments, self._model, self._outcome, self._fitted_source = moments, None, None, None
         self.n_samples_ = moments.rows
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, feature_weight: Any = None) -> Self:
         """Fit the components of the rows of X (n, d), row i counting sample_weight[i] times.
+
+        feature_weight (d,) is the metric of the columns: column j counts as feature_weight[j] columns, as "col.w" in
+        FactoMineR. The analysis is that of the columns times the roots of their weights, by which `scale_` is divided.
 
         After a KeyboardInterrupt, missing="em" keeps the best model so far, with a warning.
         """
         source = validate_rows(self, X, sample_weight, reset=True)
+        self._feature_weight = check_feature_weight(feature_weight, source.n_features)
         rows = positive_weight_rows(source) if self.missing == "em" else source
         n_components, options = check_pca_options(self, rows)
         if n_components is None and self.missing == "em":
@@ -130,6 +136,10 @@ class PCA(InterpretedComponents):
             self.n_samples_ = rows_with_entries(rows, self.n_samples_)
         warn_about_pca(fit, source, self)
         return self
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None, feature_weight: Any = None) -> Any:
+        """Fit the rows of X, and return their scores (n, k)."""
+        return self.fit(X, y, sample_weight=sample_weight, feature_weight=feature_weight).transform(X)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Add rows to those of earlier fits. Exact: the moments merge, and the components are computed when first used.
@@ -180,6 +190,7 @@ class PCA(InterpretedComponents):
         if mean is not None and not checks.boolean("center", self.center):
             what = "has no effect with {center}, whose second moments are about zero"
             raise OptionError(what, argument="mean", fix="leave it out", settings={"center": False})
+        self._feature_weight = None
         scatter = given.S * covariance_divisor(given.n, self.center)
         self._set_moments(Moments(given.n, given.mean, scatter, round(given.n)))
         self._rows_like = Like(S, given.source.dtype)
@@ -198,6 +209,10 @@ class PCA(InterpretedComponents):
         mine, theirs = (list(getattr(estimator, "feature_names_in_", ())) for estimator in (self, other))
         if mine and theirs and mine != theirs:
             raise OptionError(f"other was fitted on the columns {theirs[:8]}, but this PCA on {mine[:8]}")
+        equal = np.ones(self.n_features_in_)
+        metrics = [equal if each._feature_weight is None else each._feature_weight for each in (self, other)]
+        if not np.array_equal(metrics[0], metrics[1]):
+            raise OptionError("other was fitted with another feature_weight", fix="fit both with the same")
         self._set_moments(self._moments + other._moments)
         return self
 
@@ -317,7 +332,8 @@ class PCA(InterpretedComponents):
         if self._model is None or self._outcome is None:
             assert self._moments is not None
             source, moments = MomentsOnlySource(self._moments), self._moments
-            rows = CentredRows(source, standardize=self.standardize, center=self.center, moments=moments)
+            about: dict[str, Any] = {"standardize": self.standardize, "center": self.center, "moments": moments}
+            rows = CentredRows(source, **about, feature_weight=self._feature_weight)
             n_components, options = check_pca_options(self, rows.source)
             fit = principal_components(rows, n_components, "covariance", self.tol, options.rng)
             self._model, self._outcome = fit.model, fit.spectrum.outcome

@@ -41,6 +41,7 @@ class InterpretedComponents(ProjectionEstimator, DensityEstimator):
     missing: str
     tol: float
     _moments: Moments | None
+    _feature_weight: Array | None
     _fitted_source: Source | None
 
     def correlations(self) -> Any:
@@ -93,7 +94,7 @@ class InterpretedComponents(ProjectionEstimator, DensityEstimator):
         rng = checks.generator(self.random_state if random_state is None else random_state)
         weight = np.ones(row_count(source)) if source.weight is None else source.weight
 
-        options = PCAOptions(self.standardize, self.center, tol=self.tol, rng=rng)
+        options = PCAOptions(self.standardize, self.center, self._feature_weight, tol=self.tol, rng=rng)
 
         def refit(counts: Array) -> PrincipalComponents:
             return fit_pca(source.weighted(counts), self.n_components_, options).model
@@ -138,7 +139,8 @@ class InterpretedComponents(ProjectionEstimator, DensityEstimator):
             source = MomentsOnlySource(moments)
         elif source is None or self.missing == "em" or min(row_count(source), d) > MAX_MATRIX_SIZE:
             return np.full(d - k, model.noise)
-        rows = CentredRows(source, standardize=self.standardize, center=self.center, moments=moments)
+        about: dict[str, Any] = {"standardize": self.standardize, "center": self.center, "moments": moments}
+        rows = CentredRows(source, **about, feature_weight=self._feature_weight)
         solver = "covariance" if moments is not None or rows.n_rows >= d else "gram"
         values = principal_components(rows, None, solver, 1e-9, np.random.default_rng(0)).model.variances
         return values[k:]
