@@ -18,7 +18,7 @@ MAX_POWER_STEPS = 50_000
 
 
 class PowerPath(NamedTuple):
-    """The steps of the power method: unit vectors (T + 1, N), the start first, and their Rayleigh quotients (T + 1,)."""
+    """The steps of the power method: unit vectors (T + 1, N), the start first, and Rayleigh quotients (T + 1,)."""
 
     vectors: Array
     quotients: Array
@@ -46,7 +46,7 @@ def power_path(A: Array | SymmetricOperator, start: Array, steps: int) -> PowerP
 
 @dataclass(frozen=True, eq=False)
 class PowerMethod:
-    """The power method with a start and a number of steps of one's own: `PCA(1, solver=PowerMethod(start, max_iter=10))`.
+    """The power method with a given start and number of steps: `PCA(1, solver=PowerMethod(start, max_iter=10))`.
 
     Attributes:
         start: (d,) the first vector of the first component; random if None.

@@ -1,6 +1,6 @@
 """EM for probabilistic PCA as it is taught, one step at a time: from the rows, and from their covariance alone.
 
-The solver "em" of `ProbabilisticPCA` maximises more in each step, and needs fewer (`eigenlens.latent.ppca.em`). Here are
+The solver "em" of `ProbabilisticPCA` maximises more in each step, and needs fewer (see `latent.ppca.em`). Here are
 the two steps of Tipping and Bishop (1999, J. R. Statist. Soc. B 61, 611, appendix B), on the frozen `LinearGaussian`:
 with M = WᵀW + sigma² I, the expectations given the rows are
 
