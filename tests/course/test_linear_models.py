@@ -178,3 +178,9 @@ def test_item_114_em_version_2_is_version_1():
         np.testing.assert_allclose(path.logliks[t], model.log_density(X).sum(), rtol=1e-11)
         model = em_step(model, X)
     assert np.all(np.diff(path.logliks) > -1e-9)
+
+
+def test_item_81_inverse_root_of_the_covariance():
+    Z = PCA(whiten="zca").fit_transform(X)
+    values, vectors = np.linalg.eigh(S * N / (N - 1))
+    np.testing.assert_allclose(Z, (X - MEAN) @ (vectors / np.sqrt(values)) @ vectors.T, atol=1e-9)
