@@ -104,7 +104,7 @@ class PrincipalComponents:
         return np.asarray(A @ self.components if whiten == "zca" else A)
 
     def row_map(self, whiten: bool | str = False) -> Array:
-        """Return the matrix (k, d) from scores to x − mean: the inverse of `score_map` in the space of the components."""
+        """Return the matrix (k, d) from scores to x − mean: the inverse of `score_map` within the components."""
         B = self.components * self.scale
         if not whiten:
             return np.asarray(B)
