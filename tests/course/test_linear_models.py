@@ -184,3 +184,10 @@ def test_item_81_inverse_root_of_the_covariance():
     Z = PCA(whiten="zca").fit_transform(X)
     values, vectors = np.linalg.eigh(S * N / (N - 1))
     np.testing.assert_allclose(Z, (X - MEAN) @ (vectors / np.sqrt(values)) @ vectors.T, atol=1e-9)
+
+
+def test_item_107_no_latent_dimension_is_the_worst():
+    logliks = [ProbabilisticPCA(q).fit(X).loglik_ for q in range(5)]
+    noise = np.trace(S) / 6
+    np.testing.assert_allclose(logliks[0], -N * 6 / 2 * (np.log(2 * np.pi * noise) + 1), rtol=1e-12)
+    assert np.all(np.diff(logliks) > 0.0)

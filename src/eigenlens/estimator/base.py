@@ -99,7 +99,7 @@ class ProjectionEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Mod
         Z = X if is_tensor(X) else np.asarray(X)
         scores, component = self._score_words
         most = self._n_features_out
-        if Z.ndim != 2 or not (1 if fewer else most) <= Z.shape[1] <= most:
+        if Z.ndim != 2 or not (min(1, most) if fewer else most) <= Z.shape[1] <= most:
             what = f"X has shape {tuple(Z.shape)}, but {scores} have {most} columns, one per {component}"
             raise DataError(what + (", or fewer for the leading ones" if fewer else ""))
         if not np.all(np.isfinite(to_numpy(Z))):
