@@ -34,7 +34,7 @@ def test_item_140_from_a_histogram_to_bumps():
 
 def test_item_149_kernel_density_is_a_convolution_of_a_fine_histogram():
     x = np.random.default_rng(0).normal(2.0, 3.0, size=200)
-    fine = Histogram.fit(x, bins=500)
+    fine = Histogram.fit(x, bins=5000)
     binned = KernelDensity(bandwidth=1.0).fit(fine.centres, sample_weight=200 * fine.probabilities)
     y = np.linspace(-8.0, 12.0, 41)
     np.testing.assert_allclose(binned.density(y), KernelDensity(bandwidth=1.0).fit(x).density(y), atol=1e-4)
