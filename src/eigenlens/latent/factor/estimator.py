@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -75,6 +75,7 @@ class FactorAnalysis(LatentGaussian):
     Attributes:
         loadings_: (d, k) rotated loadings. mean_: (d,) mu. noise_variance_: (d,) Psi. scale_: (d,), ones unless
             standardised: loadings_ and noise_variance_ are of (x − mu) / scale_.
+        explained_variance_ratio_: (k,) the shares of the total variance that the rotated factors explain.
         communalities_, uniquenesses_: (d,) the shares of each column's variance that the factors explain, and the rest.
         rotation_matrix_: T (k, k), the rotated factors being Tᵀ z. factor_correlations_: (k, k) TᵀT.
         loglik_, loglik_path_, n_iter_, converged_, solver_, n_components_, n_samples_, selection_, model_: as for
@@ -94,6 +95,8 @@ class FactorAnalysis(LatentGaussian):
         >>> fa.goodness_of_fit().df
         4
     """
+
+    axis_stem: ClassVar[str] = "F"
 
     n_components: int | str
     _: KW_ONLY
@@ -296,6 +299,18 @@ class FactorAnalysis(LatentGaussian):
     def communalities_(self) -> Any:
         """Return the share (d,) of each column's variance that the factors explain."""
         return self._like(1.0 - self._shares)
+
+    @property
+    def explained_variance_ratio_(self) -> Any:
+        """Return the shares (k,) of the variance of the columns that the rotated factors explain, in their order.
+
+        With Λ the loadings and Φ the factors' correlations, diag(Φ Λᵀ Λ) / tr(Λ Φ Λᵀ + Psi): the sums of squared
+        loadings over the number of columns, if they are standardised and the rotation is orthogonal.
+        """
+        W, T = self.model_.loadings / self._scale[:, None], self._rotation_matrix
+        total = float(np.sum(W**2) + np.sum(self.model_.noise / self._scale**2))
+        rotated = W if T is None else np.linalg.solve(T, W.T).T
+        return self._like(np.sum(rotated * (W if T is None else W @ T), axis=0) / total)
 
     @property
     def uniquenesses_(self) -> Any:
