@@ -43,7 +43,7 @@ TWICE = {"pack_fit", "restore_fit", "load"}
 
 NOT_PARTICIPLES = {
     "binned", "fit_missing", "fitting", "missing", "packed", "packing", "precomputed", "predict_missing", "randomized",
-    "resampling", "tied",
+    "resampling", "stored", "tied",
 }  # fmt: skip
 """Words of the field, names of kinds, and verbs with their object."""
 

@@ -15,8 +15,8 @@ from eigenlens.arrays import Array, to_numpy
 from eigenlens.errors import DataError, OptionError, closest, suggest
 
 
-def choice(argument: str, value: Any, known: Iterable[str]) -> Any:
-    """Return `value` if it is one of the known names or a callable.
+def choice(argument: str, value: Any, known: Iterable[str], aliases: Mapping[str, str] | None = None) -> Any:
+    """Return `value` if it is one of the known names or a callable; an alias gives the name that it means.
 
     >>> choice("solver", "lanczoz", ["svd", "lanczos"])
     Traceback (most recent call last):
@@ -24,6 +24,8 @@ def choice(argument: str, value: Any, known: Iterable[str]) -> Any:
     eigenlens.errors.OptionError: solver='lanczoz' is not known; did you mean 'lanczos'? Known: 'svd', 'lanczos'.
     """
     names = list(known)
+    if aliases is not None and isinstance(value, str) and value in aliases:
+        return aliases[value]
     if callable(value) or (isinstance(value, str) and value in names):
         return value
     raise OptionError("is not known", argument=argument, value=value, fix=suggest(closest(value, names), names))
@@ -93,11 +95,11 @@ def boolean(argument: str, value: Any) -> bool:
     return bool(value)
 
 
-def name(argument: str, value: Any, known: Iterable[str]) -> str:
-    """Return `value` if it is one of the known names; a callable is not."""
+def name(argument: str, value: Any, known: Iterable[str], aliases: Mapping[str, str] | None = None) -> str:
+    """Return `value` if it is one of the known names; a callable is not. An alias gives the name that it means."""
     if callable(value):
         raise OptionError(f"must be one of {', '.join(map(repr, known))}", argument=argument, value=value)
-    return str(choice(argument, value, known))
+    return str(choice(argument, value, known, aliases))
 
 
 def integer(argument: str, value: Any, low: int, high: int | None = None, bound: str = "") -> int:

@@ -47,6 +47,45 @@ def scanned(write):
     return make
 
 
+def stored(library):
+    """Rows in a file of HDF5 or Zarr, in chunks of 16 rows."""
+
+    def make(folder):
+        module = pytest.importorskip(library, reason=f"{library} is not installed, so its arrays were not tested")
+        if library == "h5py":
+            return module.File(folder / "x.h5", "w").create_dataset("x", data=X, chunks=(16, 3))
+        found = module.open(folder / "x.zarr", mode="w", shape=X.shape, chunks=(16, 3), dtype="f8")
+        found[:] = X
+        return found
+
+    return make
+
+
+def annotated(matrix, backed=False):
+    def make(folder):
+        module = pytest.importorskip("anndata", reason="anndata is not installed, so its objects were not tested")
+        found = module.AnnData(matrix, var=pd.DataFrame(index=NAMES))
+        if not backed:
+            return found
+        found.write_h5ad(folder / "x.h5ad")
+        return module.read_h5ad(folder / "x.h5ad", backed="r")
+
+    return make
+
+
+def relation(folder):
+    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed, so its relations were not tested")
+    FRAME.write_parquet(folder / "x.parquet")
+    return duckdb.connect().sql(f"select * from '{folder / 'x.parquet'}'")
+
+
+def dataset(folder):
+    import pyarrow.dataset
+
+    FRAME.write_parquet(folder / "x.parquet")
+    return pyarrow.dataset.dataset(folder / "x.parquet")
+
+
 MAKE = {
     "array": lambda folder: X,
     "Fortran order": lambda folder: np.asfortranarray(X),
@@ -58,6 +97,17 @@ MAKE = {
     "Polars, lazy": lambda folder: FRAME.lazy(),
     "Arrow table": lambda folder: FRAME.to_arrow(),
     "Arrow batch": lambda folder: pa.RecordBatch.from_pandas(pd.DataFrame(X, columns=NAMES)),
+    "Arrow stream": lambda folder: FRAME.to_arrow().to_reader(max_chunksize=16),
+    "Arrow dataset": dataset,
+    "DuckDB": relation,
+    "HDF5": stored("h5py"),
+    "Zarr": stored("zarr"),
+    "AnnData": annotated(X),
+    "AnnData, sparse": annotated(sparse.csr_matrix(X)),
+    "AnnData, backed": annotated(X, backed=True),
+    "AnnData, sparse and backed": annotated(sparse.csr_matrix(X), backed=True),
+    "pandas, sparse": lambda folder: pd.DataFrame.sparse.from_spmatrix(sparse.csr_matrix(X), columns=NAMES),
+    "pandas, a sparse column": lambda folder: pd.DataFrame(X, columns=NAMES).astype({"b": pd.SparseDtype(float, 0.0)}),
     "Dask": lambda folder: pytest.importorskip("dask.array").from_array(X, chunks=(25, 3)),
     "scan of CSV": scanned(lambda folder: FRAME.write_csv(folder / "x.csv")),
     "scan of Parquet": scanned(lambda folder: FRAME.write_parquet(folder / "x.parquet")),
@@ -108,6 +158,51 @@ def test_lazy_frames_are_read_by_blocks_and_text_in_them_is_an_error(tmp_path):
     with pytest.raises(DataError, match="column 'd' does not hold numbers"):
         as_source(FRAME.with_columns(d=pl.lit("x")).lazy())
     assert [field.kind for field in as_table(FRAME.with_columns(d=pl.lit("x")).lazy()).fields][-1] == "text"
+
+
+def test_names_are_kept_and_compared_where_scikit_learn_cannot_read_them(tmp_path):
+    model = el.PCA(2).fit(dataset(tmp_path))
+    assert list(model.feature_names_in_) == NAMES
+    with pytest.raises(DataError, match=r"'b'.*'d'"):
+        model.transform(FRAME.rename({"b": "d"}).lazy())
+
+
+def test_a_stream_that_was_read_is_an_error():
+    stream = FRAME.to_arrow().to_reader()
+    el.PCA(2).fit(stream)
+    with pytest.raises(DataError, match="read before; make a new reader"):
+        el.PCA(2).fit(stream)
+
+
+def test_stored_arrays_are_read_by_whole_chunks():
+    from eigenlens.data.disk_arrays import StoredSource
+
+    class Recorded:
+        shape, dtype, chunks = (60, 3), np.dtype(np.float64), (16, 3)
+
+        def __init__(self):
+            self.read = []
+
+        def __getitem__(self, part):
+            self.read.append((part.start, part.stop))
+            return X[part]
+
+    array = Recorded()
+    source = StoredSource(array)
+    source._step = 32
+    np.testing.assert_array_equal(np.concatenate(list(source.rows())), X)
+    assert array.read == [(0, 32), (32, 64)]
+    assert StoredSource(array)._step % 16 == 0
+
+
+def test_a_file_of_arrays_names_them(tmp_path):
+    h5py = pytest.importorskip("h5py", reason="h5py is not installed, so its files were not tested")
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["counts"] = X
+        with pytest.raises(DataError, match=r"X\['counts'\]"):
+            el.PCA(2).fit(file)
+        with pytest.raises(DataError, match="shape"):
+            el.PCA(2).fit(file.create_dataset("line", data=X[:, 0]))
 
 
 def test_the_last_container_takes_anything():

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from golden_answers import FILES, LEAST, ask, difference, parameters, read_expected, tolerance
+from golden_answers import FILES, LEAST, as_recorded, ask, difference, parameters, read_expected, tolerance
 
 import eigenlens
 from eigenlens.model_file import read
@@ -19,7 +19,7 @@ def differences(name, model, record):
     found = []
     if type(model) is not getattr(eigenlens, record["class"]):
         found.append(f"a {type(model).__name__} is not a {record['class']}")
-    given = json.loads(json.dumps(parameters(model)))
+    given = as_recorded(json.loads(json.dumps(parameters(model))), record["parameters"])
     if given != record["parameters"]:
         found.append(f"parameters: {given} are not {record['parameters']}")
     answered = {}

@@ -47,6 +47,7 @@ def rows(n=100, d=6, k=2, seed=0, noise=0.3):
         PCA(n_components=0.9, standardize=True),
         PCA(n_components=1, whiten=True, solver="svd"),
         PCA(n_components=1, solver="gram"),
+        PCA(n_components=1, center=False),
         PCA(n_components=1, solver="lanczos", random_state=0),
         PCA(n_components=1, solver="randomized", random_state=0),
     ]
@@ -505,3 +506,12 @@ def test_an_interrupt_with_missing_entries_is_reported():
 def test_tags_say_whether_missing_values_are_taken():
     assert get_tags(PCA(missing="em")).input_tags.allow_nan
     assert not get_tags(PCA()).input_tags.allow_nan
+
+
+@pytest.mark.parametrize(("alias", "name"), [("full", "svd"), ("arpack", "lanczos"), ("covariance_eigh", "covariance")])
+def test_solvers_have_the_names_of_scikit_learn_too(alias, name):
+    X = np.random.default_rng(0).standard_normal((50, 6))
+    ours, named = PCA(2, solver=alias, random_state=0).fit(X), PCA(2, solver=name, random_state=0).fit(X)
+    assert ours.solver_.solver == name
+    assert np.array_equal(ours.components_, named.components_)
+    assert ours.get_params()["solver"] == alias

@@ -13,10 +13,11 @@ import numpy as np
 
 from eigenlens.arrays import Array, is_integer, is_sparse, is_tensor, to_numpy
 from eigenlens.data.column_kinds import ColumnKind, Field, plain_column
+from eigenlens.data.disk_arrays import StoredSource, annotated_rows, reject_group
 from eigenlens.data.memory import ArraySource, FrameSource, LazySource, SparseSource, TensorSource
 from eigenlens.data.source import Block, Source, accumulate
 from eigenlens.data.table import IntegerSource, MixedSource, UniformSource
-from eigenlens.errors import DataError, MissingValues, join_limited
+from eigenlens.errors import DataError, MissingExtra, MissingValues, join_limited
 
 
 def as_source(X: Any) -> Source:
@@ -150,6 +151,63 @@ def _batch_table(X: Any) -> Any:
     return pa.Table.from_batches([X])
 
 
+def _stream_table(X: Any) -> Any:
+    """Return the whole table of a stream of Arrow batches, which can be read only once."""
+    table = X.read_all()
+    if not table.num_rows:
+        fix = "make a new reader, or give its table, X.read_all(), which can be read again"
+        raise DataError("is a stream of Arrow batches without rows: none, or read before", argument="X", fix=fix)
+    return table
+
+
+def _lazy_dataset(X: Any) -> Any:
+    try:
+        import polars as pl
+    except ImportError as error:
+        raise MissingExtra("polars", extra="tables", need="an Arrow dataset") from error
+    return pl.scan_pyarrow_dataset(X)
+
+
+def _lazy_relation(X: Any) -> Any:
+    try:
+        return X.pl(lazy=True)
+    except ImportError as error:
+        raise MissingExtra("polars", extra="tables", need="a DuckDB relation") from error
+
+
+def _is_sparse_frame(X: Any) -> bool:
+    """Return whether X is a pandas frame of sparse columns alone, whose entries that are not stored are 0."""
+    if not _has_sparse_column(X):
+        return False
+    return all(_is_sparse_type(dtype) and dtype.fill_value == 0 for dtype in X.dtypes)
+
+
+def _has_sparse_column(X: Any) -> bool:
+    return _library(X) == "pandas" and getattr(X, "ndim", 0) == 2 and any(map(_is_sparse_type, X.dtypes))
+
+
+def _sparse_frame(X: Any) -> Source:
+    return SparseSource(X.sparse.to_coo().tocsr(), names=tuple(map(str, X.columns)))
+
+
+def _dense_frame(X: Any) -> Any:
+    """Return a pandas frame whose sparse columns are dense."""
+    return X.astype({name: dtype.subtype for name, dtype in X.dtypes.items() if _is_sparse_type(dtype)})
+
+
+def _is_sparse_type(dtype: Any) -> bool:
+    return type(dtype).__name__ == "SparseDtype"
+
+
+def _own_names(source: Source) -> Source:
+    source.own_names = True
+    return source
+
+
+def _lazy_table(X: Any) -> Source:
+    return _own_names(MixedSource.of_lazy(X))
+
+
 def _structured(X: Array) -> Source:
     if X.ndim != 1 or not len(X):
         raise DataError(f"X is a structured array of shape {X.shape}; it must be (n,), one record per row, n ≥ 1")
@@ -179,11 +237,35 @@ CONTAINERS: list[Container] = [
     Container(is_sparse, _sparse),
     Container(_is_dask_frame, _reject_dask_frame),
     Container(is_dask_array, _dask),
-    Container(lambda X: _is_a(X, "polars", "LazyFrame"), LazySource, MixedSource.of_lazy),
+    Container(lambda X: _is_a(X, "polars", "LazyFrame"), LazySource, _lazy_table),
     Container(
         lambda X: _is_a(X, "pyarrow", "RecordBatch"),
         lambda X: FrameSource(_batch_table(X)),
         lambda X: MixedSource.of_frame(_batch_table(X)),
+    ),
+    Container(
+        lambda X: _is_a(X, "pyarrow", "RecordBatchReader"),
+        lambda X: _own_names(FrameSource(_stream_table(X))),
+        lambda X: _own_names(MixedSource.of_frame(_stream_table(X))),
+    ),
+    Container(
+        lambda X: _library(X) == "pyarrow" and hasattr(X, "scanner"),
+        lambda X: LazySource(_lazy_dataset(X)),
+        lambda X: _lazy_table(_lazy_dataset(X)),
+    ),
+    Container(
+        lambda X: type(X).__name__ == "DuckDBPyRelation",
+        lambda X: LazySource(_lazy_relation(X)),
+        lambda X: _lazy_table(_lazy_relation(X)),
+    ),
+    Container(lambda X: _is_a(X, "anndata", "AnnData"), annotated_rows),
+    Container(lambda X: _library(X) in ("h5py", "zarr") and hasattr(X, "dtype"), StoredSource),
+    Container(lambda X: _library(X) in ("h5py", "zarr"), reject_group),
+    Container(_is_sparse_frame, _sparse_frame),
+    Container(
+        _has_sparse_column,
+        lambda X: FrameSource(_dense_frame(X)),
+        lambda X: MixedSource.of_frame(_dense_frame(X)),
     ),
     Container(_is_uniform, FrameSource, UniformSource),
     Container(_is_frame, FrameSource, MixedSource.of_frame),

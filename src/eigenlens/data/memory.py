@@ -135,7 +135,7 @@ class LazySource(Source):
     Every pass runs the query anew, and only the batch is in memory.
     """
 
-    reads_ahead = True
+    reads_ahead = own_names = True
 
     def __init__(self, frame: Any, *, block_rows: int | None = None) -> None:
         import narwhals.stable.v2 as nw

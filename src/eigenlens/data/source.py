@@ -65,6 +65,7 @@ class Source(ABC):
         n_features: the number d of columns.
         n_rows: the number n of rows, or None while it is unknown.
         names: the d column names, or None.
+        own_names: whether only this source has them, since scikit-learn cannot read them off X.
         dtype: float32 or float64, the dtype of every block.
         weight: the n row weights, or None where each is one.
         in_memory: whether a pass costs no reading; a solver may then make many.
@@ -83,6 +84,7 @@ class Source(ABC):
     n_features: int
     n_rows: int | None
     names: tuple[str, ...] | None = None
+    own_names: bool = False
     dtype: np.dtype[Any]
     weight: Array | None = None
     in_memory: bool = False

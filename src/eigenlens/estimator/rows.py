@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from eigenlens import checks
 from eigenlens.arrays import Array, Like, dense, is_sparse, is_tensor, namespace, slices
 from eigenlens.data.coerce import as_source, explain_nonfinite, is_dask_array, require_finite, require_no_infinity
-from eigenlens.data.memory import FrameSource, LazySource
+from eigenlens.data.memory import FrameSource
 from eigenlens.data.rows import row_count, stack_rows
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError, join_limited
@@ -24,7 +24,7 @@ from eigenlens.stats.moments import Moments
 def validate_rows(estimator: BaseEstimator, X: Any, sample_weight: Any = None, *, reset: bool = False) -> Source:
     """Return X as a source with its weights; feature names and count are stored (reset) or compared with the fit's."""
     source = as_source(X)
-    if isinstance(X, Source) or isinstance(source, LazySource):  # scikit-learn knows the names of neither
+    if isinstance(X, Source) or source.own_names:
         _check_names(estimator, source, reset)
     else:
         if not (reset or (source.names and hasattr(estimator, "feature_names_in_"))):
@@ -172,7 +172,10 @@ class MomentsOnlySource(Source):
 
     def rows(self) -> Iterator[Any]:
         """Raise an error: the rows are gone."""
-        raise OptionError("this rule needs the rows themselves, but after partial_fit only their moments are left")
+        what = (
+            "this rule needs the rows themselves, but after partial_fit or fit_covariance only their moments are left"
+        )
+        raise OptionError(what)
 
 
 def _to_frame_like(values: Array, X: Any, source: Source) -> Any:

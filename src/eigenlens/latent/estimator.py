@@ -45,6 +45,7 @@ class LatentGaussian(IterativeFit[LatentFit], ProjectionEstimator, DensityEstima
     _takes_missing = True
     _score_words = ("latent values", "dimension")
     _rotation_matrix: Array | None = None
+    _takes_fewer = False  # whether the leading dimensions alone are a model of fewer dimensions
 
     # ---- rows to latent values and back -----------------------------------------------------------------
 
@@ -81,9 +82,10 @@ class LatentGaussian(IterativeFit[LatentFit], ProjectionEstimator, DensityEstima
         projections onto the space of W; "posterior" is shrunken from these towards the mean. The two agree as the noise
         tends to 0.
         """
-        Z = self._check_scores(X)
+        Z = self._check_scores(X, fewer=self._takes_fewer)
         back = RECONSTRUCTIONS[checks.name("method", method, RECONSTRUCTIONS)]
         values, T = to_numpy(Z).astype(np.float64), self._rotation_matrix
+        values = np.pad(values, ((0, 0), (0, self.n_components_ - values.shape[1])))
         return Like(Z)(back(self.model_, values if T is None else np.linalg.solve(T.T, values.T).T))
 
     def impute(self, X: Any, return_std: bool = False) -> Any:

@@ -28,7 +28,7 @@ def contributions_by_column(model: PrincipalComponents) -> Array:
 
 def contributions_by_row(model: PrincipalComponents, Z: Array, weight: Array | None) -> Array:
     """Return the per cent (n, k) that each row contributes to each component's variance, 100 w z² / ((Σw − 1) λ)."""
-    inertia = (model.weight - 1.0) * model.variances
+    inertia = model.divisor * model.variances
     share = 100.0 * Z**2 / np.where(inertia > 0.0, inertia, 1.0)
     return np.asarray(share if weight is None else share * weight[:, None])
 

@@ -23,8 +23,7 @@ def table_to_fit(estimator: Any, X: Any, *, reset: bool = False) -> Source:
     Columns of files and lazy frames are found by name, in any order and among others.
     """
     source = as_table(X)
-    plain = isinstance(X, Source) or type(X).__name__ == "LazyFrame"
-    if plain or (isinstance(X, np.ndarray) and X.dtype.names is not None):
+    if isinstance(X, Source) or source.own_names or (isinstance(X, np.ndarray) and X.dtype.names is not None):
         source = source if reset else _by_name(source, getattr(estimator, "feature_names_in_", None))
         validate_rows(estimator, source, reset=reset)
     else:

@@ -132,7 +132,7 @@ def _scores(model: Any, Z: Array, pair: tuple[int, int], backdrop: tuple[Chart, 
 def _biplot(model: Any, rows: ShownRows, Z: Array) -> Chart:
     found = tables.biplot(model.model_, rows.X[:1], [1, 2], names=rows.labels)
     columns, names = found.columns, rows.labels
-    S = np.sqrt(np.sqrt(np.maximum(model.model_.variances[:2] * (model.model_.weight - 1.0), 0.0)))
+    S = np.sqrt(model.model_.singular_values[:2])
     place = Z[:, :2] / np.where(S > 0.0, S, 1.0)
     longest = np.argsort(-np.hypot(*columns.T))[:ARROWS]
     stretch = float(np.abs(place).max() / (np.abs(columns).max() or 1.0)) * 0.9
