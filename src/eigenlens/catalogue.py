@@ -150,9 +150,13 @@ MODELS: dict[str, ModelEntry] = {
         names={
             "k": OptionNames("eigenlens.latent.n_components.FACTOR_RULES", ("bic", "cv", "parallel")),
             "rotation": OptionNames(
-                "eigenlens.latent.rotation.ROTATIONS", ("varimax", "quartimax", "equamax", "promax", "oblimin")
+                "eigenlens.latent.rotation.ROTATIONS",
+                ("varimax", "quartimax", "equamax", "promax", "oblimin", "geomin"),
             ),
-            "solver": OptionNames("eigenlens.latent.factor.solvers.FACTOR_SOLVERS", ("auto", "quasi-newton", "em")),
+            "solver": OptionNames(
+                "eigenlens.latent.factor.solvers.FACTOR_SOLVERS",
+                ("auto", "quasi-newton", "em", "minres", "principal-axis"),
+            ),
         },
         density=True,
         incomplete=True,

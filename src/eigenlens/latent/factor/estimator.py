@@ -54,16 +54,21 @@ class FactorAnalysis(LatentGaussian):
             information criterion, "cv" for the best likelihood of held-out rows in five folds. Beyond (d − k)² ≥ d + k
             there are more parameters than correlations: the fit is one of many, and cannot be tested.
         rotation: None for the canonical form (Wᵀ Psi⁻¹ W diagonal, descending), "varimax", "quartimax", "equamax",
-            "promax", "oblimin", or a callable from loadings (d, k) to a matrix (k, k). The density stays the same. The
-            matrix is found from loadings over standard deviations, so that it does not depend on the units of X.
-        rotation_options: a dictionary for the rotation: power of "promax", gamma of "oblimin", kaiser, n_starts.
-            "varimax" and "promax" stop where R stops them; {"polish": True} goes on to the maximum of the criterion.
+            "promax", "oblimin", "geomin", or a callable from loadings (d, k) to a matrix (k, k). The density stays the
+            same. The matrix is found from loadings over standard deviations, so that it does not depend on the units of
+            X.
+        rotation_options: a dictionary for the rotation: power of "promax", and normalize, True for psych's and SPSS's;
+            gamma of "oblimin"; delta of "geomin"; kaiser, n_starts. "varimax" and "promax" stop where R stops them;
+            {"polish": True} goes on to the maximum of the criterion.
         standardize: report loadings and noise for columns of unit variance, as for a correlation matrix. The density,
             means, samples and imputations are in the units of X either way: the maximum does not depend on units.
-        solver: "auto" is "quasi-newton", and "em" if X has NaN. "em" is expectation-maximisation.
+        solver: "auto" is "quasi-newton", and "em" if X has NaN. "em" is expectation-maximisation. "minres" minimises
+            squared residuals of the correlations, Σ_{i≠j} (r_ij − w_iᵀ w_j)², instead of maximising the likelihood, and
+            "principal-axis" iterates principal axes, which end at the same factors in more steps; neither takes NaN.
+            Their loglik_ is that of the model found, and their unrotated loadings have WᵀW diagonal.
         max_iter: the largest number of steps.
-        tol: bound on the gradient of −2/n log-likelihood in log Psi; "em" stops when the log-likelihood per entry still
-            to be gained is estimated to be below tol².
+        tol: bound on the gradient of −2/n log-likelihood in log Psi, or of least squares in Psi; "em" stops when the
+            log-likelihood per entry still to be gained is estimated to be below tol².
         n_init: 1 for the starts that are always made, which are deterministic: two, and more where these leave doubt.
             Each beyond adds a random one. The end of largest likelihood is kept.
         min_uniqueness: the smallest uniqueness, a share of the column's variance. Where the maximum is at 0 it costs

@@ -24,9 +24,11 @@ from eigenlens.latent.factor.goodness_of_fit import max_factors
 from eigenlens.latent.factor.profile_likelihood import FactorOptions, profile_point
 from eigenlens.latent.factor.solvers import (
     FACTOR_SOLVERS,
+    LEAST_SQUARES_SOLVERS,
     canonical_factors,
     first_starts,
     minimise_from_starts,
+    principal_factors,
     random_uniquenesses,
 )
 from eigenlens.latent.n_components import FACTOR_RULES, DimensionChoice
@@ -55,9 +57,12 @@ def fit_factor(source: Source, k: int, *, solver: str = "auto", **options: Any) 
     | auto         | quasi-newton                                         | em                           |
     | quasi-newton | the profile likelihood in Psi, from one pass         | an error                     |
     | em           | expectation-maximisation on the correlation matrix   | that of the observed entries |
+    | minres       | least squares of the correlations, by L-BFGS         | an error                     |
+    | principal-axis | the same by iterated principal axes                | an error                     |
 
     Beyond (d − k)² ≥ d + k the fit is not unique: there are fewer correlations than parameters. Loadings have their
-    canonical form: Wᵀ Psi⁻¹ W is diagonal and descends, with the signs of `linalg.spectrum.orient`.
+    canonical form: Wᵀ Psi⁻¹ W, or WᵀW of correlations for least squares, is diagonal and descends, with the signs of
+    `linalg.spectrum.orient`.
 
     >>> from eigenlens.data.memory import ArraySource
     >>> rng = np.random.default_rng(0)
@@ -97,7 +102,7 @@ def _fit_each_complete(
 def _fit_each_missing(
     source: Source, observed: ColumnMoments, counts: Sequence[int], solver: str, settings: FactorOptions
 ) -> Iterator[LatentFit]:
-    if solver == "quasi-newton":
+    if solver not in ("auto", "em"):
         raise needs_complete_rows(solver)
     _require_variance(observed.square / observed.weight, observed.mean, source.names)
     for k in _feasible(counts, row_count(source)):
@@ -173,14 +178,18 @@ def _fit(
     found = minimise_from_starts(correlations, k, solver, replace(options, note=note, lead=lead))
     path = tuple(map(loglik, found.path))
     model = LinearGaussian(mean, found.loadings * scale[:, None], found.uniquenesses * variance)
-    model = canonical_factors(model, scale if options.standardize else np.ones(d))
+    signs = scale if options.standardize else np.ones(d)
+    if solver in LEAST_SQUARES_SOLVERS:
+        model = principal_factors(model, scale, signs)
+    else:
+        model = canonical_factors(model, signs)
     return LatentFit(
         model, path[-1], path, len(path), found.converged, found.residual, n, 0, solver=solver,
         interrupted=found.interrupted, ended=found.ended,
     )  # fmt: skip
 
 
-PROGRESS_NAMES = {"quasi-newton": "quasi-Newton", "em": "EM"}
+PROGRESS_NAMES = {"quasi-newton": "quasi-Newton", "em": "EM", "minres": "minres", "principal-axis": "principal axes"}
 """The names of the solvers in progress reports."""
 
 
