@@ -148,7 +148,7 @@ MODELS: dict[str, ModelEntry] = {
         options=_K | _same("rotation", "standardize", "solver"),
         defaults={"n_components": "bic"},
         names={
-            "k": OptionNames("eigenlens.latent.n_components.FACTOR_RULES", ("bic", "cv", "parallel")),
+            "k": OptionNames("eigenlens.latent.n_components.FACTOR_RULES", ("bic", "cv", "parallel", "map")),
             "rotation": OptionNames(
                 "eigenlens.latent.rotation.ROTATIONS",
                 ("varimax", "quartimax", "equamax", "promax", "oblimin", "geomin"),

@@ -31,7 +31,7 @@ from eigenlens.latent.factor.solvers import (
     principal_factors,
     random_uniquenesses,
 )
-from eigenlens.latent.n_components import FACTOR_RULES, DimensionChoice
+from eigenlens.latent.n_components import FACTOR_RULES, DimensionChoice, choose_by_partial_correlations
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.missing.fit import fit_incomplete_rows, more_start_count
 from eigenlens.missing.result import (
@@ -152,14 +152,17 @@ def choose_covariance_factors(
     S: Array, n: float, rule: str, source: Source, options: dict[str, Any]
 ) -> DimensionChoice:
     """Choose the number of factors of a covariance matrix S (d, d) of n rows by a rule that needs no rows."""
-    if rule != "bic":
+    if rule not in ("bic", "map"):
         what = "needs the rows themselves"
-        raise OptionError(what, argument="n_components", value=rule, fix="give a number, or 'bic'")
+        raise OptionError(what, argument="n_components", value=rule, fix="give a number, 'bic' or 'map'")
 
     def fit_each(source: Source, counts: Sequence[int]) -> Iterator[LatentFit]:
         return (fit_factor_covariance(S, n, k, **options) for k in counts)
 
     most = max(1, min(max_factors(len(S)), round(n) - 2))
+    if rule == "map":
+        choice = choose_by_partial_correlations(correlations_from_covariance(S), range(1, most + 1))
+        return replace(choice, fit=fit_factor_covariance(S, n, choice.k, **options))
     return FACTOR_RULES[rule](fit_each, source, range(1, most + 1), options["rng"])
 
 

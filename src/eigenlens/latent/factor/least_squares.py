@@ -25,8 +25,9 @@ from scipy.optimize import minimize
 from eigenlens.arrays import Array
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import OptionError
-from eigenlens.latent.factor.correlation_operator import MAX_MATRIX_SIZE, Correlations, DenseCorrelations
+from eigenlens.latent.factor.correlation_operator import Correlations, DenseCorrelations
 from eigenlens.latent.factor.profile_likelihood import FactorOptions, ProfileMinimum
+from eigenlens.linalg.solve import MAX_MATRIX_SIZE
 
 F_ROUNDING = 1e-14
 """Differences in F that may be rounding."""

@@ -115,7 +115,7 @@ class ProfileMinimum:
 
     @property
     def value(self) -> float:
-        """What was minimised, at the end."""
+        """Return the end value of what was minimised."""
         return self.path[-1] if self.objective is None else self.objective
 
     @property
