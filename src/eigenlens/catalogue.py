@@ -148,11 +148,15 @@ MODELS: dict[str, ModelEntry] = {
         options=_K | _same("rotation", "standardize", "solver"),
         defaults={"n_components": "bic"},
         names={
-            "k": OptionNames("eigenlens.latent.n_components.FACTOR_RULES", ("bic", "cv", "parallel")),
+            "k": OptionNames("eigenlens.latent.n_components.FACTOR_RULES", ("bic", "cv", "parallel", "map")),
             "rotation": OptionNames(
-                "eigenlens.latent.rotation.ROTATIONS", ("varimax", "quartimax", "equamax", "promax", "oblimin")
+                "eigenlens.latent.rotation.ROTATIONS",
+                ("varimax", "quartimax", "equamax", "promax", "oblimin", "geomin"),
             ),
-            "solver": OptionNames("eigenlens.latent.factor.solvers.FACTOR_SOLVERS", ("auto", "quasi-newton", "em")),
+            "solver": OptionNames(
+                "eigenlens.latent.factor.solvers.FACTOR_SOLVERS",
+                ("auto", "quasi-newton", "em", "minres", "principal-axis"),
+            ),
         },
         density=True,
         incomplete=True,
