@@ -157,6 +157,19 @@ def real(argument: str, value: Any, low: float, high: float = np.inf) -> float:
     return float(value)
 
 
+def not_negative(argument: str, value: Any) -> float:
+    """Return `value` as a float if it is finite and at least 0.
+
+    >>> not_negative("reg_covar", -1)
+    Traceback (most recent call last):
+      ...
+    eigenlens.errors.OptionError: reg_covar=-1 must be a finite number from 0 on.
+    """
+    if not _is_number(value, Real) or not 0.0 <= float(value) < np.inf:
+        raise OptionError("must be a finite number from 0 on", argument=argument, value=value)
+    return float(value)
+
+
 def numbers(argument: str, value: Any) -> Array:
     """Return `value` as an array of float64, of any shape."""
     try:

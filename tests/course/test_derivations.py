@@ -30,6 +30,23 @@ def test_item_34_the_first_component_is_stationary_under_its_constraint():
     assert u @ u == pytest.approx(1.0)
 
 
+def test_item_48_latent_values_are_drawn_first_and_rows_given_them():
+    model = ProbabilisticPCA(2).fit(X)
+    rows, Z = model.sample(50_000, random_state=0, return_latent=True)
+    assert np.array_equal(rows, model.sample(50_000, random_state=0))
+    np.testing.assert_allclose(Z.T @ Z / len(Z), np.eye(2), atol=0.02)
+    residuals = rows - model.inverse_transform(Z)
+    np.testing.assert_allclose(residuals.T @ residuals / len(Z), model.noise_variance_ * np.eye(6), atol=0.02)
+
+
+def test_item_48_latent_values_follow_a_rotation():
+    model = FactorAnalysis(2, rotation="promax").fit(X)
+    rows, Z = model.sample(50_000, random_state=0, return_latent=True)
+    correlations = np.corrcoef(Z.T)
+    np.testing.assert_allclose(correlations, model.factor_correlations_, atol=0.02)
+    assert np.abs(np.corrcoef(Z[:, 0], model.transform(rows)[:, 0])[0, 1]) > 0.8
+
+
 def test_item_53_a_rotation_of_the_loadings_is_the_same_density():
     model, turn = stationary([0, 1]), np.linalg.qr(RNG.standard_normal((2, 2)))[0]
     turned = LinearGaussian(model.mean, model.loadings @ turn, model.noise)

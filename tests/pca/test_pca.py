@@ -202,7 +202,7 @@ class TestNumberOfComponents:
         for rule in (0.9, "mle", "gavish-donoho", "kaiser"):
             parts = PCA(rule).partial_fit(X[:40]).partial_fit(X[40:])
             assert parts.n_components_ == PCA(rule).fit(X).n_components_
-        with pytest.raises(OptionError, match="after partial_fit only their moments"):
+        with pytest.raises(OptionError, match="after partial_fit or fit_covariance only their moments"):
             PCA("parallel").partial_fit(X).components_
 
 

@@ -150,13 +150,17 @@ class BayesRule(ClassifierMixin):  # type: ignore[misc]
         """Return p(c | x) (n, C)."""
         return self._collect(X, posterior)
 
-    def sample(self, n_samples: int = 1, *, random_state: Any = None) -> tuple[Any, Any]:
-        """Draw rows X (n_samples, d) from the model, and their classes y (n_samples,)."""
+    def sample(self, n_samples: int = 1, *, random_state: Any = None, return_labels: bool = True) -> Any:
+        """Draw rows X (n_samples, d) from the model, and their classes y (n_samples,), which return_labels leaves out.
+
+        A classifier is a model of rows and classes, so both are returned unless return_labels is False.
+        """
         check_is_fitted(self)
-        n = checks.integer("n_samples", n_samples, 1)
+        n, labelled = checks.integer("n_samples", n_samples, 1), checks.boolean("return_labels", return_labels)
         rng = checks.generator(getattr(self, "random_state", None) if random_state is None else random_state)
         labels = rng.choice(len(self.classes_), size=n, p=self._prior)
-        return self._draw(labels, rng), self._like.exact(np.asarray(self.classes_)[labels])
+        drawn = self._draw(labels, rng)
+        return (drawn, self._like.exact(np.asarray(self.classes_)[labels])) if labelled else drawn
 
     @property
     def class_prior_(self) -> Any:

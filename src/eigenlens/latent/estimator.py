@@ -102,6 +102,18 @@ class LatentGaussian(IterativeFit[LatentFit], ProjectionEstimator, DensityEstima
 
     # ---- the density ------------------------------------------------------------------------------------
 
+    def sample(self, n_samples: int = 1, *, random_state: Any = None, return_latent: bool = False) -> Any:
+        """Draw rows (n_samples, d) from the model; with return_latent also their latent values (n_samples, k).
+
+        Latent values are drawn first, z ~ N(0, I), and then the row given them, x = W z + mu + e. They are rotated as
+        those of `transform` are.
+        """
+        rng = checks.generator(self.random_state if random_state is None else random_state)
+        rows, Z = self.model_.sample_latent(checks.integer("n_samples", n_samples, 1), rng)
+        if not checks.boolean("return_latent", return_latent):
+            return self._like(rows)
+        return self._like(rows), self._like(_rotate(Z, self._rotation_matrix))
+
     def _density_and_presence(self, source: Source) -> Array:
         def of(rows: Array) -> Array:
             return np.column_stack([self.model_.log_density(rows), ~np.isnan(rows).all(axis=1)])

@@ -78,6 +78,8 @@ class Matrix:
 class CentredRows:
     """The matrix X̃ (n, d) of a source: centred if `center`, scaled if `standardize`, weighted, over √divisor.
 
+    feature_weight: (d,) weights of the columns in sums of squares: the columns of X̃ are multiplied by their roots.
+
     As a `SymmetricOperator` it is X̃ᵀX̃ (d, d): `size`, `trace`, `matmat`. Every product is one
     pass over the source; `passes` counts them.
 
@@ -94,12 +96,14 @@ class CentredRows:
         *,
         standardize: bool = False,
         center: bool = True,
+        feature_weight: Array | None = None,
         progress: Progress | None = None,
         moments: Moments | None = None,
     ) -> None:
         self.source = source
         self.standardize = standardize
         self.center = center
+        self.feature_weight = feature_weight
         self.passes = 0
         self._progress = progress
         if moments is not None:
@@ -162,11 +166,12 @@ class CentredRows:
     def scale(self) -> Array | None:
         """(d,) standard deviations, 1 for a constant column; None if the rows are not standardised.
 
-        About zero they are root mean squares, 1 for a column of zeros.
+        About zero they are root mean squares, 1 for a column of zeros. Weights of columns divide them by their roots.
         """
         if not self.standardize:
-            return None
-        return _deviations(self.centre, self.squares, self.divisor)
+            return None if self.feature_weight is None else 1.0 / np.sqrt(self.feature_weight)
+        scale = _deviations(self.centre, self.squares, self.divisor)
+        return scale if self.feature_weight is None else scale / np.sqrt(self.feature_weight)
 
     @property
     def variances(self) -> Array:
@@ -226,6 +231,8 @@ class CentredRows:
         for part in slices(self.size, step):
             with np.errstate(all="ignore"):
                 panel, mean[part], square[part] = self._gram_panel(read(part), weight, total)
+                if self.feature_weight is not None:
+                    panel *= np.sqrt(self.feature_weight[part])
             G += moments_about(panel.T, None, nowhere)[1]
         if "columns" not in self.__dict__:
             self._require_variance(found := ColumnMoments(total, mean, square, count))

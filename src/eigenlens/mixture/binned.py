@@ -129,7 +129,7 @@ def fit_binned_mixture(
     """
     structure, some = options.make_structure(), counts > 0.0
     overall = summarise_rows(ArraySource(bin_centres(edges)[some, None]).weighted(counts[some]), structure)
-    centres = make_problem(overall, K, structure, prior=options.prior, floor=options.floor)
+    centres = make_problem(overall, K, structure, **options.regularisation)
     bins = ArraySource(np.column_stack([edges[:-1], edges[1:]])[some]).weighted(counts[some])
     rows = max(1, round(float(counts.sum())))
     problem = replace(centres, source=bins, rows=rows, make_e_step=_binned_e_step)

@@ -75,7 +75,8 @@ def run_from_starts(
     """
     states = [MixtureState.of(start, problem.structure) for start in starts]
     iterations = [_iterate(problem, state, tol, StepBudget(max_iter), note) for state in states]
-    return run_together(iterations, _answer_requests(problem, accelerate))
+    # Added variances have a fixed point but no function that it maximises, by which to judge an extrapolation.
+    return run_together(iterations, _answer_requests(problem, accelerate and problem.reg_covar == 0.0))
 
 
 def run_from_start(problem: Problem, start: Mixture, **options: Any) -> MixtureEMResult:
@@ -100,7 +101,7 @@ def _iterate(
     lost = tuple[LostComponent, ...]()
     while True:
         try:
-            end = yield from _iterate_and_confirm(start, budget, tol, note)
+            end = yield from _iterate_and_confirm(start, budget, tol, note, monotone=problem.reg_covar == 0.0)
             break
         except ComponentLost as gone:
             lost += (LostComponent(tuple(gone.state.means[gone.k].tolist()), budget.steps),)
@@ -112,7 +113,7 @@ def _iterate(
 
 
 def _iterate_and_confirm(
-    start: MixtureState, budget: StepBudget, tol: float, note: ReportStep
+    start: MixtureState, budget: StepBudget, tol: float, note: ReportStep, *, monotone: bool
 ) -> Generator[StepRequest[MixtureState], StepResult[MixtureState], EMResult[MixtureState]]:
     """Iterate until a second run confirms convergence.
 
@@ -120,14 +121,15 @@ def _iterate_and_confirm(
     a fraction of the tolerance. If it gains more than tol, the first had stopped early, and the second must be
     confirmed in turn.
     """
-    end = yield from em_iterations(start, budget, tol=tol, note=note)
+    options: dict[str, Any] = {"note": note, "monotone": monotone}
+    end = yield from em_iterations(start, budget, tol=tol, **options)
     while end.ended == "converged" and budget.steps < budget.limit:
         path = end.path
-        again = yield from em_iterations(end.best, budget, tol=CONFIRMATION_TOL * tol, note=note, known=end.last)
+        again = yield from em_iterations(end.best, budget, tol=CONFIRMATION_TOL * tol, known=end.last, **options)
         left = again.remaining_gain
         remaining = left if np.isfinite(left) else end.remaining_gain  # too few passes were left for a new estimate
         end = replace(again, path=path + again.path[1:], remaining_gain=remaining)
-        if end.path[-1] - path[-1] + end.remaining_gain <= tol:
+        if abs(end.path[-1] - path[-1]) + end.remaining_gain <= tol:
             break
     return end
 
@@ -252,6 +254,7 @@ def _m_step(problem: Problem, moments: Any, previous: StackedStates | None) -> S
     """Return the mixtures with these moments of S K components; S is 1 if there are no `previous` ones."""
     S = 1 if previous is None else len(previous.weights)
     posterior = problem.prior.add_rows(moments).regroup(lambda a: a.reshape(S, -1, *a.shape[1:]))
+    posterior = posterior.with_variance(problem.reg_covar) if problem.reg_covar else posterior
     arrays = problem.structure.estimate(posterior, problem.floor, None if previous is None else previous.arrays)
     weight = moments.weight.reshape(S, -1)
     return StackedStates(weight / weight.sum(axis=1, keepdims=True), posterior.mean, arrays)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -20,9 +20,10 @@ from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import OptionError
 from eigenlens.estimator.base import DensityEstimator, IterativeFit, model_view
 from eigenlens.estimator.rows import impute_rows, map_blocks, per_row, validate_rows
+from eigenlens.estimator.sampled_rows import sampled_rows
 from eigenlens.mixture import storage
 from eigenlens.mixture.binned import fit_binned_mixture
-from eigenlens.mixture.fit import MixtureFit, fit_mixture
+from eigenlens.mixture.fit import MixtureFit, MixtureOptions, fit_mixture
 from eigenlens.mixture.online import OnlineFit, fit_first_chunk, fit_next_chunk, resume_fit
 from eigenlens.mixture.options import (
     check_bins,
@@ -30,7 +31,8 @@ from eigenlens.mixture.options import (
     check_total_weight,
     warn_mixture_fit,
 )
-from eigenlens.mixture.structures.base import CovarianceStructure
+from eigenlens.mixture.starts import from_mixture
+from eigenlens.mixture.structures.base import CovarianceStructure, precision_factors, precisions
 
 
 @dataclass(eq=False, repr=False)
@@ -50,6 +52,10 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityEstimator, DensityMixin, 
         init: the start of EM. "k-means++", "k-means" or "random": from guesses at centres, or a function
             (rows (n, d), weights (n,), K, generator) -> centres (K, d); from a known mixture (weights, means,
             covariances) or `Mixture`; or from responsibilities (n, K).
+        weights_init, means_init, precisions_init: (K,), (K, d) and the shape of `precisions_`, parts of the start,
+            each on its own or together. What is not given is that of the rows nearest to the means, or of a guess.
+        warm_start: whether `fit` starts from the mixture of the `fit` before, if that has as many components and
+            columns and the same covariance_type.
         n_init: guesses, from each of which EM takes a few steps; the best are iterated to the end. With "k-means++"
             every other guess is "random"; where rows are few there are twice as many guesses, and more steps from each.
         prior: None, or "conjugate", the prior of Fraley and Raftery (2007): inverse Wishart with scale cov(X) / K^(2/d)
@@ -57,8 +63,11 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityEstimator, DensityMixin, 
             towards its diagonal.
         floor: every component has at least this share of the variance of all rows in every direction. Without a floor
             the likelihood has no maximum: a component on a single row has an infinite one.
-        max_iter: the most passes of EM.
-        tol: EM stops when the log-likelihood per row is estimated to be within tol of its maximum.
+        reg_covar: added to the variances of every component in every M-step, in squared units of the columns, as in
+            scikit-learn. The steps then lead to a fixed point that maximises no function, and are not extrapolated.
+        max_iter: the most passes of EM; 0 keeps the start.
+        tol: EM stops when the log-likelihood per row is estimated to be within tol of its maximum; with 0, when steps
+            gain nothing.
         accelerate: False for plain EM steps.
         random_state: seed of guesses and samples; the same seed gives the same mixture with any number of threads.
         verbose: True for a progress bar, or a callable (done, in all, label); the label has the log-likelihood.
@@ -66,8 +75,10 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityEstimator, DensityMixin, 
     Attributes:
         weights_: (K,) pi. means_: (K, d) mu. covariances_: (K, d, d); (d, d) for "tied", (K, d) for "diag", (K,) for
             "spherical". From guesses, the largest component comes first.
-        loglik_: Σ log p(x) of the fitted rows. loglik_path_: after each accepted step, never decreasing; with a prior
-            its logarithm is included.
+        precisions_: inverses of the covariances, in their shape. precisions_cholesky_: U_k, upper triangular, with
+            precision U_k U_kᵀ; 1 / √v for variances v.
+        loglik_: Σ log p(x) of the fitted rows. loglik_path_: after each accepted step, never decreasing unless
+            reg_covar is given; with a prior its logarithm is included.
         n_iter_, converged_: passes of the last iteration, rejected extrapolations included, and whether tol was met.
         n_components_, n_samples_: components (one without rows is removed, with a warning) and rows with positive
         weight. model_: the frozen `Mixture`.
@@ -91,9 +102,14 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityEstimator, DensityMixin, 
     covariance_type: str = "full"
     n_factors: int = 1
     init: Any = "k-means++"
+    weights_init: Any = None
+    means_init: Any = None
+    precisions_init: Any = None
+    warm_start: bool = False
     n_init: int = 20
     prior: str | None = None
     floor: float = 1e-8
+    reg_covar: float = 0.0
     max_iter: int = 1000
     tol: float = 1e-10
     accelerate: bool = True
@@ -111,12 +127,20 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityEstimator, DensityMixin, 
         source = validate_rows(self, X, sample_weight, reset=True)
         check_total_weight(source)
         K, options = check_mixture_options(self, source)
+        options = self._continue(K, options, source) if checks.boolean("warm_start", self.warm_start) else options
         rng = checks.generator(self.random_state)
         with progress_callback(self.verbose) as progress:
             fit = fit_mixture(source, K, options, rng, progress)
         self._remember(fit, options.make_structure(), Like(X, source.dtype))
         warn_mixture_fit(fit, source, options.tol, options.max_iter)
         return self
+
+    def _continue(self, K: int, options: MixtureOptions, source: Source) -> MixtureOptions:
+        """Return options that start from the mixture of the last fit, where there is one of the same size and kind."""
+        if not self.__sklearn_is_fitted__() or self._structure != options.make_structure():
+            return options
+        same = self.model_.means.shape == (K, source.n_features)
+        return replace(options, starting=from_mixture(self.model_), in_order=True) if same else options
 
     def fit_binned(self, edges: Any, counts: Any) -> Self:
         """Maximise the likelihood of counts (m,) in bins between edges (m + 1,), for a mixture of one feature.
@@ -249,11 +273,15 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityEstimator, DensityMixin, 
     # ---- other densities --------------------------------------------------------------------------------
 
     def sample(self, n_samples: int = 1, *, random_state: Any = None, return_labels: bool = False) -> Any:
-        """Draw rows (n_samples, d) from the mixture; with return_labels also the component (n_samples,) of each."""
+        """Draw rows (n_samples, d) from the mixture; with return_labels also the component (n_samples,) of each.
+
+        The rows are in random order. `X, y = mixture.sample(2)`, without return_labels, is an error.
+        """
         rng = checks.generator(self.random_state if random_state is None else random_state)
         rows, labels = self.model_.sample_labelled(checks.integer("n_samples", n_samples, 1), rng)
         drawn = self._like(rows)
-        return (drawn, self._like.exact(labels)) if checks.boolean("return_labels", return_labels) else drawn
+        labelled = checks.boolean("return_labels", return_labels)
+        return (drawn, self._like.exact(labels)) if labelled else sampled_rows(drawn)
 
     def marginal(self, columns: Any) -> Mixture:
         """Return the mixture of some columns, by number or name, in this order."""
@@ -279,6 +307,18 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityEstimator, DensityMixin, 
         """The covariances (K, d, d); (d, d) for "tied", (K, d) for "diag", (K,) for "spherical"."""
         structure: CovarianceStructure = self._structure
         return self._like(structure.covariances(self.model_.components))
+
+    @property
+    def precisions_(self) -> Any:
+        """The inverses of the covariances, in the shape of `covariances_`."""
+        structure: CovarianceStructure = self._structure
+        return self._like(precisions(structure.covariances(self.model_.components), joint=structure.joint))
+
+    @property
+    def precisions_cholesky_(self) -> Any:
+        """U_k, upper triangular, with precisions U_k U_kᵀ; 1 / √v for variances v; in the shape of `covariances_`."""
+        structure: CovarianceStructure = self._structure
+        return self._like(precision_factors(structure.covariances(self.model_.components), joint=structure.joint))
 
     @property
     def n_components_(self) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -52,6 +53,7 @@ class MixtureOptions:
         starting: makes the mixtures from which EM starts; see `starts`.
         prior: a name in PRIORS.
         floor: a component has at least this share of the variance of all rows in every direction.
+        reg_covar: added to the variances of the components in every M-step.
         tol: log-likelihood per row that may be left to gain. max_iter: the most passes from one start.
         accelerate: whether steps are extrapolated.
         in_order: whether components stay in the order of the start; otherwise the largest comes first.
@@ -62,6 +64,7 @@ class MixtureOptions:
     starting: StartRule = field(default_factory=lambda: from_centres(k_means_plus_plus, 20))
     prior: str = "none"
     floor: float = 1e-8
+    reg_covar: float = 0.0
     tol: float = 1e-10
     max_iter: int = 1000
     accelerate: bool = True
@@ -70,6 +73,11 @@ class MixtureOptions:
     def make_structure(self) -> CovarianceStructure:
         """Return the covariance structure."""
         return make_structure(self.structure, self.n_factors)
+
+    @property
+    def regularisation(self) -> dict[str, Any]:
+        """The options of `make_problem` that keep covariances from being singular."""
+        return {"prior": self.prior, "floor": self.floor, "reg_covar": self.reg_covar}
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +137,7 @@ def fit_mixture(
     """
     structure = options.make_structure()
     overall = summarise_rows(source, structure, progress)
-    problem = make_problem(overall, K, structure, prior=options.prior, floor=options.floor)
+    problem = make_problem(overall, K, structure, **options.regularisation)
     fit = best_fit(problem, options.starting(problem, K, rng), options, progress)
     return replace(fit, constant=problem.constant, empty=overall.empty)
 
@@ -139,14 +147,14 @@ def best_fit(
 ) -> MixtureFit:
     """Return the best of the fits from some starts, which run side by side; an interrupt leaves the best so far.
 
-    From a start that the user interrupted, EM takes no more than one pass, for its value.
+    From a start that the user interrupted, EM takes no more than one pass, for its value; so it does for max_iter 0.
     """
     stopped = any(start.interrupted for start in starts)
     ends = run_from_starts(
         problem,
         [start.mixture for start in starts],
         tol=options.tol * problem.weight,
-        max_iter=1 if stopped else options.max_iter,
+        max_iter=1 if stopped else max(1, options.max_iter),
         accelerate=options.accelerate,
         note=_report_steps(progress, options.max_iter),
     )
@@ -157,7 +165,7 @@ def best_fit(
     stopped |= any(end is None or end.interrupted for end in ends)
     best = replace(min(results, key=partial(rank_result, problem)), interrupted=stopped)
     model = best.mixture if options.in_order else _largest_first(best.mixture)
-    return _make_fit(model, best, problem)
+    return _make_fit(model, replace(best, steps=min(best.steps, options.max_iter)), problem)
 
 
 def _report_steps(progress: Progress | None, most: int) -> Callable[[int, float], None]:

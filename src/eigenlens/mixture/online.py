@@ -73,7 +73,7 @@ def fit_next_chunk(state: OnlineFit, source: Source, options: MixtureOptions, de
     moments: Any = before + chunk  # type: ignore[operator]
     overall = _overall(source, fit.rows + int(rows), moments)
     structure = options.make_structure()
-    problem = make_problem(overall, len(moments.weight), structure, prior=options.prior, floor=options.floor)
+    problem = make_problem(overall, len(moments.weight), structure, **options.regularisation)
     model, moments, lost = _estimate(problem, moments, fit.model, state.chunks + 1)
     new = replace(
         fit, model=model, loglik=fit.loglik + float(step.logliks[0]), path=(), n_iter=state.chunks + 1,

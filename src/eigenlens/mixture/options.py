@@ -9,9 +9,7 @@ import numpy as np
 
 from eigenlens import checks
 from eigenlens.arrays import Array, to_numpy
-from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source
-from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import (
     ConvergenceWarning,
     DataError,
@@ -23,16 +21,8 @@ from eigenlens.errors import (
 )
 from eigenlens.mixture.fit import MixtureFit, MixtureOptions
 from eigenlens.mixture.prior import PRIORS
-from eigenlens.mixture.starts import (
-    CENTRE_RULES,
-    CentreRule,
-    StartRule,
-    from_centres,
-    from_mixture,
-    from_responsibilities,
-)
+from eigenlens.mixture.start_rule import gives_start, make_start_rule
 from eigenlens.mixture.structures import COVARIANCE_STRUCTURES, has_factors, make_structure
-from eigenlens.mixture.structures.base import CovarianceStructure
 
 
 def check_mixture_options(estimator: Any, source: Source, *, starts: bool = True) -> tuple[int, MixtureOptions]:
@@ -47,17 +37,18 @@ def check_mixture_options(estimator: Any, source: Source, *, starts: bool = True
         raise OptionError("needs at least 2 features, but X has 1 feature(s)", argument="covariance_type", value=name)
     bound = f"one less than the number of features, for {name!r} covariances"
     n_factors = checks.integer("n_factors", estimator.n_factors, 1, most, bound)
-    given = {"starting": _make_start_rule(estimator, make_structure(name, n_factors), K, source)} if starts else {}
+    given = {"starting": make_start_rule(estimator, make_structure(name, n_factors), K, source)} if starts else {}
     return K, MixtureOptions(
         **given,
         structure=name,
         n_factors=n_factors,
         prior="none" if estimator.prior is None else checks.name("prior", estimator.prior, PRIORS),
         floor=checks.real("floor", estimator.floor, 0.0, 1.0),
-        tol=checks.real("tol", estimator.tol, 0.0),
-        max_iter=checks.integer("max_iter", estimator.max_iter, 1),
+        reg_covar=checks.not_negative("reg_covar", estimator.reg_covar),
+        tol=checks.not_negative("tol", estimator.tol),
+        max_iter=checks.integer("max_iter", estimator.max_iter, 0),
         accelerate=checks.boolean("accelerate", estimator.accelerate),
-        in_order=_is_given(estimator.init),
+        in_order=gives_start(estimator),
     )
 
 
@@ -66,94 +57,6 @@ def check_total_weight(source: Source) -> None:
     w = source.weight
     if w is not None and np.count_nonzero(w) > 1:
         checks.total_weight(w.sum())
-
-
-# ---- init ---------------------------------------------------------------------------------------------------
-
-
-def _is_given(init: Any) -> bool:
-    return not isinstance(init, str) and not callable(init)
-
-
-def _make_start_rule(estimator: Any, structure: CovarianceStructure, K: int, source: Source) -> StartRule:
-    init, n_init, d = estimator.init, checks.integer("n_init", estimator.n_init, 1), source.n_features
-    if not _is_given(init):
-        rule = checks.choice("init", init, CENTRE_RULES)
-        return from_centres(_checked_rule(rule) if callable(rule) else CENTRE_RULES[rule], n_init)
-    if isinstance(init, Mixture):
-        return from_mixture(_check_init_structure(structure, init, K, d, estimator.covariance_type))
-    if isinstance(init, tuple):
-        return from_mixture(_from_arrays(structure, init, K, d))
-    return from_responsibilities(_check_responsibilities(init, K, source), source.weight)
-
-
-def _checked_rule(rule: CentreRule) -> CentreRule:
-    """Return a user's rule for the centres with its answers checked."""
-
-    def centres(Y: Array, weight: Array, K: int, rng: np.random.Generator) -> Array:
-        answer = rule(Y, weight, K, rng)
-        try:
-            found = np.asarray(to_numpy(answer), dtype=np.float64)
-        except (TypeError, ValueError):
-            raise OptionError(f"returned {type(answer).__name__!r}, not an array of numbers", argument="init") from None
-        if found.shape != (K, Y.shape[1]) or not np.all(np.isfinite(found)):
-            kind = (
-                f"centres of shape {found.shape}" if found.shape != (K, Y.shape[1]) else "centres that are not finite"
-            )
-            fix = f"init(rows, weights, K, generator) must return K={K} finite centres ({K}, {Y.shape[1]})"
-            raise OptionError(f"returned {kind}", argument="init", fix=fix)
-        return found
-
-    return centres
-
-
-def _check_init_structure(structure: CovarianceStructure, init: Mixture, K: int, d: int, name: str) -> Mixture:
-    try:
-        arrays = structure.arrays(init.components)
-    except AttributeError:
-        what = f"is a Mixture whose components are not of covariance_type={name!r}"
-        raise OptionError(what, argument="init", fix="give (weights, means, covariances) instead") from None
-    _check_init_shapes({"weights": (init.weights, (K,)), "means": (init.means, (K, d))})
-    return Mixture(init.weights, structure.components(init.means, arrays))
-
-
-def _from_arrays(structure: CovarianceStructure, init: tuple[Any, ...], K: int, d: int) -> Mixture:
-    if len(init) != 3:
-        raise OptionError(f"is a tuple of {len(init)}; it must be (weights, means, covariances)", argument="init")
-    weights, means, covariances = (np.asarray(to_numpy(part), dtype=np.float64) for part in init)
-    shape = structure.covariance_shape(d, K)
-    _check_init_shapes({"weights": (weights, (K,)), "means": (means, (K, d)), "covariances": (covariances, shape)})
-    if not np.all(weights > 0.0):
-        raise OptionError(f"has the weights {weights.tolist()[:8]}; they must be positive", argument="init")
-    mixture = Mixture(weights / weights.sum(), structure.components(means, structure.from_covariances(covariances)))
-    try:
-        constants = mixture.terms.log_constants if mixture.terms is not None else weights
-    except np.linalg.LinAlgError:
-        constants = np.full(K, np.nan)
-    if not np.all(np.isfinite(constants)):
-        what = "has covariances that are not positive definite"
-        raise OptionError(what, argument="init", fix="add to their diagonals")
-    return mixture
-
-
-def _check_init_shapes(arrays: dict[str, tuple[Array, tuple[int, ...]]]) -> None:
-    for name, (array, shape) in arrays.items():
-        if array.shape != shape:
-            what = f"has {name} of shape {array.shape}; for this X and n_components it is {shape}"
-            raise OptionError(what, argument="init")
-        if not np.all(np.isfinite(array)):
-            raise OptionError(f"has {name} that are NaN or infinite", argument="init")
-
-
-def _check_responsibilities(init: Any, K: int, source: Source) -> Array:
-    """Return responsibilities (n, K), none negative, each row scaled to sum to 1."""
-    shares, n = np.asarray(to_numpy(init), dtype=np.float64), row_count(source)
-    if shares.shape != (n, K):
-        what = f"has shape {shares.shape}; responsibilities of X and n_components are ({n}, {K})"
-        raise OptionError(what, argument="init")
-    if not np.all(shares >= 0.0) or not np.all(np.isfinite(shares)) or not np.all(shares.any(axis=1)):
-        raise OptionError("has responsibilities that are negative, not finite, or all 0 in a row", argument="init")
-    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
 # ---- bins ---------------------------------------------------------------------------------------------------
@@ -185,7 +88,7 @@ def check_bins(edges: Any, counts: Any, n_components: Any) -> tuple[Array, Array
 
 def warn_mixture_fit(fit: MixtureFit, source: Source, tol: float, max_iter: int) -> None:
     """Warn the caller of `fit` of an early stop, components that collapsed or were lost, and constant columns."""
-    convergence = _convergence_warnings(fit, tol, max_iter) if fit.path else []
+    convergence = _convergence_warnings(fit, tol, max_iter) if fit.path and max_iter else []
     for warning in (*convergence, *_component_warnings(fit), *_row_warnings(fit, source)):
         warn_user(warning)
 

@@ -67,12 +67,14 @@ class Problem(Overall):
         structure: of the components' covariances. prior: of the components.
         floor: the covariance (d, d), or variances (d,), that no component may be below.
         constant: the constant columns.
+        reg_covar: added to the variances of the components in every M-step, in squared units of the columns.
     """
 
     structure: CovarianceStructure
     prior: Prior
     floor: Array
     constant: tuple[int, ...] = ()
+    reg_covar: float = 0.0
 
     @property
     def deviations(self) -> Array:
@@ -81,7 +83,13 @@ class Problem(Overall):
 
 
 def make_problem(
-    overall: Overall, K: int, structure: CovarianceStructure, *, prior: str = "none", floor: float = 1e-8
+    overall: Overall,
+    K: int,
+    structure: CovarianceStructure,
+    *,
+    prior: str = "none",
+    floor: float = 1e-8,
+    reg_covar: float = 0.0,
 ) -> Problem:
     """Return the problem of K components for these rows; K must not exceed their number."""
     if overall.rows < K:
@@ -96,6 +104,7 @@ def make_problem(
         prior=PRIORS[prior](structure, overall.mean, covariance, K),
         floor=covariance_floor(covariance, floor),
         constant=constant,
+        reg_covar=reg_covar,
     )
 
 

@@ -22,6 +22,7 @@ from eigenlens.densities.mixture import Mixture
 from eigenlens.mixture.em import LostComponent, MixtureEMResult, estimate_mixture, rank_result, run_from_starts
 from eigenlens.mixture.prior import PRIORS
 from eigenlens.mixture.problem import Problem, rows_unchanged
+from eigenlens.mixture.structures.base import CovarianceArrays, CovarianceStructure
 from eigenlens.resources import thread_count
 
 SAMPLE_ROWS_PER_COMPONENT, MIN_SAMPLE_ROWS, MAX_SAMPLE_ENTRIES = 500, 10_000, 1 << 24
@@ -107,6 +108,25 @@ class Start(NamedTuple):
     interrupted: bool = False
 
 
+@dataclass(frozen=True, eq=False)
+class StartParts:
+    """The parts of a start that the user gives, None where they are guessed.
+
+    Attributes:
+        weights: (K,), of sum 1. means: (K, d). arrays: those of the covariances.
+    """
+
+    weights: Array | None = None
+    means: Array | None = None
+    arrays: CovarianceArrays | None = None
+
+    def put_into(self, mixture: Mixture, structure: CovarianceStructure) -> Mixture:
+        """Return the mixture with these parts in place of its own."""
+        arrays = structure.arrays(mixture.components) if self.arrays is None else self.arrays
+        means = mixture.means if self.means is None else self.means
+        return Mixture(mixture.weights if self.weights is None else self.weights, structure.components(means, arrays))
+
+
 StartRule = Callable[[Problem, int, np.random.Generator], list[Start]]
 """The starts of EM for a problem and K components, the most promising first."""
 
@@ -140,12 +160,28 @@ def _fill_block(problem: Problem, block: Block) -> Block:
     return Block(problem.fill_missing(dense(block.rows)), block.weight)
 
 
-def from_centres(centres: CentreRule, n_init: int) -> StartRule:
+def from_means(parts: StartParts) -> StartRule:
+    """Return the rule that starts EM from given means; what else is not given is that of the rows nearest to each.
+
+    Rows are compared with the means in units of the columns' standard deviations.
+    """
+
+    def start(problem: Problem, K: int, rng: np.random.Generator) -> list[Start]:
+        assert parts.means is not None
+        sample, s = _sample(problem, K, rng), problem.deviations
+        labels = _squared_distances(sample.filled / s, parts.means / s).argmin(axis=1)
+        return [Start(parts.put_into(_estimate_from_groups(problem, sample, labels, K), problem.structure))]
+
+    return start
+
+
+def from_centres(centres: CentreRule, n_init: int, parts: StartParts | None = None) -> StartRule:
     """Return the rule that starts EM from the best of n_init guesses, after a short run of EM from each.
 
     With `k_means_plus_plus`, every other guess is random, and there are twice as many of both where rows are few: where
     groups overlap, rows far from each other are no centres. Where the guesses were made on all rows, the best few are
     returned, since the best may not remain so; otherwise only the best. An interrupt keeps the guesses made so far.
+    Given `parts` replace those of every guess.
     """
 
     def start(problem: Problem, K: int, rng: np.random.Generator) -> list[Start]:
@@ -158,7 +194,9 @@ def from_centres(centres: CentreRule, n_init: int) -> StartRule:
         twice = few and centres is k_means_plus_plus
         guesses = n_init * (2 if twice else 1) if K > 1 else 1  # one component has only one start
         make = partial(_guess, problem=small, centres=centres, K=K, sample=sample)
-        each = map(make, range(guesses), rng.spawn(guesses))
+        each: Iterable[Mixture] = map(make, range(guesses), rng.spawn(guesses))
+        if parts is not None:
+            each = (parts.put_into(guess, problem.structure) for guess in each)
         results, interrupted = _run_guesses(small, each, _starts_at_once(small, K), tol, steps)
         best = sorted(results, key=partial(rank_result, small))
         most = MAX_FINAL_STARTS if small.rows == problem.rows and not interrupted else 1

@@ -9,6 +9,7 @@ from eigenlens.densities.mixture import Mixture
 from eigenlens.mixture.em import LostComponent
 from eigenlens.mixture.fit import MixtureFit
 from eigenlens.mixture.online import OnlineFit
+from eigenlens.mixture.start_rule import PART_NAMES
 from eigenlens.mixture.structures import make_structure, structure_name
 from eigenlens.mixture.structures.base import CovarianceStructure
 from eigenlens.model_file import Layout, pack, unpack
@@ -42,7 +43,7 @@ def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
         arrays |= pack(chunks.moments, _moments_layout(structure))[0]
     header |= {
         # A start given by the user is not part of the model.
-        "parameters": {} if isinstance(estimator.init, str) else {"init": "k-means++"},
+        "parameters": dict.fromkeys(PART_NAMES) | ({} if isinstance(estimator.init, str) else {"init": "k-means++"}),
         "structure": structure_name(structure),  # parameters may have been set since the fit
         "lost": [[list(lost.mean), lost.step] for lost in fit.lost],
         "chunks": 0 if chunks is None else chunks.chunks,

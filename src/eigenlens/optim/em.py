@@ -121,9 +121,18 @@ EMIterations = Generator[StepRequest[M], StepResult[M], EMResult[M]]
 
 
 def em_iterations(
-    start: M, budget: StepBudget, *, tol: float, note: Callable[[int, float], None], known: StepResult[M] | None = None
+    start: M,
+    budget: StepBudget,
+    *,
+    tol: float,
+    note: Callable[[int, float], None],
+    known: StepResult[M] | None = None,
+    monotone: bool = True,
 ) -> EMIterations[M]:
-    """Iterate as in `run_em`, one request after the other; `known` is the first result, where it is known already."""
+    """Iterate as in `run_em`, one request after the other; `known` is the first result, where it is known already.
+
+    Steps that maximise no function may lower the value; without `monotone` they are accepted all the same.
+    """
     path, remaining, history, last = list[float](), np.inf, StepHistory(), known
     request, ended = StepRequest(start, None, history), "max_iter"
     best = plain = start
@@ -134,7 +143,7 @@ def em_iterations(
                 result = yield request
             else:
                 result, known = known, None
-            if path and not result.value >= path[-1]:
+            if path and monotone and not result.value >= path[-1]:
                 if not result.extrapolated:  # a plain step loses by rounding alone: nothing more can be gained
                     ended = "rounding"
                     break
@@ -240,17 +249,19 @@ def run_together(
 def remaining_gain(path: Sequence[float]) -> float:
     """Return the rest of the geometric series of gains, by the slowest of the last ratios (Aitken).
 
+    Losses, of steps that are not monotone, count as gains: the series ends at a fixed point either way.
+
     >>> remaining_gain([0.0, 0.5, 0.75, 0.875])
     0.125
     """
     if len(path) < 3:
         return np.inf
     r = max(_gain_ratios(path))
-    return (path[-1] - path[-2]) * r / (1.0 - r)
+    return abs(path[-1] - path[-2]) * r / (1.0 - r)
 
 
 def _gain_ratios(path: Sequence[float]) -> list[float]:
-    gains = [after - before for before, after in pairwise(path[-GAIN_WINDOW:])]
+    gains = [abs(after - before) for before, after in pairwise(path[-GAIN_WINDOW:])]
     # Ratios at or above 1 are rounding error or an early phase; the series must stay summable.
     return [min(max(after / max(before, SMALLEST_GAIN), 0.0), 0.999) for before, after in pairwise(gains)]
 

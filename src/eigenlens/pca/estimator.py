@@ -12,24 +12,24 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
-from eigenlens.arrays import Array, Like, dense
-from eigenlens.data.coerce import require_finite, require_no_infinity
-from eigenlens.data.rows import positive_weight_rows, row_count
+from eigenlens.arrays import Array, Like
+from eigenlens.data.coerce import require_finite
+from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source, accumulate, progress_callback
 from eigenlens.errors import DataError, OptionError
-from eigenlens.estimator.base import DensityEstimator, ProjectionEstimator, forward, model_view
+from eigenlens.estimator.base import forward, model_view
 from eigenlens.estimator.covariance_matrix import read_covariance
 from eigenlens.estimator.rows import MomentsOnlySource, map_blocks, map_rows, per_row, validate_rows
 from eigenlens.linalg.operators import CentredRows, covariance_divisor, project_rows
 from eigenlens.linalg.spectrum import Outcome
-from eigenlens.pca import interpret, storage
-from eigenlens.pca.bootstrap import Bootstrap, bootstrap_components
-from eigenlens.pca.fit import PCAFit, PCAOptions, fit_pca, principal_components, weighted_row_count
-from eigenlens.pca.interpret import project_columns
+from eigenlens.pca import storage
+from eigenlens.pca.fit import PCAFit, principal_components, weighted_row_count
+from eigenlens.pca.interpreted_components import InterpretedComponents, complete_rows
 from eigenlens.pca.model import PrincipalComponents
 from eigenlens.pca.options import (
     MISSING_VALUE_METHODS,
     check_component_counts,
+    check_feature_weight,
     check_pca_options,
     rows_with_entries,
     warn_about_pca,
@@ -41,7 +41,7 @@ MAX_REMEMBERED_BYTES = 64 << 20
 
 
 @dataclass(eq=False, repr=False)
-class PCA(ProjectionEstimator, DensityEstimator):
+class PCA(InterpretedComponents):
     """Principal component analysis, exact and in one pass where possible.
 
     Finds orthonormal axes v₁, v₂, … of largest variance: S v = λ v with S the covariance matrix (divisor Σw − 1)
@@ -98,6 +98,7 @@ class PCA(ProjectionEstimator, DensityEstimator):
     verbose: Any = False
 
     _storage = storage
+    _feature_weight: Array | None = None
 
     # ---- fitting ----------------------------------------------------------------------------------------
 
@@ -114,12 +115,16 @@ class PCA(ProjectionEstimator, DensityEstimator):
         self._moments, self._model, self._outcome, self._fitted_source = moments, None, None, None
         self.n_samples_ = moments.rows
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, feature_weight: Any = None) -> Self:
         """Fit the components of the rows of X (n, d), row i counting sample_weight[i] times.
+
+        feature_weight (d,) is the metric of the columns: column j counts as feature_weight[j] columns, as "col.w" in
+        FactoMineR. The analysis is that of the columns times the roots of their weights, by which `scale_` is divided.
 
         After a KeyboardInterrupt, missing="em" keeps the best model so far, with a warning.
         """
         source = validate_rows(self, X, sample_weight, reset=True)
+        self._feature_weight = check_feature_weight(feature_weight, source.n_features)
         rows = positive_weight_rows(source) if self.missing == "em" else source
         n_components, options = check_pca_options(self, rows)
         if n_components is None and self.missing == "em":
@@ -131,6 +136,10 @@ class PCA(ProjectionEstimator, DensityEstimator):
             self.n_samples_ = rows_with_entries(rows, self.n_samples_)
         warn_about_pca(fit, source, self)
         return self
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None, feature_weight: Any = None) -> Any:
+        """Fit the rows of X, and return their scores (n, k)."""
+        return self.fit(X, y, sample_weight=sample_weight, feature_weight=feature_weight).transform(X)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Add rows to those of earlier fits. Exact: the moments merge, and the components are computed when first used.
@@ -181,6 +190,7 @@ class PCA(ProjectionEstimator, DensityEstimator):
         if mean is not None and not checks.boolean("center", self.center):
             what = "has no effect with {center}, whose second moments are about zero"
             raise OptionError(what, argument="mean", fix="leave it out", settings={"center": False})
+        self._feature_weight = None
         scatter = given.S * covariance_divisor(given.n, self.center)
         self._set_moments(Moments(given.n, given.mean, scatter, round(given.n)))
         self._rows_like = Like(S, given.source.dtype)
@@ -199,6 +209,10 @@ class PCA(ProjectionEstimator, DensityEstimator):
         mine, theirs = (list(getattr(estimator, "feature_names_in_", ())) for estimator in (self, other))
         if mine and theirs and mine != theirs:
             raise OptionError(f"other was fitted on the columns {theirs[:8]}, but this PCA on {mine[:8]}")
+        equal = np.ones(self.n_features_in_)
+        metrics = [equal if each._feature_weight is None else each._feature_weight for each in (self, other)]
+        if not np.array_equal(metrics[0], metrics[1]):
+            raise OptionError("other was fitted with another feature_weight", fix="fit both with the same")
         self._set_moments(self._moments + other._moments)
         return self
 
@@ -306,65 +320,6 @@ class PCA(ProjectionEstimator, DensityEstimator):
         tags.input_tags.allow_nan = self.missing == "em"
         return tags
 
-    # ---- interpretation ---------------------------------------------------------------------------------
-
-    def correlations(self) -> Any:
-        """Return the correlation (d, k) of each column with each component."""
-        return self._like(interpret.correlations_with_components(self.model_))
-
-    def contributions(self, X: Any = None, *, sample_weight: Any = None) -> Any:
-        """Return the per cent that each column (d, k), or each row of X (n, k), contributes to each component."""
-        if X is None:
-            return self._like(interpret.contributions_by_column(self.model_))
-        source = validate_rows(self, X, sample_weight)
-        Z = map_blocks(source, self.model_.project)
-        return Like(X, source.dtype).exact(interpret.contributions_by_row(self.model_, Z, source.weight))
-
-    def cos2(self, X: Any = None) -> Any:
-        """Return the squared cosine of the columns (d, k), or of the rows of X (n, k), with each component.
-
-        It measures how well a component represents them.
-        """
-        if X is None:
-            return self._like(interpret.correlations_with_components(self.model_) ** 2)
-        return self._row_cos2(X)
-
-    @per_row(lambda self: self.n_components_)
-    def _row_cos2(self, X: Any) -> Any:
-        source = validate_rows(self, X)
-        Z = map_blocks(source, self.model_.project)
-        return interpret.row_cos2(Z, map_blocks(source, self.model_.squared_error))
-
-    def supplementary(self, columns: Any, X: Any = None, *, sample_weight: Any = None) -> interpret.Supplementary:
-        """Project columns that took no part in the fit: numbers by correlation, categories by the mean of their rows.
-
-        `columns` has one row for each fitted row, as a vector, array, dict or frame. X are the fitted rows: they need
-        not be given while this object remembers them (up to 64 MiB, or a scan).
-        """
-        check_is_fitted(self)
-        if not self.center:
-            what = "leaves no mean from which supplementary columns could deviate"
-            raise OptionError(what, argument="center", value=False, fix="fit with {center}", settings={"center": True})
-        source = self._fitted_rows(X, sample_weight)
-        Z = map_blocks(source, self.model_.project)
-        if np.any(np.abs(np.average(Z, axis=0, weights=source.weight)) > 1e-3 * np.sqrt(self.model_.total)):
-            raise DataError("the rows are not those of the fit (their mean differs)", fix="give the fitted rows as X=")
-        return project_columns(columns, Z, source, self.model_)
-
-    def bootstrap(self, X: Any, n: int = 200, *, sample_weight: Any = None, random_state: Any = None) -> Bootstrap:
-        """Refit `n` times on rows drawn with replacement; axes are aligned with the fitted ones by Procrustes."""
-        check_is_fitted(self)
-        source = validate_rows(self, X, sample_weight)
-        rng = checks.generator(self.random_state if random_state is None else random_state)
-        weight = np.ones(row_count(source)) if source.weight is None else source.weight
-
-        options = PCAOptions(self.standardize, self.center, tol=self.tol, rng=rng)
-
-        def refit(counts: Array) -> PrincipalComponents:
-            return fit_pca(source.weighted(counts), self.n_components_, options).model
-
-        return bootstrap_components(self.model_, refit, weight, checks.integer("n", n, 2), rng)
-
     # ---- learned attributes: views of the model ---------------------------------------------------------
 
     @property
@@ -377,7 +332,8 @@ class PCA(ProjectionEstimator, DensityEstimator):
         if self._model is None or self._outcome is None:
             assert self._moments is not None
             source, moments = MomentsOnlySource(self._moments), self._moments
-            rows = CentredRows(source, standardize=self.standardize, center=self.center, moments=moments)
+            about: dict[str, Any] = {"standardize": self.standardize, "center": self.center, "moments": moments}
+            rows = CentredRows(source, **about, feature_weight=self._feature_weight)
             n_components, options = check_pca_options(self, rows.source)
             fit = principal_components(rows, n_components, "covariance", self.tol, options.rng)
             self._model, self._outcome = fit.model, fit.spectrum.outcome
@@ -413,14 +369,7 @@ class PCA(ProjectionEstimator, DensityEstimator):
         """The number k of components."""
         return int(self.model_.components.shape[0])
 
-    # ---- the fitted rows --------------------------------------------------------------------------------
-
-    def _fitted_rows(self, X: Any, sample_weight: Any) -> Source:
-        if X is not None:
-            return validate_rows(self, X, sample_weight)
-        if self._fitted_source is None:
-            raise DataError("the fitted rows are not remembered (large, saved or partial fits)", fix="give them as X=")
-        return self._fitted_source
+    # ---- copies ----------------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
@@ -434,10 +383,4 @@ class PCA(ProjectionEstimator, DensityEstimator):
 
 def _project_completed(rows: Any, model: PrincipalComponents, V: Array) -> Any:
     """Return the scores of rows whose missing entries are replaced by their expectations."""
-    return Like(rows)(project_rows(_complete(rows, model), model.mean, V))
-
-
-def _complete(rows: Any, model: PrincipalComponents) -> Array:
-    """Return dense rows with missing values replaced by their conditional means given the rest of the row."""
-    values = require_no_infinity(dense(rows))
-    return model.gaussian(floor=1e-9).impute(values) if np.any(np.isnan(values)) else values
+    return Like(rows)(project_rows(complete_rows(rows, model), model.mean, V))

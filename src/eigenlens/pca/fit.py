@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from eigenlens.arrays import Array
 from eigenlens.data.source import Progress, Source
 from eigenlens.errors import OptionError
 from eigenlens.linalg.n_components import N_COMPONENTS_RULES, share
@@ -38,6 +39,7 @@ class PCAOptions:
 
     standardize: bool = False
     center: bool = True
+    feature_weight: Array | None = None
     solver: str | Callable[..., Spectrum] = "auto"
     tol: float = 1e-9
     rng: np.random.Generator = field(default_factory=np.random.default_rng)
@@ -54,7 +56,8 @@ def fit_pca(
     (array([2.]), array([[0.707, 0.707]]))
     """
     chosen = options or PCAOptions()
-    rows = CentredRows(source, standardize=chosen.standardize, center=chosen.center, progress=progress)
+    about: dict[str, Any] = {"standardize": chosen.standardize, "center": chosen.center}
+    rows = CentredRows(source, **about, feature_weight=chosen.feature_weight, progress=progress)
     return principal_components(rows, n_components, chosen.solver, chosen.tol, chosen.rng)
 
 

@@ -26,6 +26,8 @@ def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
     header["n_samples"] = estimator.n_samples_
     if header["center"]:
         del header["center"]  # the default, which files of earlier versions do not mention
+    if estimator._feature_weight is not None:
+        arrays["feature_weight"] = estimator._feature_weight
     moments: Moments | None = estimator._moments
     if moments is not None:
         arrays["moments_scatter"], header["moments_rows"] = moments.scatter, moments.rows
@@ -42,4 +44,5 @@ def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]
         moments = Moments(model.weight, mean, arrays["moments_scatter"], header["moments_rows"])
     estimator._model, estimator._outcome = model, unpack(OUTCOME_LAYOUT, arrays, header)
     estimator._moments, estimator._fitted_source = moments, None
+    estimator._feature_weight = arrays.get("feature_weight")
     estimator.n_samples_, estimator.n_features_in_ = header["n_samples"], model.mean.size

@@ -151,6 +151,10 @@ class ColumnMoments:
         """Return the moments of rows whose weights are multiplied by a factor."""
         return replace(self, weight=self.weight * factor, square=self.square * factor)
 
+    def with_variance(self, v: float) -> Self:
+        """Return the moments of the rows spread by independent noise of variance v in every column."""
+        return replace(self, square=self.square + v * np.asarray(self.weight)[..., None])
+
     def regroup(self, change: Callable[[Array], Array]) -> Self:
         """Return the moments with the groups chosen or arranged by `change`, which acts on leading axes only."""
         return replace(self, weight=change(self.weight), mean=change(self.mean), square=change(self.square))
@@ -253,6 +257,11 @@ class Moments:
     def scaled(self, factor: float) -> Self:
         """Return the moments of rows whose weights are multiplied by a factor."""
         return replace(self, weight=self.weight * factor, scatter=self.scatter * factor)
+
+    def with_variance(self, v: float) -> Self:
+        """Return the moments of the rows spread by independent noise of variance v in every column."""
+        added = v * np.asarray(self.weight)[..., None, None] * np.eye(self.mean.shape[-1])
+        return replace(self, scatter=self.scatter + added)
 
     def regroup(self, change: Callable[[Array], Array]) -> Self:
         """Return the moments with the groups chosen or arranged by `change`, which acts on leading axes only."""

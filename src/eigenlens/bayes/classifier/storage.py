@@ -32,7 +32,7 @@ def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
     arrays, header = pack_classes(estimator)
     densities, family = [], is_family(estimator.density)
     for c, density in enumerate(estimator.densities_):
-        kind, parts, about = _pack_density(density)
+        kind, parts, about = pack_density(density)
         arrays |= {f"{c}.{name}": array for name, array in parts.items()}
         densities.append([kind, about])
     header["parameters"]["density"] = None
@@ -49,7 +49,7 @@ def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
 def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]) -> None:
     """Give a classifier the fit of `pack_fit`, and its parameter `density`."""
     pairs = enumerate(header["densities"])
-    densities = tuple(_unpack_density(kind, arrays_under(str(c), arrays), about) for c, (kind, about) in pairs)
+    densities = tuple(unpack_density(kind, arrays_under(str(c), arrays), about) for c, (kind, about) in pairs)
     estimator.density = _restore_unfitted(header, densities)
     if header.get("seedless"):
         estimator.density.set_params(random_state=None)  # the seeds of the fitted densities came from the classifier
@@ -73,13 +73,13 @@ IN_COLUMNS_LAYOUT = Layout(InColumns, arrays=["columns", "mean", "variances"])
 
 
 def _pack_in_columns(density: InColumns) -> tuple[dict[str, Array], Any]:
-    kind, parts, about = _pack_density(density.density)
+    kind, parts, about = pack_density(density.density)
     arrays = pack(density, IN_COLUMNS_LAYOUT)[0]
     return arrays | {f"density.{name}": array for name, array in parts.items()}, [kind, about]
 
 
 def _unpack_in_columns(arrays: dict[str, Array], about: Any) -> Any:
-    inner = _unpack_density(about[0], arrays_under("density", arrays), about[1])
+    inner = unpack_density(about[0], arrays_under("density", arrays), about[1])
     return unpack(IN_COLUMNS_LAYOUT, arrays, {}, density=inner)
 
 
@@ -107,7 +107,7 @@ STORED_DENSITIES: dict[str, StoredDensity] = {
 """Kinds of frozen densities by their name in a file; every other density is an estimator with a file of its own."""
 
 
-def _pack_density(density: Any) -> tuple[str, dict[str, Array], Any]:
+def pack_density(density: Any) -> tuple[str, dict[str, Array], Any]:
     """Return kind, arrays and header of a density: of a frozen value, or as in the estimator's own file."""
     for kind, stored in STORED_DENSITIES.items():
         if isinstance(density, stored.type):
@@ -118,8 +118,8 @@ def _pack_density(density: Any) -> tuple[str, dict[str, Array], Any]:
     return pack_estimator(density)
 
 
-def _unpack_density(kind: str, arrays: dict[str, Array], about: Any) -> Any:
-    """Return the density of `_pack_density`."""
+def unpack_density(kind: str, arrays: dict[str, Array], about: Any) -> Any:
+    """Return the density of `pack_density`."""
     if kind in STORED_DENSITIES:
         return STORED_DENSITIES[kind].unpack(arrays, about)
     return estimator_class(kind)._restored(arrays, about)

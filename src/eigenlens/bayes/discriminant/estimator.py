@@ -15,6 +15,7 @@ from eigenlens.arrays import Array, Like, dense, to_numpy
 from eigenlens.bayes.class_moments import ClassDeviations
 from eigenlens.bayes.classifier.class_density import finite_blocks
 from eigenlens.bayes.discriminant import storage
+from eigenlens.bayes.discriminant.covariance_estimator import check_covariance_estimator, estimate_class_moments
 from eigenlens.bayes.discriminant.covariances import (
     Shrinkage,
     choose_covariance_route,
@@ -47,7 +48,7 @@ from eigenlens.bayes.labels import encode_labels, partial_fit_labels, require_tw
 from eigenlens.bayes.rule import BayesRule, ClassCounts, sample_by_class
 from eigenlens.data.coerce import require_finite, require_no_infinity
 from eigenlens.data.rows import row_count, select_rows
-from eigenlens.data.source import Source, progress_callback
+from eigenlens.data.source import Progress, Source, progress_callback
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.base import ModelEstimator, model_view
@@ -68,6 +69,8 @@ class GaussianClasses(ClassCounts, BayesRule, ModelEstimator):
     _pooled: bool
     _double = True
     verbose: Any
+    shrinkage: Any
+    covariance_estimator: Any
 
     def _check_options(self, n_classes: int) -> Shrinkage:
         raise NotImplementedError
@@ -85,7 +88,7 @@ class GaussianClasses(ClassCounts, BayesRule, ModelEstimator):
         labels = require_two_classes(encode_labels(y, X, row_count(source)), source.weight)
         C, shrinkage = len(labels.classes), self._check_options(len(labels.classes))
         with progress_callback(self.verbose) as progress, np.errstate(invalid="ignore", over="ignore"):
-            found = read_classes(source, labels.codes, C, shrinkage, pooled=self._pooled, progress=progress)
+            found = self._read(source, labels.codes, C, shrinkage, progress)
             done = None
             if not np.all(np.isfinite(found.mean)):
                 rows = (source, labels.codes, labels.classes)
@@ -93,12 +96,22 @@ class GaussianClasses(ClassCounts, BayesRule, ModelEstimator):
         self.classes_ = labels.classes
         self._count(labels.codes, source.weight)
         self._keep(found if done is None else done.moments, X, source)
+        if self.covariance_estimator is not None:
+            self._moments, self.solver_ = None, Outcome("covariance_estimator", "as given", passes=1)
         if done is not None:
             self._moments = None  # further rows would change what is expected of the missing values
             self.solver_, found, shrinkage = done.outcome, done.moments, done.shrinkage
             warn_about_convergence(done)
         self._made: tuple[Any, Array] | None = self._solve(found, shrinkage)
         return self
+
+    def _read(self, source: Source, codes: Array, C: int, shrinkage: Shrinkage, progress: Progress | None) -> Any:
+        """Return the moments of the classes, with covariances by the user's estimator where there is one."""
+        own = self.covariance_estimator
+        if own is None:
+            return read_classes(source, codes, C, shrinkage, pooled=self._pooled, progress=progress)
+        check_covariance_estimator(own, self.shrinkage, source.weight is not None)
+        return estimate_class_moments(source, codes, C, own)
 
     def _solve(self, statistics: Any, shrinkage: Shrinkage) -> tuple[Any, Array]:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -112,6 +125,9 @@ class GaussianClasses(ClassCounts, BayesRule, ModelEstimator):
         used, so a class may have too few rows at first. Memory is O(d²) also where there are fewer rows than columns.
         """
         first = not hasattr(self, "_made")
+        if self.covariance_estimator is not None:
+            what, fix = "needs all rows of a class at once", "use fit, or shrinkage"
+            raise OptionError(what, argument="covariance_estimator", fix=fix)
         if not first and self._moments is None:
             raise OptionError(
                 "partial_fit cannot continue: this model has no moments, since it was loaded from a file, or fitted to "
@@ -162,6 +178,19 @@ class GaussianClasses(ClassCounts, BayesRule, ModelEstimator):
             return np.asarray(mixture.log_joint(rows) - np.log(mixture.weights))  # by one kernel for all classes
         return np.stack([part.log_density(rows) for part in mixture.components], axis=1)
 
+    @per_row(lambda self: None if len(self.classes_) == 2 else len(self.classes_))
+    def decision_function(self, X: Any) -> Any:
+        """Return ln p(c | x) (n, C), up to one number per row; for two classes the second less the first (n,).
+
+        It is w_c·x + b_c of `LinearDiscriminant`, and ln pi_c − ½ ln |S_c| − ½ |x − m_c|²_(S_c) of
+        `QuadraticDiscriminant`.
+        """
+        check_is_fitted(self)
+        with np.errstate(divide="ignore"):
+            found = np.concatenate(list(self._log_likelihoods(X)))
+            found += np.log(self._prior) + self._decision_constant
+        return np.asarray(found[:, 1] - found[:, 0] if len(self.classes_) == 2 else found)
+
     def _draw(self, labels: Array, rng: np.random.Generator) -> Any:
         parts: Sequence[Any] = self._mixture.components
         return self._like(sample_by_class(labels, self.n_features_in_, lambda c, m: parts[c].sample(m, rng)))
@@ -185,6 +214,8 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         target: T. "diagonal" keeps the variances, so that units do not matter; "identity", the mean variance times I,
             is the target of scikit-learn where shrinkage is a number. Or a function from the variances (d,) to the
             diagonal (d,) of T.
+        covariance_estimator: None, or an estimator whose fit(rows) finds `covariance_`, as in sklearn.covariance, in
+            place of shrinkage; a clone of it is fitted to the rows of each class, which are kept in memory.
         prior: None for the shares of the classes; "uniform"; probabilities in the order of `classes_`; or a dict. It
             weights classes, not their rows: S stays the covariance of all rows about the means of their classes,
             whereas the solvers "lsqr" and "eigen" of scikit-learn weight the covariances of classes by given priors.
@@ -194,7 +225,8 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
     Attributes:
         classes_: (C,). class_prior_: (C,) pi. means_: (C, d) m_c. covariance_: (d, d) S, computed on first use.
         coef_: (C, d) w. intercept_: (C,) b. predict_proba is the softmax of X coef_ᵀ + intercept_.
-        scalings_: (d, q) the directions v. explained_variance_ratio_: (q,) shares of the variance between classes.
+        scalings_: (d, q) the directions v. criterion_: (q,) Fisher's criterion of each, vᵀ B v / vᵀ S v.
+        explained_variance_ratio_: (q,) shares of the variance between classes.
         centre_: (d,) m, which `transform` subtracts. shrinkage_: a, or (C,) by class.
         class_count_: (C,) Σw. n_samples_: number of rows with positive weight. solver_: how S was found.
         model_: the frozen `FisherRule`.
@@ -215,12 +247,14 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
     _: KW_ONLY
     shrinkage: float | str | Rule | None = None
     target: str | Target = "diagonal"
+    covariance_estimator: Any = None
     prior: Any = None
     random_state: Any = None
     verbose: Any = False
 
     axis_stem: ClassVar[str] = "LD"
     _pooled = True
+    _decision_constant = 0.0
 
     def _check_options(self, n_classes: int) -> Shrinkage:
         return check_linear_options(self, n_classes)
@@ -243,15 +277,6 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         return rule
 
     # ---- rows to classes --------------------------------------------------------------------------------
-
-    @per_row(lambda self: None if len(self.classes_) == 2 else len(self.classes_))
-    def decision_function(self, X: Any) -> Any:
-        """Return w_c·x + b_c (n, C), up to one number per row; for two classes the second less the first (n,)."""
-        check_is_fitted(self)
-        with np.errstate(divide="ignore"):
-            found = np.concatenate(list(self._log_likelihoods(X)))
-            found += np.log(self._prior)
-        return np.asarray(found[:, 1] - found[:, 0] if len(self.classes_) == 2 else found)
 
     @per_row(lambda self: len(self.classes_))
     def predict_joint_log_proba(self, X: Any) -> Any:
@@ -336,6 +361,11 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         return self._like((ratios / (ratios.sum() or 1.0))[: self._directions.shape[1]])
 
     @property
+    def criterion_(self) -> Any:
+        """Fisher's criterion (q,) of the directions: variance between classes over variance within, vᵀ B v / vᵀ S v."""
+        return self._like(self.model_.ratios[: self._directions.shape[1]])
+
+    @property
     def covariance_(self) -> Any:
         """The covariance S (d, d)."""
         return self._like(self.model_.covariance.matrix())
@@ -382,6 +412,8 @@ class QuadraticDiscriminant(GaussianClasses):
         target: T_c. "diagonal" keeps the variances, so that units do not matter; "identity" is their mean times I. Or a
             function from the variances (d,) to the diagonal (d,) of T_c.
         reg: in [0, 1], for (1 − reg) S_c + reg I, in the units of the columns: scikit-learn's reg_param.
+        covariance_estimator: None, or an estimator whose fit(rows) finds `covariance_`, as in sklearn.covariance, in
+            place of shrinkage; a clone of it is fitted to the rows of each class, which are kept in memory.
         prior: None for the shares of the classes; "uniform"; probabilities in the order of `classes_`; or a dict.
         random_state: seed of `sample`.
         verbose: True for a progress bar, or a callable (done, in all, what).
@@ -406,12 +438,17 @@ class QuadraticDiscriminant(GaussianClasses):
     _: KW_ONLY
     shrinkage: float | str | Rule | None = None
     target: str | Target = "diagonal"
+    covariance_estimator: Any = None
     reg: float = 0.0
     prior: Any = None
     random_state: Any = None
     verbose: Any = False
 
     _pooled = False
+
+    @property
+    def _decision_constant(self) -> float:
+        return float(0.5 * self.n_features_in_ * np.log(2.0 * np.pi))
 
     def _check_options(self, n_classes: int) -> Shrinkage:
         return check_quadratic_options(self)

@@ -32,6 +32,8 @@ def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
     for name, covariance in covariances.items():
         parts = pack(covariance, AXES_LAYOUT)[0] if isinstance(covariance, Axes) else {"entries": covariance.matrix()}
         arrays |= {f"{name}.{part}": array for part, array in parts.items()}
+    if estimator.covariance_estimator is not None:  # another library's object, and not needed to predict
+        header["parameters"]["covariance_estimator"] = None
     return arrays, header | pack(estimator.solver_, DIRECT_OUTCOME_LAYOUT)[1]
 
 

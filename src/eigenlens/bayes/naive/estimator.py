@@ -14,6 +14,13 @@ from eigenlens.arrays import Array, Like
 from eigenlens.bayes.explain import Explanation, explain_terms
 from eigenlens.bayes.labels import class_positions, encode_labels, partial_fit_labels, require_two_classes
 from eigenlens.bayes.naive import storage
+from eigenlens.bayes.naive.class_parameters import (
+    ProbabilityTable,
+    class_category_counts,
+    class_probability_table,
+    gaussian_parameters,
+    log_probabilities,
+)
 from eigenlens.bayes.naive.families.base import LinearRule, NaiveOptions
 from eigenlens.bayes.naive.feature_table import frame_kind, rows_from_columns, table_to_fit, table_to_predict
 from eigenlens.bayes.naive.fit import NaiveStatistics, estimate_naive, row_slices, summarise_naive
@@ -32,6 +39,9 @@ from eigenlens.data.source import progress_callback
 from eigenlens.data.table import numbers_of
 from eigenlens.errors import DataError
 from eigenlens.estimator.base import ModelEstimator, forward
+
+COUNT_FAMILIES = ("multinomial", "complement", "normalized-complement")
+"""Families that take no negative numbers."""
 
 JOINT_ENTRIES = 1 << 18
 """Numbers ln p(x, c) computed at a time: 2 MB, which stays in the cache of a core."""
@@ -61,10 +71,13 @@ class NaiveBayes(BayesRule, ModelEstimator):
             {column: family}, by name or number; columns left out are automatic. Families: "gaussian", "shared-gaussian"
             (one variance for all classes: the rule is then linear), "categorical", "bernoulli" (0 and 1, or text of two
             categories), "multinomial" (all such columns are one block of counts; {("a", "b"): "multinomial"} is a
-            block of its own), "kde", "mixture", or a family of your own with `summarise` and `estimate`.
+            block of its own), "complement" and "normalized-complement" (counts judged by the other classes, Rennie et
+            al. 2003; with prior="uniform" scikit-learn's ComplementNB), "kde", "mixture"; a density estimator such as
+            KernelDensity(kernel="box"), of which each class and column has a copy; or a family of your own with
+            `summarise` and `estimate`.
         prior: class probabilities: None for the shares of the rows, "uniform", one per class, or {class: p}.
         smoothing: rows added to each category in each class (1 is Laplace's rule, 0 the observed shares); by column
-            {column: number}, or {column: {category: number}} for any Dirichlet prior.
+            {column: number}, or {column: {category: number}} for any Dirichlet prior; or an array (d,).
         unknown: the rule for a category that did not occur in fit, and for a value of a "bernoulli" column that is
             neither 0 nor 1: "smooth" (the probability of one more category without rows, a / (n + a L + a), n the rows
             of the class, L the number of categories and a the smoothing; with smoothing 0 that is 0 in every class, so
@@ -77,6 +90,8 @@ class NaiveBayes(BayesRule, ModelEstimator):
             `eigenlens.bandwidth` by name, a function (x, weights) -> h, or a number. Where values occur more than once,
             the variance of rounding is added to the square of a rule's bandwidth, h² + r² / 12, r the mean distance
             between neighbouring values of the column.
+        kernel: of "kde", as in `KernelDensity`: a name or a function. A rule for h is converted by canonical
+            bandwidths; a number is the kernel's own scale. Beyond the reach of a bounded kernel, a class has density 0.
         max_components: the largest number of Gaussians of a "mixture"; BIC chooses.
         random_state: seed of `sample`.
         verbose: True for a progress bar, or a callable (done, in all, what).
@@ -86,6 +101,9 @@ class NaiveBayes(BayesRule, ModelEstimator):
         features_: the family of each column, and the reason; print it.
         coef_, intercept_: (C, d) and (C,) where the rule is linear (shared Gaussians, zeros and ones, counts), so that
             predict_proba is softmax(coef_ x + intercept_).
+        theta_, var_: (C, d) means and variances of Gaussian columns, NaN for others.
+        feature_log_prob_: (C, d) ln P(x_j = 1 | c) of zeros and ones, ln θ_cj of counts; with categories, by column
+            (C, L). category_count_: by column (C, L) the weight of each category, as `probability_table` lists them.
         model_: the frozen `NaiveModel`.
 
     Example:
@@ -114,6 +132,7 @@ class NaiveBayes(BayesRule, ModelEstimator):
     floor: float = 1e-9
     added_variance: Any = 0.0
     bandwidth: Any = "john-langley"
+    kernel: Any = "gaussian"
     max_components: int = 4
     random_state: Any = None
     verbose: Any = False
@@ -243,6 +262,52 @@ class NaiveBayes(BayesRule, ModelEstimator):
             )
         return rule
 
+    # ---- the parameters of the families -----------------------------------------------------------------
+
+    @property
+    def theta_(self) -> Any:
+        """The means (C, d) of Gaussian columns, NaN for the others."""
+        return self._gaussian_parameters[0]
+
+    @property
+    def var_(self) -> Any:
+        """The variances (C, d) of Gaussian columns, NaN for the others."""
+        return self._gaussian_parameters[1]
+
+    @property
+    def _gaussian_parameters(self) -> tuple[Any, Any]:
+        means, variances = gaussian_parameters(self.model_)
+        self._require_family(not np.isnan(means).all(), "Gaussian columns")
+        return self._like.exact(means), self._like.exact(variances)
+
+    @property
+    def feature_log_prob_(self) -> Any:
+        """ln P(x_j = 1 | c) of zeros and ones, ln θ_cj of counts, (C, d); with categories a list of (C, L) by column.
+
+        NaN in the array, or None in the list, is a column that has no such probabilities.
+        """
+        found = log_probabilities(self.model_)
+        if isinstance(found, list):
+            return found
+        self._require_family(not np.isnan(found).all(), "categories or counts")
+        return self._like.exact(found)
+
+    @property
+    def category_count_(self) -> list[Array | None]:
+        """Σ w (C, L) of each category of each column, before smoothing; None for a column without categories."""
+        found = class_category_counts(self.model_, self._statistics, self._plan)
+        self._require_family(any(part is not None for part in found), "categories")
+        return found
+
+    def _require_family(self, present: bool, what: str) -> None:
+        if not present:
+            kinds = sorted({str(choice.family) for choice in self.features_})
+            raise AttributeError(f"no column has {what}; the families are {', '.join(kinds)}.")
+
+    def probability_table(self) -> ProbabilityTable:
+        """Return all P(x_j = k | c), a line for each column and category and a column for each class; print it."""
+        return class_probability_table(self.model_, self._statistics, self._plan, self.classes_)
+
     def density(self, column: Any, label: Any) -> Any:
         """Return the density p(x_j | c) of a column, by name or number, in a class: a value of `eigenlens.densities`.
 
@@ -260,6 +325,6 @@ class NaiveBayes(BayesRule, ModelEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
-        counts = isinstance(self.features, str) and self.features == "multinomial"
+        counts = isinstance(self.features, str) and self.features in COUNT_FAMILIES
         tags.input_tags.positive_only = tags.classifier_tags.poor_score = counts
         return tags

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens import checks
-from eigenlens.arrays import Array
+from eigenlens.arrays import Array, to_numpy
 from eigenlens.bayes.naive.families.base import UNKNOWN_RULES, NaiveOptions
 from eigenlens.bayes.naive.families.kde import CLASS_BANDWIDTHS
 from eigenlens.bayes.naive.fit import NaiveStatistics
@@ -17,6 +17,7 @@ from eigenlens.bayes.naive.plan import Plan
 from eigenlens.data.categories import format_categories
 from eigenlens.data.column_kinds import Field
 from eigenlens.errors import OptionError, warn_user
+from eigenlens.kde.options import check_smoothing_kernel
 
 
 def check_naive_options(estimator: Any, fields: Sequence[Field]) -> NaiveOptions:
@@ -29,21 +30,24 @@ def check_naive_options(estimator: Any, fields: Sequence[Field]) -> NaiveOptions
     return NaiveOptions(
         smoothing=_check_by_column("smoothing", estimator.smoothing, fields, categories=True),
         unknown=checks.name("unknown", estimator.unknown, UNKNOWN_RULES),
-        floor=_check_not_negative("floor", estimator.floor),
+        floor=checks.not_negative("floor", estimator.floor),
         added_variance=_check_by_column("added_variance", estimator.added_variance, fields),
         bandwidth=bandwidth,
+        kernel=check_smoothing_kernel(estimator.kernel),
         max_components=checks.integer("max_components", estimator.max_components, 1),
     )
 
 
 def _check_by_column(argument: str, value: Any, fields: Sequence[Field], categories: bool = False) -> Any:
-    """Return a number, or numbers by the names of columns, which may be given by number too."""
+    """Return a number, or numbers by the names of columns, which may be given by number too, or one for each."""
+    if not isinstance(value, str | Mapping) and np.ndim(value) == 1:
+        value = dict(enumerate(_check_length(argument, value, len(fields))))
     if not isinstance(value, Mapping):
-        return _check_not_negative(argument, value)
+        return checks.not_negative(argument, value)
     checked = {
-        column: {key: _check_not_negative(f"{argument}[{column!r}][{key!r}]", n) for key, n in given.items()}
+        column: {key: checks.not_negative(f"{argument}[{column!r}][{key!r}]", n) for key, n in given.items()}
         if categories and isinstance(given, Mapping)
-        else _check_not_negative(f"{argument}[{column!r}]", given)
+        else checks.not_negative(f"{argument}[{column!r}]", given)
         for column, given in value.items()
     }
     names = [field.name for field in fields]
@@ -51,10 +55,11 @@ def _check_by_column(argument: str, value: Any, fields: Sequence[Field], categor
     return {names[j]: given for j, given in zip(found, checked.values(), strict=True)}
 
 
-def _check_not_negative(argument: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0.0 <= float(value) < np.inf:
-        raise OptionError("must be a finite number from 0 on", argument=argument, value=value)
-    return float(value)
+def _check_length(argument: str, value: Any, d: int) -> list[Any]:
+    given: list[Any] = np.asarray(to_numpy(value)).tolist()
+    if len(given) != d:
+        raise OptionError(f"has {len(given)} entries for {d} columns", argument=argument, fix="give one per column")
+    return given
 
 
 def check_smoothed_categories(model: NaiveModel, plan: Plan, options: NaiveOptions) -> None:

@@ -11,6 +11,7 @@ from eigenlens.arrays import Array
 from eigenlens.bayes.naive.families import FACTORS
 from eigenlens.bayes.naive.families.base import Factor
 from eigenlens.bayes.naive.families.custom import FamilyFactor
+from eigenlens.bayes.naive.families.density_estimator import EstimatorFactor, is_density_estimator
 from eigenlens.bayes.naive.inspect_columns import ColumnValues, inspect_columns
 from eigenlens.data.coerce import fields_of
 from eigenlens.data.column_kinds import Field
@@ -136,9 +137,10 @@ def _provisional(choice: FamilyChoice) -> FamilyChoice:
 
 def _factor(family: Any, field: Field) -> Factor:
     """Return the factor of a family, by name or the user's own, for a column of text or numbers."""
-    if not isinstance(family, str):
+    if not isinstance(family, str) and not is_density_estimator(family):
         return FamilyFactor(family)
-    factor = FACTORS[family].for_text() if field.kind == "text" else FACTORS[family]
+    known = FACTORS[family] if isinstance(family, str) else EstimatorFactor(family)
+    factor = known.for_text() if field.kind == "text" else known
     if factor is None:
         what = f"gives column {field.name!r}, which holds text, the family {family!r}, which needs numbers"
         fix = "use 'categorical', or leave the column out"
@@ -164,11 +166,15 @@ def _families_asked(features: Any, fields: tuple[Field, ...]) -> tuple[list[Any]
 
 
 def _check_family(family: Any) -> Any:
-    """Return a family that is a name in `FACTORS`, "auto", or the user's own."""
+    """Return a family that is a name in `FACTORS`, "auto", a density estimator, or the user's own."""
     known = ["auto", *FACTORS]
     if isinstance(family, str) and family in known:
         return family
     if not isinstance(family, str) and hasattr(family, "summarise") and hasattr(family, "estimate"):
         return family
-    fix = suggest(closest(family, known), known, "a family of your own with summarise and estimate")
+    if is_density_estimator(family):
+        return family
+    fix = suggest(
+        closest(family, known), known, "a density estimator, or a family of your own with summarise and estimate"
+    )
     raise OptionError(f"holds {family!r}, which is not a family", argument="features", fix=fix)

@@ -9,20 +9,26 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.bayes.naive.families import FACTORS
-from eigenlens.bayes.naive.families.base import LinearRule, NaiveOptions
+from eigenlens.bayes.naive.families.base import Factor, LinearRule, NaiveOptions
 from eigenlens.bayes.naive.families.categorical import CategoricalFactor
+from eigenlens.bayes.naive.families.density_estimator import EstimatorFactor
 from eigenlens.bayes.naive.fit import NaiveStatistics
 from eigenlens.bayes.naive.model import Group, NaiveModel
 from eigenlens.bayes.naive.options import check_naive_options
 from eigenlens.bayes.naive.plan import FamilyChoice, Plan
+from eigenlens.catalogue import estimator_class
 from eigenlens.data.category_storage import pack_categories, unpack_categories
 from eigenlens.data.column_kinds import Field
 from eigenlens.errors import OptionError
+from eigenlens.estimator.base import ModelEstimator
 from eigenlens.estimator.storage import storable_parameters
 from eigenlens.model_file import arrays_under
 
 STORED_FACTORS = FACTORS | {"two levels": CategoricalFactor(two=True)}
 """Families by the name that a file has for them."""
+
+ESTIMATOR = "estimator"
+"""The name of all density estimators, which the choice of the column holds."""
 
 
 def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
@@ -37,7 +43,7 @@ def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
             [*pack_categories([f.name], f.name), f.kind, f.categories and pack_categories(f.categories, f.name)]
             for f in plan.fields
         ],
-        "choices": [[choice.family, choice.reason] for choice in plan.choices],
+        "choices": [[_pack_parameter(choice.family, "features"), choice.reason] for choice in plan.choices],
         "groups": groups,
         "frame": estimator._frame,
     }
@@ -51,9 +57,15 @@ def _pack_groups(plan: Plan, statistics: NaiveStatistics, model: NaiveModel) -> 
     for g, ((factor, columns), part) in enumerate(zip(plan.groups, statistics.parts, strict=True)):
         packed, entry = factor.pack(part, model.groups[g].conditional)
         arrays |= {f"group{g}.{name}": array for name, array in packed.items()}
-        family = next(name for name, known in STORED_FACTORS.items() if known == factor and type(known) is type(factor))
-        groups.append({"family": family, "columns": list(columns), "said": entry})
+        groups.append({"family": _stored_name(factor), "columns": list(columns), "said": entry})
     return arrays, groups
+
+
+def _stored_name(factor: Factor) -> str:
+    """Return the name that a file has for a family."""
+    if isinstance(factor, EstimatorFactor):
+        return ESTIMATOR
+    return next(name for name, known in STORED_FACTORS.items() if known == factor and type(known) is type(factor))
 
 
 def _pack_parameter(value: Any, name: str) -> Any:
@@ -66,12 +78,17 @@ def _pack_parameter(value: Any, name: str) -> Any:
         return value.tolist()
     if value is None or isinstance(value, str | int | float | bool | list | tuple):
         return value
+    if isinstance(value, ModelEstimator):
+        return {"$estimator": [type(value).__name__, storable_parameters(value)]}
     raise OptionError(f"holds {value!r}, which cannot be saved", argument=name, fix="use names and numbers")
 
 
 def _unpack_parameter(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
+    if "$estimator" in value:
+        kind, parameters = value["$estimator"]
+        return estimator_class(kind)(**parameters)
     return {unpack_categories([key])[0]: _unpack_parameter(inner) for key, inner in value["$pairs"]}
 
 
@@ -91,8 +108,16 @@ def _plan(header: dict[str, Any]) -> Plan:
         Field(unpack_categories([name])[0], kind, None if categories is None else unpack_categories(categories))
         for name, kind, categories in header["fields"]
     )
-    choices = tuple(FamilyChoice(f.name, *entry) for f, entry in zip(fields, header["choices"], strict=True))
-    return Plan(fields, choices, tuple((STORED_FACTORS[g["family"]], tuple(g["columns"])) for g in header["groups"]))
+    choices = tuple(
+        FamilyChoice(field.name, _unpack_parameter(family), reason)
+        for field, (family, reason) in zip(fields, header["choices"], strict=True)
+    )
+    groups = [(_stored_factor(g["family"], choices[g["columns"][0]]), tuple(g["columns"])) for g in header["groups"]]
+    return Plan(fields, choices, tuple(groups))
+
+
+def _stored_factor(name: str, choice: FamilyChoice) -> Factor:
+    return EstimatorFactor(choice.family) if name == ESTIMATOR else STORED_FACTORS[name]
 
 
 def _unpack_groups(

@@ -100,6 +100,28 @@ def positive_weight(moments: Moments | ColumnMoments) -> Array:
     return np.asarray(np.where(moments.weight > 0.0, moments.weight, 1.0))
 
 
+def precision_factors(covariances: Array, *, joint: bool) -> Array:
+    """Return U = L⁻ᵀ (..., d, d), upper triangular, with L Lᵀ the covariance; 1 / √v of variances v where not `joint`.
+
+    >>> precision_factors(np.array([[4.0, 2.0], [2.0, 2.0]]), joint=True)
+    array([[ 0.5, -0.5], [ 0. ,  1. ]])
+    """
+    if not joint:
+        return np.asarray(1.0 / np.sqrt(covariances))
+    L = np.linalg.cholesky(covariances)
+    return np.asarray(np.swapaxes(np.linalg.solve(L, np.eye(L.shape[-1])), -2, -1))
+
+
+def precisions(covariances: Array, *, joint: bool) -> Array:
+    """Return the inverses of covariances (..., d, d), or of variances where not `joint`.
+
+    >>> precisions(np.array([[4.0, 2.0], [2.0, 2.0]]), joint=True)
+    array([[ 0.5, -0.5], [-0.5,  1. ]])
+    """
+    U = precision_factors(covariances, joint=joint)
+    return np.asarray(U @ np.swapaxes(U, -2, -1) if joint else U * U)
+
+
 def full_terms(weights: Array, means: Array, covariances: Array) -> Terms:
     """Return the terms of S mixtures, one after the other, with covariances that broadcast to (S, K, d, d)."""
     d = means.shape[-1]

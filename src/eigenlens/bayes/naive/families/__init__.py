@@ -3,6 +3,7 @@
 from eigenlens.bayes.naive.families.base import Factor
 from eigenlens.bayes.naive.families.bernoulli import BernoulliFactor
 from eigenlens.bayes.naive.families.categorical import CategoricalFactor
+from eigenlens.bayes.naive.families.complement import ComplementFactor
 from eigenlens.bayes.naive.families.gaussian import GaussianFactor
 from eigenlens.bayes.naive.families.kde import KdeFactor
 from eigenlens.bayes.naive.families.mixture import MixtureFactor
@@ -14,6 +15,8 @@ FACTORS: dict[str, Factor] = {
     "categorical": CategoricalFactor(),
     "bernoulli": BernoulliFactor(),
     "multinomial": MultinomialFactor(),
+    "complement": ComplementFactor(),
+    "normalized-complement": ComplementFactor(normalized=True),
     "kde": KdeFactor(),
     "mixture": MixtureFactor(),
 }

@@ -45,7 +45,7 @@ class NaiveOptions:
         unknown: the rule for a category that did not occur in fit, a name in `UNKNOWN_RULES`.
         floor: the smallest variance in a class, as a share of the column's variance over all rows.
         added_variance: added to every variance, or by column name.
-        bandwidth: the rule of kernel densities, a name or a function, or a number.
+        bandwidth: the rule of kernel densities, a name or a function, or a number. kernel: their kernel.
         max_components: the largest number of Gaussians of a mixture; BIC chooses.
     """
 
@@ -54,6 +54,7 @@ class NaiveOptions:
     floor: float = 1e-9
     added_variance: float | Mapping[Any, float] = 0.0
     bandwidth: Any = "john-langley"
+    kernel: Any = "gaussian"
     max_components: int = 4
 
     def smoothing_of(self, name: Any, categories: tuple[Any, ...]) -> Array:
@@ -108,6 +109,10 @@ class Conditional(ABC):
         """Return the rule as a linear one, or None where it is not linear, or not known to be."""
         return None
 
+    def category_probabilities(self, place: int) -> Array | None:
+        """Return P(x_j = category | c) (C, L) of a column, by its position in the group; None where it has none."""
+        return None
+
     def categories_of(self, place: int) -> tuple[Any, ...]:
         """Return the categories of a column, by its position in the group; () where it holds numbers."""
         return ()
@@ -147,6 +152,10 @@ class Factor(ABC):
         """Return the statistics and the densities that `pack` stored."""
         statistics = unpack(self.layout, arrays, {})
         return statistics, self.estimate(statistics, fields, options)
+
+    def category_counts(self, statistics: Any, conditional: Any, place: int) -> Array | None:
+        """Return Σ w (C, L) of each category of a column, by its position in the group; None where it has none."""
+        return None
 
     def for_text(self) -> Factor | None:
         """Return the factor for a column of text, or None where the family needs numbers."""

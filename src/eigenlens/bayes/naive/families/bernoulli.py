@@ -95,6 +95,11 @@ class BernoulliColumns(Conditional):
         """Return the Bernoulli density of a column in a class."""
         return Bernoulli(float(self.probabilities[label, place]))
 
+    def category_probabilities(self, place: int) -> Array:
+        """Return 1 − p and p (C, 2) of a column."""
+        p = self.probabilities[:, place]
+        return np.stack([1.0 - p, p], axis=1)
+
     def categories_of(self, place: int) -> tuple[Any, ...]:
         """Return (0, 1)."""
         return (0, 1)
@@ -135,6 +140,11 @@ class BernoulliFactor(Factor):
         unknown = [options.unknown_of(n, a) for n, a in zip(statistics.weight.T, added, strict=True)]
         names = tuple(field.name for field in fields)
         return BernoulliColumns(np.minimum(shares, 1.0), np.stack(unknown, axis=1), names)  # rounding may exceed 1
+
+    def category_counts(self, statistics: ClassTotals, conditional: BernoulliColumns, place: int) -> Array:
+        """Return Σ w of zeros and ones (C, 2) of a column."""
+        ones = statistics.total[:, place]
+        return np.stack([statistics.weight[:, place] - ones, ones], axis=1)
 
     def for_text(self) -> CategoricalFactor:
         """Return the categorical family of two categories."""

@@ -81,6 +81,10 @@ class CategoricalColumns(Conditional):
         """Return the probabilities of a column in a class."""
         return Categorical(self.probabilities[place][label], self.categories[place])
 
+    def category_probabilities(self, place: int) -> Array:
+        """Return the probabilities (C, L) of a column."""
+        return self.probabilities[place]
+
     def categories_of(self, place: int) -> tuple[Any, ...]:
         """Return the categories of a column."""
         return self.categories[place]
@@ -296,6 +300,10 @@ class CategoricalFactor(Factor):
         n = _spread(met, counts, categories)
         added = options.smoothing_of(field.name, categories)
         return categories, _shares(n + added), options.unknown_of(n.sum(axis=1), added)
+
+    def category_counts(self, statistics: CategoryCounts, conditional: CategoricalColumns, place: int) -> Array:
+        """Return the counts (C, L) of the categories of a column, 0 for one that is only declared."""
+        return _spread(statistics.categories[place], statistics.counts[place], conditional.categories[place])
 
     def pack(self, statistics: CategoryCounts, conditional: CategoricalColumns) -> tuple[dict[str, Array], Any]:
         """Return the counts, and the categories for the header."""

@@ -19,6 +19,7 @@ from eigenlens.bayes.naive.families.per_class_density import (
 )
 from eigenlens.data.column_kinds import Field
 from eigenlens.kde.bandwidth import BANDWIDTH_RULES
+from eigenlens.kde.kernels import SMOOTHING_KERNELS, smoothing_kernel
 from eigenlens.kde.model import KernelEstimate
 from eigenlens.model_file import pack, unpack
 
@@ -42,11 +43,13 @@ class KdeFactor(KeptRowsFactor):
 
     def estimate(self, statistics: ClassRows, fields: tuple[Field, ...], options: NaiveOptions) -> DensityPerClass:
         """Return kernel densities with bandwidths by the rule, for each class and column on its own."""
+        kernel = smoothing_kernel(options.kernel)
+        width = kernel.canonical() / SMOOTHING_KERNELS["gaussian"].canonical()  # rules are stated for the Gaussian
         rule = CLASS_BANDWIDTHS[options.bandwidth] if isinstance(options.bandwidth, str) else options.bandwidth
 
         def fit(x: Array, w: Array, everywhere: tuple[Array, Array]) -> KernelEstimate:
-            h = class_bandwidth(x, w, everywhere, rule)
-            return KernelEstimate(x if len(x) else everywhere[0], h, w if len(x) else everywhere[1])
+            h = class_bandwidth(x, w, everywhere, rule) * (width if callable(rule) else 1.0)
+            return KernelEstimate(x if len(x) else everywhere[0], h, w if len(x) else everywhere[1], kernel)
 
         return fit_per_class(statistics, fields, fit)
 
@@ -61,11 +64,11 @@ class KdeFactor(KeptRowsFactor):
     ) -> tuple[ClassRows, DensityPerClass]:
         """Return the stored rows, and their densities with the stored bandwidths."""
         statistics, given = unpack(self.layout, arrays, {}, classes=header), arrays["bandwidths"]
-        found = []
+        found, kernel = [], smoothing_kernel(options.kernel)
         for j in range(len(fields)):
             parts = [statistics.column(j, c) for c in range(header)]
             parts = [part if len(part[0]) else statistics.column(j) for part in parts]
-            found.append(tuple(KernelEstimate(x, h, w) for (x, w), h in zip(parts, given[j], strict=True)))
+            found.append(tuple(KernelEstimate(x, h, w, kernel) for (x, w), h in zip(parts, given[j], strict=True)))
         return statistics, DensityPerClass(tuple(found))
 
 

@@ -52,7 +52,7 @@ class MultinomialColumns(Conditional):
     def add_log(self, rows: Any, columns: Array, joint: Array) -> None:
         """Add Σ_j x_j ln θ_cj to joint (n, C), by a matrix product."""
         x, observed = observed_entries_of(rows, columns)
-        self._check_counts(x)
+        check_counts(x, self.names)
         joint += log_product(x, self._logs)
         if observed is not None:
             joint -= x.sum(axis=1, keepdims=True) * _log_observed_share(observed @ self.shares.T)
@@ -81,18 +81,20 @@ class MultinomialColumns(Conditional):
         """Return the multinomial of the whole block in a class."""
         return Multinomial(self.shares[label])
 
-    def _check_counts(self, x: Any) -> None:
-        values = np.asarray(x.data if is_sparse(x) else x)
-        valid = (values >= 0.0) & (values < np.inf)
-        if not valid.all():
-            columns = x.indices[~valid] if is_sparse(x) else np.nonzero(~valid)[1]
-            name = self.names[columns[0]] if self.names else columns[0]
-            raise DataError(
-                f"column {name!r} holds {values[~valid][0]:g} (and there are {columns.size - 1} more such values), "
-                "which is not a count, as in fit",
-                columns=[str(name)],
-                fix="replace it by NaN, a missing entry, or fit the column as 'categorical'",
-            )
+
+def check_counts(x: Any, names: tuple[Any, ...]) -> None:
+    """Raise for entries (n, g), perhaps sparse, that are not counts; `names` are those of the columns."""
+    values = np.asarray(x.data if is_sparse(x) else x)
+    valid = (values >= 0.0) & (values < np.inf)
+    if not valid.all():
+        columns = x.indices[~valid] if is_sparse(x) else np.nonzero(~valid)[1]
+        name = names[columns[0]] if names else columns[0]
+        raise DataError(
+            f"column {name!r} holds {values[~valid][0]:g} (and there are {columns.size - 1} more such values), "
+            "which is not a count, as in fit",
+            columns=[str(name)],
+            fix="replace it by NaN, a missing entry, or fit the column as 'categorical'",
+        )
 
 
 def observed_entries_of(rows: Any, columns: Array) -> tuple[Any, Array | None]:

@@ -1,0 +1,67 @@
+"""Rows drawn from a model, as an array that cannot be mistaken for the pair of rows and labels."""
+
+from __future__ import annotations
+
+import dis
+import sys
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from eigenlens.errors import OptionError
+
+
+class SampledRows(np.ndarray):
+    """Rows (n, d) that `sample` returns: an array in everything, except that `X, y = model.sample(n)` is an error.
+
+    scikit-learn's mixtures return rows and labels, and two rows would be taken for these without a word. Only this
+    array itself behaves so, not what is made of it: `x, y = rows.T` has the two columns.
+
+    >>> rows = sampled_rows(np.zeros((2, 3)))
+    >>> len([row for row in rows]), type(rows[:1]).__name__, type(rows + 1.0).__name__
+    (2, 'ndarray', 'ndarray')
+    >>> x, y, z = rows.T
+    >>> X, y = rows
+    Traceback (most recent call last):
+      ...
+    eigenlens.errors.OptionError: sample returns rows, not a pair; write X, y = sample(…, return_labels=True) for
+    rows and labels, np.asarray(sample(2)) for two rows.
+    """
+
+    _is_drawn = False
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._is_drawn and _unpacks_pair(sys._getframe(1)):
+            fix = (
+                "for rows and labels write X, y = sample(…, return_labels=True), and for two rows np.asarray(sample(2))"
+            )
+            raise OptionError("sample returns rows, not a pair", fix=fix)
+        return iter(self.view(np.ndarray))
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.view(np.ndarray)[key]
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        plain = np.asarray(array)
+        return plain[()] if return_scalar else plain
+
+    def __reduce__(self) -> Any:
+        return self.view(np.ndarray).__reduce__()
+
+
+def sampled_rows(rows: Any) -> Any:
+    """Return drawn rows as `SampledRows`; tensors and frames unchanged."""
+    if type(rows) is not np.ndarray:
+        return rows
+    drawn = rows.view(SampledRows)
+    drawn._is_drawn = True
+    return drawn
+
+
+def _unpacks_pair(frame: FrameType) -> bool:
+    """Return whether the statement that runs in a frame assigns the two parts of a sequence to two names."""
+    code: bytes = frame.f_code.co_code
+    place = frame.f_lasti
+    return dis.opname[code[place]] == "UNPACK_SEQUENCE" and code[place + 1] == 2
