@@ -95,3 +95,9 @@ def test_item_177_scores_of_every_model(model, name):
     assert ax.get_xlabel().startswith(f"{name}3 (")
     np.testing.assert_allclose(offsets(ax), model.transform(X)[:, [2, 0]])
     assert plot.scores(model, X, 2).get_xlabel().startswith(f"{name}2 (")
+
+
+def test_item_40_contours_of_a_discriminant_have_its_name():
+    X, y = load_iris(return_X_y=True)
+    ax = plot.component_contours(LinearDiscriminant().fit(X[:, :2], y), X[:, :2], resolution=20)
+    assert any("score on LD1" in other.get_ylabel() for other in ax.figure.axes)

@@ -32,6 +32,7 @@ class ContourTable:
     Attributes:
         component: its number, counted from 1. share: per cent of the variance in feature space. names: of the columns.
         rows: (n, 2). x: (p,) and y: (q,) the grid. values: (q, p), values[i, j] the score of (x[j], y[i]).
+        stem: the letters before the component's number.
     """
 
     component: int
@@ -41,6 +42,7 @@ class ContourTable:
     x: Array
     y: Array
     values: Array
+    stem: str = "PC"
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +115,7 @@ def contours(
     grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     # A Source has no column names that would be compared with those of the fit.
     Z = project(as_source(grid))[:, number - 1].reshape(p, p)
-    return ContourTable(number, float(shares[number - 1]), (first, second), rows, x, y, Z)
+    return ContourTable(number, float(shares[number - 1]), (first, second), rows, x, y, Z, axis_stem(model))
 
 
 def denoising(

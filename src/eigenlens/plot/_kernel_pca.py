@@ -121,7 +121,7 @@ def _surface(ax: Axes, table: kernel_tables.ContourTable) -> None:
         dashes = ["dashed" if level < 0.0 else "solid" for level in inner]
         ax.contour(table.x, table.y, table.values, inner, linestyles=dashes, **look)
     even = np.round(levels / (levels[1] - levels[0])) % 2 == 0  # every other level, zero among them
-    label = f"score on {_style.component_label(table.component, table.share)}"
+    label = f"score on {_style.component_label(table.component, table.share, table.stem)}"
     _style.draw_color_scale(ax, bands, 0.8, label, ticks=levels[even])
 
 
