@@ -332,7 +332,7 @@ def bad(**options):
     ("call", "error", "message"),
     [
         (bad(n_components=6), OptionError, "n_components=6 must be at most 5, one less than the number of features"),
-        (bad(n_components=0), OptionError, "n_components=0 must be at least 1"),
+        (bad(n_components=-1), OptionError, "n_components=-1 must be at least 0"),
         (bad(n_components=0.5), OptionError, "n_components=0.5 must be an integer"),
         (bad(n_components="bik"), OptionError, "did you mean 'bic'"),
         (bad(solver="closed"), OptionError, "did you mean 'closed-form'"),

@@ -100,9 +100,9 @@ class ProjectionEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Mod
         check_is_fitted(self)
         Z = X if is_tensor(X) else np.asarray(X)
         scores, component = self._score_words
-        least = 1 if fewer else self.n_components_
-        if Z.ndim != 2 or not least <= Z.shape[1] <= self.n_components_:
-            what = f"X has shape {tuple(Z.shape)}, but {scores} have {self.n_components_} columns, one per {component}"
+        most = self._n_features_out
+        if Z.ndim != 2 or not (min(1, most) if fewer else most) <= Z.shape[1] <= most:
+            what = f"X has shape {tuple(Z.shape)}, but {scores} have {most} columns, one per {component}"
             raise DataError(what + (", or fewer for the leading ones" if fewer else ""))
         if not np.all(np.isfinite(to_numpy(Z))):
             raise DataError(f"X contains NaN or infinity, so there are no rows with these {scores}")
