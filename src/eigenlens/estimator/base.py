@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from operator import attrgetter
 from types import ModuleType
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -34,8 +34,10 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
         _takes_column: whether X may be one-dimensional, (n,), where the model has one column.
         _rows_like: the array kind of the fitted rows.
         _saves_dtype: whether a file keeps their dtype.
+        axis_stem: the letters before the number of one of its axes, in tables and plots: PC1, PC2, …
     """
 
+    axis_stem: ClassVar[str] = "PC"
     _storage: ModuleType
     _state = "_model"
     _takes_missing = False
