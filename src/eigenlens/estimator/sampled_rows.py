@@ -63,5 +63,7 @@ def sampled_rows(rows: Any) -> Any:
 def _unpacks_pair(frame: FrameType) -> bool:
     """Return whether the statement that runs in a frame assigns the two parts of a sequence to two names."""
     code: bytes = frame.f_code.co_code
+    if sys.implementation.name != "cpython":  # others have other instructions: there two rows unpack as two rows
+        return False
     place = frame.f_lasti
     return dis.opname[code[place]] == "UNPACK_SEQUENCE" and code[place + 1] == 2
