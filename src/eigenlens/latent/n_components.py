@@ -247,8 +247,8 @@ def average_partials(R: Array) -> Array:
     long as components take out what variables have in common, and grows once they take out single variables. Where a
     variable has nothing left it is infinite.
 
-    >>> average_partials(np.eye(3))
-    array([0., 0.])
+    >>> average_partials(np.full((3, 3), 0.5) + 0.5 * np.eye(3))
+    array([0.25, 0.25])
     """
     d = len(R)
     values, V = np.linalg.eigh(R)
