@@ -396,6 +396,7 @@ def test_a_good_fit_says_nothing():
 def public(kind):
     """Public names of an estimator that fitting gives a meaning to: properties that end in _, and methods of rows."""
     settings = {
+        "axis_stem",
         "fit",
         "fit_covariance",
         "fit_transform",
@@ -414,7 +415,7 @@ def public(kind):
 )
 def test_nothing_is_there_before_fit(kind, name, tmp_path):
     given = {"save": (tmp_path / "model.safetensors",), "sample": (2,), "inverse_transform": (np.ones((2, 1)),)}
-    without = {"get_covariance", "get_precision", "goodness_of_fit", "get_feature_names_out", "aic", "bic"}
+    without = {"get_covariance", "get_precision", "goodness_of_fit", "get_feature_names_out", "aic", "bic", "omega"}
 
     def ask():
         found = getattr(kind(1), name)
