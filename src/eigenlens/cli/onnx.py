@@ -32,7 +32,7 @@ def principal_projection(model: Any) -> tuple[Array, Array]:
 def latent_projection(model: Any) -> tuple[Array, Array]:
     """Return (μ, V) with scores (x - μ) V of a PPCA or factor analysis."""
     V = np.asarray(model.model_.latent_map, dtype=np.float64)
-    turn = model._turn
+    turn = model._rotation_matrix
     return np.asarray(model.model_.mean, dtype=np.float64), V if turn is None else V @ turn
 
 
