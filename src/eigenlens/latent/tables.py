@@ -18,9 +18,9 @@ from eigenlens.arrays import Array, to_numpy
 from eigenlens.data.coerce import as_source
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import DataError, OptionError
-from eigenlens.latent.rotation import ROTATIONS, rotate
 from eigenlens.pca import tables
 from eigenlens.pca.model import PrincipalComponents
+from eigenlens.rotation import ROTATIONS, rotate
 from eigenlens.tables.names import feature_names, row_labels
 from eigenlens.tables.rows import first_rows
 from eigenlens.tables.values import ValueTable

@@ -37,8 +37,8 @@ from eigenlens.latent.factor.reliability import factor_omega
 from eigenlens.latent.factor.solvers import FACTOR_SOLVERS
 from eigenlens.latent.n_components import FACTOR_RULES
 from eigenlens.latent.options import check_latent_dimensions, warn_latent_fit
-from eigenlens.latent.rotation import ROTATIONS, Rotation, rotate
 from eigenlens.missing.result import LatentFit
+from eigenlens.rotation import ROTATIONS, Rotation, rotate
 
 
 @dataclass(eq=False, repr=False)

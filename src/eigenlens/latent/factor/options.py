@@ -7,8 +7,8 @@ from typing import Any
 
 from eigenlens.errors import ConvergenceWarning, DataWarning, list_columns, warn_user
 from eigenlens.latent.factor.solvers import heywood_columns
-from eigenlens.latent.rotation import Rotation
 from eigenlens.missing.result import LatentFit
+from eigenlens.rotation import Rotation
 
 GRADIENT_ADVICE = {
     "max_iter": "raise {max_iter}, or {tol}",

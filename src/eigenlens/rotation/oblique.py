@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.latent.rotation.base import (
+from eigenlens.rotation.base import (
     Rotation,
     RotationSearch,
     best_search,
@@ -19,7 +19,7 @@ from eigenlens.latent.rotation.base import (
     unit_columns,
     unit_rows,
 )
-from eigenlens.latent.rotation.orthogonal import varimax
+from eigenlens.rotation.orthogonal import varimax
 
 
 def promax(L: Array, *, power: float = 4.0, normalize: bool = False, **options: Any) -> Rotation:
