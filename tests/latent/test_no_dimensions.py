@@ -17,7 +17,7 @@ def rows(n=50, d=4, seed=0):
     return rng.standard_normal((n, d)) @ rng.standard_normal((d, d)) + np.arange(d)
 
 
-@pytest.mark.parametrize("solver", ["auto", "closed-form", "em"])
+@pytest.mark.parametrize("solver", ["auto", "closed-form", "em", "accelerated-em"])
 def test_it_is_the_spherical_gaussian(solver, tmp_path):
     X = rows()
     ppca = ProbabilisticPCA(0, solver=solver).fit(X)

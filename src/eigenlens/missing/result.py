@@ -23,6 +23,7 @@ STOP_REASONS: dict[str, str] = {
     "converged": "what is left to gain is below the tolerance",
     "max_iter": "there were as many steps as allowed",
     "rounding": "the gains are too small to be distinguished from rounding",
+    "stalled": "its steps have become too small to matter, though a better model is known",
     "interrupted": "the user stopped it",
 }
 """Why an iteration ended, by the key that results keep."""
