@@ -34,7 +34,8 @@ def incomplete():
 def test_the_charts_of_a_factor_analysis(incomplete):
     assert [chart["title"] for chart in incomplete[2]] == [
         "The model", "Likelihood path", "Latent values", "Loadings before rotation", "Loadings after varimax",
-        "Loadings with standard errors", "Noise by column", "Communalities", "Imputed entries, with intervals", "Imputed entries", "Held-out coverage",
+        "Loadings with standard errors", "Noise by column", "Communalities", "Imputed entries, with intervals",
+        "Imputed entries", "Held-out coverage",
     ]  # fmt: skip
 
 
