@@ -28,7 +28,7 @@ from eigenlens.latent.factor.goodness_of_fit import (
     reference_likelihoods,
     reference_likelihoods_missing,
 )
-from eigenlens.latent.factor.information import expected_information, likelihood_covariance
+from eigenlens.latent.factor.information import factor_information, likelihood_covariance
 from eigenlens.latent.factor.options import (
     require_standard_errors,
     warn_gradient,
@@ -303,7 +303,7 @@ class FactorAnalysis(LatentGaussian):
         """Return the information of the rows about loadings and noise of columns over their standard deviations."""
         fit, deviations = self._fitted, np.sqrt(_variances(self._fitted))
         if not fit.incomplete:
-            return fit.weight * expected_information(fit.model, deviations)
+            return fit.weight * factor_information(fit.model, deviations)
         if X is None:
             what = "standard_errors needs the fitted rows, which had missing entries"
             raise DataError(what, fix="give them as X=")

@@ -24,7 +24,7 @@ MIN_PIVOT_SHARE = 1e-12
 """A squared pivot of the scaled information below this share of the largest means that it is singular."""
 
 
-def expected_information(model: LinearGaussian, scale: Array) -> Array:
+def factor_information(model: LinearGaussian, scale: Array) -> Array:
     """Return the expected information of one row about W (d k, by rows) and psi (d), of columns over `scale` (d,).
 
     With P = (W Wᵀ + Psi)⁻¹, C = P W and B = Wᵀ P W its parts are, for (w_ir, w_js), (w_ir, psi_j) and (psi_i, psi_j),
@@ -33,7 +33,7 @@ def expected_information(model: LinearGaussian, scale: Array) -> Array:
 
     (Lawley and Maxwell 1971, chapter 5; Jennrich and Thayer 1973). Cost: O(d² k²).
 
-    >>> expected_information(LinearGaussian(np.zeros(1), np.zeros((1, 1)), np.array([2.0])), np.ones(1))
+    >>> factor_information(LinearGaussian(np.zeros(1), np.zeros((1, 1)), np.array([2.0])), np.ones(1))
     array([[0.   , 0.   ], [0.   , 0.125]])
     """
     W, P = model.loadings / scale[:, None], model.precision() * np.outer(scale, scale)
