@@ -58,7 +58,7 @@ class FactorParameters:
         return np.concatenate([self.at.loadings.ravel(), self.at.correlations[self.pairs], free])
 
     def unpack(self, vector: Array) -> Estimates:
-        """Return the estimates that a vector of parameters, real or complex, stands for."""
+        """Return the estimates that a vector of parameters, real or complex, represents."""
         (d, k), m = self.at.loadings.shape, self.pairs[0].size
         loadings, phi, free = np.split(vector, [d * k, d * k + m])
         Phi, psi = np.eye(k, dtype=vector.dtype), self.at.noise.astype(vector.dtype)
