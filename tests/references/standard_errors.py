@@ -1,9 +1,9 @@
 """Standard errors of factors by lavaan 0.6-14 (R 4.2.2), of the covariances of six ability tests (`factanal.py`).
 
-f <- cfa('efa("a")*f1 + efa("a")*f2 =~ general + picture + blocks + maze + reading + vocab',
+f <- cfa('efa("a")*f1 + efa("a")*f2 =~ x1 + x2 + x3 + x4 + x5 + x6',
          sample.cov = ability.cov$cov, sample.nobs = 112, sample.cov.rescale = FALSE, rotation = "varimax",
          rotation.args = list(row.weights = "kaiser", std.ov = TRUE))                # parameterEstimates(f)
-g <- cfa('f =~ NA*general + picture + blocks + maze + reading + vocab; f ~~ 1*f', <the same covariances>)
+g <- cfa('f =~ NA*x1 + x2 + x3 + x4 + x5 + x6; f ~~ 1*f', <the same covariances>)
          # parameterEstimates(g), standardizedSolution(g)
 """
 
