@@ -280,7 +280,7 @@ class PCA(InterpretedComponents):
     def truncated(self, k: int) -> Self:
         """Return the fitted PCA of the k leading components, as if it had been fitted with n_components=k."""
         check_is_fitted(self)
-        count = checks.integer("k", k, 1, self.n_components_, "the number of components fitted")
+        count = checks.integer("k", k, 0, self.n_components_, "the number of components fitted")
         made: Self = copy.copy(self)
         made.n_components, made._model = count, self.model_.truncated(count)
         made._outcome = replace(self.solver_, residuals=self.solver_.residuals[:count])
