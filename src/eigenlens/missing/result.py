@@ -120,6 +120,14 @@ def constant_column_indices(mean: Array, variance: Array) -> tuple[int, ...]:
     return tuple(np.flatnonzero(variance <= CONSTANT_COLUMN_SHARE * mean**2).tolist())
 
 
+def check_constant_columns(mean: Array, variance: Array) -> tuple[int, ...]:
+    """Return the indices of the constant columns, of which at least one must vary."""
+    constant = constant_column_indices(mean, variance)
+    if len(constant) == variance.size:
+        raise DataError("X has no variance: every column is constant, so there is nothing to model")
+    return constant
+
+
 def step_label(step: int, loglik: float) -> str:
     """Return the text by which progress reports a step; the part before the colon names the task.
 

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eigenlens.arrays import Array, dense
+from eigenlens.arrays import Array
 from eigenlens.data.memory import ArraySource, MappedSource
-from eigenlens.data.source import Block, Progress, Source, accumulate
+from eigenlens.data.source import Progress, Source
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.covariance_matrix import GivenCovariance
@@ -25,10 +25,11 @@ from eigenlens.linalg.covariance import MAX_LAPACK_SIZE
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.solve import LOST_DIGITS, LOST_DIGITS_SINGLE
 from eigenlens.missing.fit import fit_incomplete_rows, random_starts
+from eigenlens.missing.noise_alone import fit_noise_alone
 from eigenlens.missing.result import (
     LatentFit,
+    check_constant_columns,
     complete_or_observed,
-    constant_column_indices,
     fill_with_mean,
     missing_or_reraise,
     needs_complete_rows,
@@ -99,7 +100,7 @@ def fit_ppca(source: Source, k: int, *, solver: str = "auto", **options: Any) ->
     (0.1875, array([1.346, 0.   , 0.   ]), 'closed-form')
     """
     if k == 0:
-        return complete_or_observed(source, _noise_alone_of_complete, _noise_alone)
+        return complete_or_observed(source, _noise_alone_of_complete, fit_noise_alone)
     return PPCA_SOLVERS[solver](source, k, _Options(**options))
 
 
@@ -164,30 +165,7 @@ def _until_no_noise(fits: Iterator[LatentFit]) -> Iterator[LatentFit]:
 
 
 def _noise_alone_of_complete(source: Source) -> LatentFit:
-    return _noise_alone(source, CentredRows(source).columns)
-
-
-def _noise_alone(source: Source, moments: ColumnMoments) -> LatentFit:
-    """Return the fit of independent columns with one variance: the means, and the mean square about them.
-
-    In closed form also for incomplete rows: sigma² = Σ (x − mean)² / N over the N observed entries.
-    """
-    constant, d = _constant_columns(moments.mean, moments.square), moments.mean.size
-    entries = float(np.sum(np.broadcast_to(moments.weight, (d,))))
-    noise = float(moments.square.sum()) / entries
-    loglik = -0.5 * entries * (np.log(2.0 * np.pi * noise) + 1.0)
-    rows, weight = accumulate(source, _rows_with_entries) if np.any(moments.missing) else (moments.rows, moments.weight)
-    return LatentFit(
-        LinearGaussian(moments.mean, np.zeros((d, 0)), noise), loglik, (loglik,), 1, True, 0.0, float(weight),
-        int(rows), None, "no latent dimension", "closed-form", passes=1, constant=constant,
-    )  # fmt: skip
-
-
-def _rows_with_entries(block: Block) -> Array:
-    """Return the number of rows of positive weight with an observed entry, and their weight."""
-    seen = np.asarray(~np.isnan(dense(block.rows)).all(axis=1))
-    w = np.ones(seen.size) if block.weight is None else block.weight
-    return np.array([np.count_nonzero(seen & (w > 0.0)), w[seen].sum()])
+    return fit_noise_alone(source, CentredRows(source).columns)
 
 
 # ---- the closed form --------------------------------------------------------------------------------------
@@ -216,7 +194,7 @@ def _spectrum(source: Source, k: int, options: _Options) -> _Leading:
     rows = CentredRows(source, progress=options.progress)
     found = principal_components(rows, k, "auto", 1e-9, options.generator)
     total = found.model.total
-    _constant_columns(found.model.mean, found.model.column_variances)
+    check_constant_columns(found.model.mean, found.model.column_variances)
     rest = total - float(found.model.variances.sum())
     lost = LOST_DIGITS_SINGLE if rows.single_products else LOST_DIGITS
     if rest > max(MIN_TRACE_SHARE, lost) * total:
@@ -245,7 +223,7 @@ def _from_spectrum(leading: _Leading, k: int) -> LatentFit:
     return LatentFit(
         LinearGaussian(pca.mean, W, noise), loglik, (loglik,), 1, True, 0.0, n, found.rows.n_rows, found.moments,
         "X has no missing entries", "closed-form", passes=found.rows.passes,
-        constant=_constant_columns(pca.mean, pca.column_variances),
+        constant=check_constant_columns(pca.mean, pca.column_variances),
     )  # fmt: skip
 
 
@@ -316,7 +294,7 @@ def _complete_em(source: Source, k: int, options: _Options) -> LatentFit:
     rows = CentredRows(source, progress=options.progress)
     mean, n, d = rows.columns.mean, rows.columns.weight, rows.size
     _require_rows(k, rows.n_rows)
-    constant = _constant_columns(mean, rows.variances)
+    constant = check_constant_columns(mean, rows.variances)
     found = run_ppca_em(rows, k, options.tol, options.max_iter, options.generator, options.progress)
     model = principal_form(LinearGaussian(mean, found.loadings, found.noise))
     lengths = np.linalg.norm(model.loadings, axis=0)
@@ -326,14 +304,6 @@ def _complete_em(source: Source, k: int, options: _Options) -> LatentFit:
         model, found.path[-1], found.path, len(found.path), found.converged, found.remaining_gain / (n * d), n,
         rows.n_rows, None, "", "em", found.ended == "interrupted", rows.passes, constant, found.ended,
     )  # fmt: skip
-
-
-def _constant_columns(mean: Array, variance: Array) -> tuple[int, ...]:
-    """Return the indices of the constant columns, of which at least one must vary."""
-    constant = constant_column_indices(mean, variance)
-    if len(constant) == variance.size:
-        raise DataError("X has no variance: every column is constant, so there is nothing to model")
-    return constant
 
 
 def _require_rows(k: int, n: int) -> None:
@@ -370,7 +340,7 @@ def _observed_em(source: Source, observed: ColumnMoments, k: int, options: _Opti
     """Maximise the likelihood of the observed entries, from the principal components of rows filled with means."""
     _require_rows(k, weighted_row_count(source))
     variances = observed.square / observed.weight
-    constant = _constant_columns(observed.mean, variances)
+    constant = check_constant_columns(observed.mean, variances)
     more = random_starts(observed, k) if options.thorough else []
     found = fit_incomplete_rows(
         source, [_mean_filled_start(source, k, observed.mean, options.generator), *more], tol=options.tol,
