@@ -132,7 +132,9 @@ MODELS: dict[str, ModelEntry] = {
         defaults={"n_components": "bic"},
         names={
             "k": OptionNames("eigenlens.latent.n_components.DIMENSION_RULES", ("bic", "cv")),
-            "solver": OptionNames("eigenlens.latent.ppca.fit.PPCA_SOLVERS", ("auto", "closed-form", "em")),
+            "solver": OptionNames(
+                "eigenlens.latent.ppca.fit.PPCA_SOLVERS", ("auto", "closed-form", "em", "accelerated-em")
+            ),
         },
         density=True,
         incomplete=True,

@@ -23,6 +23,7 @@ STOP_REASONS: dict[str, str] = {
     "converged": "what is left to gain is below the tolerance",
     "max_iter": "there were as many steps as allowed",
     "rounding": "the gains are too small to be distinguished from rounding",
+    "stalled": "its steps have become too small to matter, though a better model is known",
     "interrupted": "the user stopped it",
 }
 """Why an iteration ended, by the key that results keep."""
@@ -118,14 +119,6 @@ def constant_column_indices(mean: Array, variance: Array) -> tuple[int, ...]:
     (1,)
     """
     return tuple(np.flatnonzero(variance <= CONSTANT_COLUMN_SHARE * mean**2).tolist())
-
-
-def check_constant_columns(mean: Array, variance: Array) -> tuple[int, ...]:
-    """Return the indices of the constant columns, of which at least one must vary."""
-    constant = constant_column_indices(mean, variance)
-    if len(constant) == variance.size:
-        raise DataError("X has no variance: every column is constant, so there is nothing to model")
-    return constant
 
 
 def step_label(step: int, loglik: float) -> str:

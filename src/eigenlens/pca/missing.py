@@ -18,7 +18,7 @@ from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.solve import orthonormal_complement
 from eigenlens.linalg.spectrum import Outcome, Spectrum, orient
 from eigenlens.missing.fit import fit_incomplete_rows, random_starts
-from eigenlens.missing.noise_alone import fit_noise_alone
+from eigenlens.missing.noise_alone import fit_noise
 from eigenlens.missing.result import LatentFit, divide_columns, fill_with_mean, require_observed_columns
 from eigenlens.pca.fit import (
     PCAFit,
@@ -54,7 +54,7 @@ def fit_pca_missing(source: Source, n_components: Any, options: PCAOptions, prog
         return _one_column(source, n_components, replace(options, solver="auto"))
     moments = replace(observed, mean=observed.mean / scale, square=observed.square / scale**2)
     if n_components == 0:
-        return _from_likelihood(fit_noise_alone(scaled, moments), filled, 0, scale)
+        return _from_likelihood(fit_noise(scaled, moments, shared=True), filled, 0, scale)
     k = n_components if isinstance(n_components, int) else limit
     k = max(1, min(k, filled.size - 1, limit - 1))
     first = principal_components(filled, k, "auto", options.tol, options.rng).model
