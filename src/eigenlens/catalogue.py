@@ -82,8 +82,12 @@ MODELS: dict[str, ModelEntry] = {
         "eigenlens.pca.estimator.PCA",
         "pca",
         "principal components",
-        options=_K | _same("standardize", "whiten", "solver", "missing"),
+        options=_K | _same("standardize", "whiten", "rotation", "solver", "missing"),
         names={
+            "rotation": OptionNames(
+                "eigenlens.rotation.ROTATIONS",
+                ("varimax", "quartimax", "equamax", "promax", "oblimin", "geomin"),
+            ),
             "k": OptionNames(
                 "eigenlens.linalg.n_components.N_COMPONENTS_RULES", ("mle", "parallel", "gavish-donoho", "cv", "kaiser")
             ),
