@@ -13,7 +13,7 @@ from eigenlens.data.source import Source
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError, warn_user
 from eigenlens.estimator.rows import collect_rows
 from eigenlens.kernel_pca.features import COUNTED_IN_FEATURES
-from eigenlens.kernel_pca.fit import GRAM_SOLVERS, KernelPCAFit
+from eigenlens.kernel_pca.fit import GRAM_SOLVER_ALIASES, GRAM_SOLVERS, KernelPCAFit
 from eigenlens.kernel_pca.gamma import GAMMA_RULES, resolve_gamma
 from eigenlens.kernel_pca.kernels import KERNELS, kernel_options, make_kernel
 from eigenlens.kernel_pca.kernels.base import Kernel
@@ -69,9 +69,14 @@ def _check_width(gamma: Any, sigma: Any, kernel: Any) -> Any:
     return gamma
 
 
+def check_gram_solver(solver: Any) -> str:
+    """Return the name of the solver for the eigenpairs of a Gram matrix."""
+    return checks.name("solver", solver, ["auto", *GRAM_SOLVERS], GRAM_SOLVER_ALIASES)
+
+
 def check_kernel_components(estimator: Any, source: Source) -> int | float | None:
     """Return n_components once it is valid: a number, a share of the variance, or None for all."""
-    checks.name("solver", estimator.solver, ["auto", *GRAM_SOLVERS])
+    check_gram_solver(estimator.solver)
     checks.name("preimage", estimator.preimage, PREIMAGES)
     checks.boolean("center", estimator.center)
     n, k = source.n_rows, estimator.n_components

@@ -33,9 +33,9 @@ from eigenlens.latent.factor.solvers import (
     random_uniquenesses,
 )
 from eigenlens.latent.n_components import FACTOR_RULES, DimensionChoice, choose_by_partial_correlations
-from eigenlens.latent.noise_alone import fit_noise
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.missing.fit import fit_incomplete_rows, more_start_count
+from eigenlens.missing.noise_alone import fit_noise
 from eigenlens.missing.result import (
     LatentFit,
     complete_or_observed,

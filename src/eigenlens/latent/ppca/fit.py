@@ -20,13 +20,13 @@ from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.covariance_matrix import GivenCovariance
 from eigenlens.estimator.rows import MomentsOnlySource
 from eigenlens.latent.n_components import DIMENSION_RULES, DimensionChoice
-from eigenlens.latent.noise_alone import fit_noise
 from eigenlens.latent.ppca.em import PPCAEMResult, products_and_rest, run_ppca_em
 from eigenlens.latent.ppca.plain_em import PPCAStart, random_ppca_start, run_plain_em
 from eigenlens.linalg.covariance import MAX_LAPACK_SIZE
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.solve import LOST_DIGITS, LOST_DIGITS_SINGLE
 from eigenlens.missing.fit import fit_incomplete_rows, random_starts
+from eigenlens.missing.noise_alone import fit_noise
 from eigenlens.missing.result import (
     LatentFit,
     complete_or_observed,
