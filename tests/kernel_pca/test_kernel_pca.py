@@ -518,7 +518,7 @@ class TestBadInput:
             KernelPCA(2).fit(rows()).transform(X)
 
     def test_names_are_checked(self):
-        for options in ({"kernel": "rfb"}, {"solver": "arpack"}, {"approximation": "fast"}, {"preimage": "best"}):
+        for options in ({"kernel": "rfb"}, {"solver": "arpac"}, {"approximation": "fast"}, {"preimage": "best"}):
             with pytest.raises(OptionError, match=f"{next(iter(options))}="):
                 KernelPCA(2, **options).fit(rows())
 
