@@ -205,7 +205,9 @@ MODELS: dict[str, ModelEntry] = {
                 "eigenlens.kde.bandwidth.BANDWIDTH_RULES",
                 ("silverman", "scott", "sheather-jones", "sheather-jones-dpi", "isj", "lscv", "lscv-exact", "mlcv"),
             ),
-            "boundary": OptionNames("eigenlens.kde.bounds.BOUNDARIES", ("reflect", "renormalize", "periodic")),
+            "boundary": OptionNames(
+                "eigenlens.kde.bounds.BOUNDARIES", ("reflect", "renormalize", "periodic", "linear")
+            ),
         },
         density=True,
         keeps_rows=True,
