@@ -23,12 +23,12 @@ from eigenlens.arrays import Array, slices
 from eigenlens.kde.bounds import BOUNDED_PAIRS, INTERVAL_NODES, INTERVAL_WEIGHTS, SHORT_INTERVAL
 from eigenlens.kde.kernels import SmoothingKernel
 from eigenlens.kde.line import CANCELLATION, TAIL_RADII, IntegralTable, Line, pair_sums, tabulate_integral
-from eigenlens.native.kernel_sums import gaussian_sums, window_sums
+from eigenlens.native.kernel_sums import gaussian_sums, laplace_sums, window_sums
 
 PANEL_WIDTH = 0.5
 """The width of the panels of integrals, in units of h."""
 
-MAX_PANELS = 100_000
+MAX_PANELS = 20_000
 """The number of panels beyond which kinks of the density, then very many and very small, are no longer edges."""
 
 CALLABLE_PANELS = 1000
@@ -216,6 +216,8 @@ def mean_offsets(line: Line, y: Array) -> Array:
     if line.kernel.name == "gaussian":  # K′(u) = −u K(u)
         _, value, slope = gaussian_sums(line.x, line.w, y, line.h, line.tol)
         return np.asarray(-line.h * slope / value)
+    if line.kernel.name == "laplace":
+        return _laplace_offsets(line, y)
     r = np.zeros(y.size)
     many = np.arange(y.size)
     if line.kernel.pieces:
@@ -228,6 +230,19 @@ def mean_offsets(line: Line, y: Array) -> Array:
     for part in _pair_blocks(line, many.size):
         r[many[part]] = _mean_offsets_by_pairs(line, y[many[part]])
     return r
+
+
+def _laplace_offsets(line: Line, y: Array) -> Array:
+    """Return r (m,) of Laplace kernels, by sums of weights and of weights times u, from the middle of the y."""
+    middle = y[y.size // 2] if y.size else 0.0
+    w = np.ones(line.x.size) if line.w is None else line.w
+    before, nearest, behind, next_one = laplace_sums(line.x, w, y, line.h)
+    moments = laplace_sums(line.x, w * (line.x - middle) / line.h, y, line.h)
+    exponent = -np.minimum(nearest, next_one)
+    left, right = np.exp(-nearest - exponent), np.exp(-next_one - exponent)
+    return np.asarray(
+        (y - middle) / line.h - (moments[0] * left + moments[2] * right) / (before * left + behind * right)
+    )
 
 
 def _pair_blocks(line: Line, m: int) -> Iterator[slice]:

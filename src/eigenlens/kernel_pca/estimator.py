@@ -63,8 +63,8 @@ class KernelPCA(ProjectionEstimator):
         sigma: of "rbf" instead of gamma, k = exp(−|x − y|² / 2 sigma²): gamma = 1 / (2 sigma²).
         degree, coef0: of "poly" and "sigmoid". kernel_params: a dict of a kernel's other options, or of keywords for a
             callable.
-        solver: "auto" (see `eigenlens.kernel_pca.route.choose_eigen_route`), "dense", "lanczos" (scikit-learn's
-            "arpack") or "randomized".
+        solver: "auto" (see `eigenlens.kernel_pca.route.choose_eigen_route`), "dense", "lanczos" ("arpack" in
+            scikit-learn) or "randomized".
         approximation: None for the exact solution; "rpcholesky" or "nystroem" for landmarks, with the exact share of
             the trace that is left out; "fourier" for random features. These read a Source or a Dask array in passes.
         n_landmarks: their number; or, below 1, the share of the trace that may be left out. None for 1000 or n.

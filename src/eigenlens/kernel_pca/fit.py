@@ -203,10 +203,9 @@ GRAM_SOLVERS: dict[str, Callable[[Operator, Requested, float, np.random.Generato
     "lanczos": _lanczos,
     "randomized": _randomized,
 }
-"""Solvers of the eigenproblem of the Gram matrix, by name."""
 
 GRAM_SOLVER_ALIASES = {"arpack": "lanczos"}
-"""Names that scikit-learn gives to these solvers; the others have the same."""
+"""The name of scikit-learn for the same solver."""
 
 
 class _Negated:

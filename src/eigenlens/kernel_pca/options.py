@@ -70,11 +70,7 @@ def _check_width(gamma: Any, sigma: Any, kernel: Any) -> Any:
 
 
 def check_gram_solver(solver: Any) -> str:
-    """Return the solver of a name, or of scikit-learn's name for it.
-
-    >>> check_gram_solver("arpack")
-    'lanczos'
-    """
+    """Return the name of the solver for the eigenpairs of a Gram matrix."""
     return checks.name("solver", solver, ["auto", *GRAM_SOLVERS], GRAM_SOLVER_ALIASES)
 
 

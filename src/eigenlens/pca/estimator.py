@@ -49,7 +49,7 @@ class PCA(InterpretedComponents):
     is that of the Gaussian with the mean of the rows and the covariance `get_covariance()`.
 
     Parameters:
-        n_components: int; a float in (0, 1) for the share of variance to keep; "mle", "parallel",
+        n_components: int (0: noise alone); a float in (0, 1) for the share of variance to keep; "mle", "parallel",
             "gavish-donoho", "cv" or "kaiser" for a rule; None for min(n, d).
         center: subtract the mean. With False, S = XᵀX / Σw, the second moments about zero: the axes and singular
             values are those of the singular value decomposition of X itself, `mean_` is zero, and every "variance" is
@@ -280,7 +280,7 @@ class PCA(InterpretedComponents):
     def truncated(self, k: int) -> Self:
         """Return the fitted PCA of the k leading components, as if it had been fitted with n_components=k."""
         check_is_fitted(self)
-        count = checks.integer("k", k, 1, self.n_components_, "the number of components fitted")
+        count = checks.integer("k", k, 0, self.n_components_, "the number of components fitted")
         made: Self = copy.copy(self)
         made.n_components, made._model = count, self.model_.truncated(count)
         made._outcome = replace(self.solver_, residuals=self.solver_.residuals[:count])

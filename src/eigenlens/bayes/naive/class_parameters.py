@@ -12,7 +12,7 @@ from eigenlens.bayes.naive.families.bernoulli import BernoulliColumns
 from eigenlens.bayes.naive.families.categorical import CategoricalColumns
 from eigenlens.bayes.naive.families.complement import ComplementColumns
 from eigenlens.bayes.naive.families.gaussian import GaussianColumns
-from eigenlens.bayes.naive.families.multinomial import MultinomialColumns
+from eigenlens.bayes.naive.families.multinomial import ClassTotals, MultinomialColumns
 from eigenlens.bayes.naive.fit import NaiveStatistics
 from eigenlens.bayes.naive.model import NaiveModel
 from eigenlens.bayes.naive.plan import Plan
@@ -64,6 +64,15 @@ def class_category_counts(model: NaiveModel, statistics: NaiveStatistics, plan: 
     for (factor, columns), part, group in zip(plan.groups, statistics.parts, model.groups, strict=True):
         for place, j in enumerate(columns):
             found[j] = factor.category_counts(part, group.conditional, place)
+    return found
+
+
+def class_feature_counts(model: NaiveModel, statistics: NaiveStatistics) -> Array:
+    """Return Σ w x (C, d) of zeros and ones and of counts, before smoothing; NaN for any other column."""
+    found = np.full((len(model.prior), model.n_features), np.nan)
+    for (columns, _), part in zip(model.groups, statistics.parts, strict=True):
+        if isinstance(part, ClassTotals):
+            found[:, columns] = part.total
     return found
 
 

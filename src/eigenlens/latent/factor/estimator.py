@@ -176,7 +176,9 @@ class FactorAnalysis(LatentGaussian):
         named = isinstance(wanted, str)
         if named:
             checks.name("n_components", wanted, FACTOR_RULES)
-        count = check_latent_dimensions(1 if named else wanted, d, d - 1, "one less than the number of features")
+        count = check_latent_dimensions(
+            1 if named else wanted, d, d - 1, "one less than the number of features", least=0
+        )
         if self.rotation is not None:
             checks.choice("rotation", self.rotation, ROTATIONS)
         if not isinstance(self.rotation_options, dict | None):

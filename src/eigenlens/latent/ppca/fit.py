@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eigenlens.arrays import Array, dense
+from eigenlens.arrays import Array
 from eigenlens.data.memory import ArraySource, MappedSource
-from eigenlens.data.source import Block, Progress, Source, accumulate
+from eigenlens.data.source import Progress, Source
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.covariance_matrix import GivenCovariance
@@ -26,6 +26,7 @@ from eigenlens.linalg.covariance import MAX_LAPACK_SIZE
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.solve import LOST_DIGITS, LOST_DIGITS_SINGLE
 from eigenlens.missing.fit import fit_incomplete_rows, random_starts
+from eigenlens.missing.noise_alone import fit_noise
 from eigenlens.missing.result import (
     LatentFit,
     complete_or_observed,
@@ -102,7 +103,7 @@ def fit_ppca(source: Source, k: int, *, solver: str = "auto", **options: Any) ->
     (0.1875, array([1.346, 0.   , 0.   ]), 'closed-form')
     """
     if k == 0:
-        return complete_or_observed(source, _noise_alone_of_complete, _noise_alone)
+        return _noise_alone(source)
     return PPCA_SOLVERS[solver](source, k, _Options(**options))
 
 
@@ -167,31 +168,13 @@ def _until_no_noise(fits: Iterator[LatentFit]) -> Iterator[LatentFit]:
 # ---- no latent dimension ----------------------------------------------------------------------------------
 
 
-def _noise_alone_of_complete(source: Source) -> LatentFit:
-    return _noise_alone(source, CentredRows(source).columns)
+def _noise_alone(source: Source) -> LatentFit:
+    return complete_or_observed(source, lambda rows: _fit_noise(rows, CentredRows(rows).columns), _fit_noise)
 
 
-def _noise_alone(source: Source, moments: ColumnMoments) -> LatentFit:
-    """Return the fit of independent columns with one variance: the means, and the mean square about them.
-
-    In closed form also for incomplete rows: sigma² = Σ (x − mean)² / N over the N observed entries.
-    """
-    constant, d = _constant_columns(moments.mean, moments.square), moments.mean.size
-    entries = float(np.sum(np.broadcast_to(moments.weight, (d,))))
-    noise = float(moments.square.sum()) / entries
-    loglik = -0.5 * entries * (np.log(2.0 * np.pi * noise) + 1.0)
-    rows, weight = accumulate(source, _rows_with_entries) if np.any(moments.missing) else (moments.rows, moments.weight)
-    return LatentFit(
-        LinearGaussian(moments.mean, np.zeros((d, 0)), noise), loglik, (loglik,), 1, True, 0.0, float(weight),
-        int(rows), None, "no latent dimension", "closed-form", passes=1, constant=constant,
-    )  # fmt: skip
-
-
-def _rows_with_entries(block: Block) -> Array:
-    """Return the number of rows of positive weight with an observed entry, and their weight."""
-    seen = np.asarray(~np.isnan(dense(block.rows)).all(axis=1))
-    w = np.ones(seen.size) if block.weight is None else block.weight
-    return np.array([np.count_nonzero(seen & (w > 0.0)), w[seen].sum()])
+def _fit_noise(source: Source, moments: ColumnMoments) -> LatentFit:
+    constant = _constant_columns(moments.mean, moments.square)
+    return replace(fit_noise(source, moments, shared=True), constant=constant)
 
 
 # ---- the closed form --------------------------------------------------------------------------------------
