@@ -154,7 +154,7 @@ class _Likelihood:
 
 
 def _simplex(loglik: _Likelihood, theta: Array) -> Array:
-    options = {"maxfev": 400 * theta.size, "xatol": 1e-6, "fatol": 1e-8, "adaptive": theta.size > 4}
+    options: Any = {"maxfev": 400 * theta.size, "xatol": 1e-6, "fatol": 1e-8, "adaptive": theta.size > 4}
     for _ in range(SIMPLEX_RUNS):
         found = minimize(lambda t: -loglik(t), theta, method="Nelder-Mead", options=options)
         theta = np.asarray(found.x)
