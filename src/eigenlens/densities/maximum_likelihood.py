@@ -154,9 +154,10 @@ class _Likelihood:
 
 
 def _simplex(loglik: _Likelihood, theta: Array) -> Array:
-    options: Any = {"maxfev": 400 * theta.size, "xatol": 1e-6, "fatol": 1e-8, "adaptive": theta.size > 4}
+    options = {"maxfev": 400 * theta.size, "xatol": 1e-6, "fatol": 1e-8, "adaptive": theta.size > 4}
+    search: Any = minimize  # whose stubs know no options of this method
     for _ in range(SIMPLEX_RUNS):
-        found = minimize(lambda t: -loglik(t), theta, method="Nelder-Mead", options=options)
+        found = search(lambda t: -loglik(t), theta, method="Nelder-Mead", options=options)
         theta = np.asarray(found.x)
     return theta
 
