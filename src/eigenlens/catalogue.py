@@ -154,7 +154,7 @@ MODELS: dict[str, ModelEntry] = {
         names={
             "k": OptionNames("eigenlens.latent.n_components.FACTOR_RULES", ("bic", "cv", "parallel", "map")),
             "rotation": OptionNames(
-                "eigenlens.latent.rotation.ROTATIONS",
+                "eigenlens.rotation.ROTATIONS",
                 ("varimax", "quartimax", "equamax", "promax", "oblimin", "geomin"),
             ),
             "solver": OptionNames(

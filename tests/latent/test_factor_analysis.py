@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError
 from eigenlens.latent.factor.adequacy import bartlett_sphericity, kmo
 from eigenlens.latent.factor.estimator import FactorAnalysis
-from eigenlens.latent.rotation import ROTATIONS
+from eigenlens.rotation import ROTATIONS
 from references import airquality as air
 from references import factanal as numbers
 from references import rotations as rotated

@@ -32,6 +32,9 @@ CONSTANT_COLUMN_SHARE = 1e-26
 """A variance below this share of the squared mean is rounding: (1e-13)², 450 units in the last place."""
 
 
+INCOMPLETE_ROWS = "X has missing entries"
+"""The reason for the solver that a fit of incomplete rows gives."""
+
 T = TypeVar("T")
 
 
@@ -76,6 +79,11 @@ class LatentFit:
     constant: tuple[int, ...] = ()
     ended: str = ""
     floored: bool = False
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether entries of the rows were missing."""
+        return self.reason == INCOMPLETE_ROWS
 
     def aic(self, parameters: int) -> float:
         """Return −2 loglik + 2 parameters; smaller is better."""
