@@ -100,7 +100,7 @@ class PCA(InterpretedComponents):
     verbose: Any = False
 
     _storage = storage
-    _feature_weight: Array | None = None
+    _feature_weight = None  # of the last fit
 
     # ---- fitting ----------------------------------------------------------------------------------------
 
