@@ -82,7 +82,7 @@ MODELS: dict[str, ModelEntry] = {
         "eigenlens.pca.estimator.PCA",
         "pca",
         "principal components",
-        options=_K | _same("standardize", "whiten", "rotation", "solver", "missing"),
+        options=_K | _same("center", "standardize", "whiten", "rotation", "solver", "missing") | {"zca": "whiten"},
         names={
             "rotation": OptionNames(
                 "eigenlens.rotation.ROTATIONS",
@@ -108,7 +108,9 @@ MODELS: dict[str, ModelEntry] = {
         "kernel principal components",
         aliases=("kernel-pca",),
         options=_K
-        | _same("kernel", "gamma", "sigma", "degree", "solver", "approximation", "preimage", "max_memory")
+        | _same(
+            "kernel", "center", "gamma", "sigma", "degree", "coef0", "solver", "approximation", "preimage", "max_memory"
+        )
         | {"landmarks": "n_landmarks"},
         defaults={"n_components": 10},
         names={
@@ -197,7 +199,7 @@ MODELS: dict[str, ModelEntry] = {
         "kernel density estimate",
         group="Densities",
         aliases=("kernel-density", "density"),
-        options=_same("kernel", "bandwidth", "adaptive"),
+        options=_same("kernel", "bandwidth", "adaptive", "bounds", "boundary"),
         names={
             "kernel": OptionNames(
                 "eigenlens.kde.kernels.SMOOTHING_KERNELS",
@@ -206,6 +208,9 @@ MODELS: dict[str, ModelEntry] = {
             "bandwidth": OptionNames(
                 "eigenlens.kde.bandwidth.BANDWIDTH_RULES",
                 ("silverman", "scott", "sheather-jones", "sheather-jones-dpi", "isj", "lscv", "lscv-exact", "mlcv"),
+            ),
+            "boundary": OptionNames(
+                "eigenlens.kde.bounds.BOUNDARIES", ("reflect", "renormalize", "periodic", "linear")
             ),
         },
         density=True,

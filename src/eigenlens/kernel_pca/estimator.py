@@ -15,7 +15,7 @@ from eigenlens.data.coerce import is_dask_array, require_finite
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source, progress_callback
 from eigenlens.errors import ConvergenceWarning, DataWarning, warn_user
-from eigenlens.estimator.base import ProjectionEstimator, forward, model_view
+from eigenlens.estimator.base import ProjectionEstimator, forward, model_view, per_score
 from eigenlens.estimator.rows import dense_blocks, map_rows, per_row, require_finite_rows, validate_rows
 from eigenlens.kernel_pca import storage
 from eigenlens.kernel_pca.features import APPROXIMATIONS, fit_landmark_components
@@ -190,6 +190,7 @@ class KernelPCA(ProjectionEstimator):
         # A kernel that tends to a limit far away would hide an infinity.
         return map_rows(source, self.model_.scores, self.n_components_, check_rows=True)
 
+    @per_score
     def inverse_transform(self, X: Any) -> Any:
         """Return rows (n, d) whose images are near the points with scores X (n, k), by the method of `preimage`."""
         scores = self._check_scores(X)

@@ -17,7 +17,7 @@ from eigenlens.data.coerce import require_finite
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source, accumulate, progress_callback
 from eigenlens.errors import DataError, OptionError
-from eigenlens.estimator.base import forward, model_view
+from eigenlens.estimator.base import forward, model_view, per_score
 from eigenlens.estimator.covariance_matrix import read_covariance
 from eigenlens.estimator.rows import MomentsOnlySource, map_blocks, map_rows, per_row, validate_rows
 from eigenlens.linalg.operators import CentredRows, covariance_divisor, project_rows
@@ -108,7 +108,7 @@ class PCA(InterpretedComponents):
     verbose: Any = False
 
     _storage = storage
-    _feature_weight: Array | None = None
+    _feature_weight = None  # of the last fit
 
     # ---- fitting ----------------------------------------------------------------------------------------
 
@@ -243,6 +243,7 @@ class PCA(InterpretedComponents):
         )
         return map_rows(source, project, V.shape[1])
 
+    @per_score
     def inverse_transform(self, X: Any) -> Any:
         """Return the rows (n, d) whose scores are X (n, k); with q < k columns, those of the q leading components."""
         Z = self._check_scores(X, fewer=self.whiten != "zca" and self.rotation is None)
