@@ -150,3 +150,12 @@ def test_what_cannot_be_done_says_so(rotated):
         PCA(3, rotation="varimax", rotation_options={"gama": 1.0}).fit(DATA)
     turned = PCA(3, standardize=True, rotation=lambda L: np.eye(3)).fit(DATA)
     np.testing.assert_allclose(turned.loadings_, PLAIN.loadings_)
+
+
+@pytest.mark.parametrize("k", [0, 1])
+def test_one_component_or_none_is_rotated_to_itself(k, rotated):
+    pca = PCA(k, standardize=True, rotation=rotated.rotation).fit(DATA)
+    np.testing.assert_allclose(pca.loadings_, PLAIN.loadings_[:, :k])
+    np.testing.assert_allclose(
+        pca.transform(DATA), PLAIN.transform(DATA)[:, :k] / np.sqrt(PLAIN.explained_variance_[:k])
+    )
