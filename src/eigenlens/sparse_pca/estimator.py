@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenlens import checks
 from eigenlens.arrays import Array, Like
 from eigenlens.data.source import Source, progress_callback
-from eigenlens.estimator.base import ProjectionEstimator, forward, model_view
+from eigenlens.estimator.base import ProjectionEstimator, forward, model_view, per_score
 from eigenlens.estimator.covariance_matrix import read_covariance
 from eigenlens.estimator.rows import MomentsOnlySource, map_blocks, map_rows, per_row, validate_rows
 from eigenlens.linalg.operators import CentredRows, project_rows
@@ -110,6 +110,7 @@ class SparsePCA(ProjectionEstimator):
         # Columns that no component uses would hide what is not finite in them.
         return map_rows(validate_rows(self, X), project, self.n_components_, check_rows=True)
 
+    @per_score
     def inverse_transform(self, X: Any) -> Any:
         """Return the rows (n, d) in the space of the components that have the scores X (n, k).
 
