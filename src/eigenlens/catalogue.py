@@ -82,8 +82,12 @@ MODELS: dict[str, ModelEntry] = {
         "eigenlens.pca.estimator.PCA",
         "pca",
         "principal components",
-        options=_K | _same("center", "standardize", "whiten", "solver", "missing") | {"zca": "whiten"},
+        options=_K | _same("center", "standardize", "whiten", "rotation", "solver", "missing") | {"zca": "whiten"},
         names={
+            "rotation": OptionNames(
+                "eigenlens.rotation.ROTATIONS",
+                ("varimax", "quartimax", "equamax", "promax", "oblimin", "geomin"),
+            ),
             "k": OptionNames(
                 "eigenlens.linalg.n_components.N_COMPONENTS_RULES", ("mle", "parallel", "gavish-donoho", "cv", "kaiser")
             ),

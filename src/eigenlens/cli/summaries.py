@@ -11,7 +11,7 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.catalogue import entry_of, import_part
 from eigenlens.cli.output import TABLE_LINES, format_figure, limited_table, one_line
-from eigenlens.tables.names import axis_names, feature_names
+from eigenlens.tables.names import axis_names, axis_stem, feature_names
 from eigenlens.tables.text_table import count_noun
 from eigenlens.tables.values import VarianceTable
 
@@ -43,7 +43,7 @@ def largest_first(weight: Array, most: int = TABLE_LINES) -> Array:
 
 
 def _variances(model: Any, total: float) -> Summary:
-    shown = VarianceTable(np.asarray(model.explained_variance_, dtype=np.float64), total)
+    shown = VarianceTable(np.asarray(model.explained_variance_, dtype=np.float64), total, axis_stem(model))
     k, share = shown.variances.size, float(shown.cumulative[-1]) if shown.variances.size else 0.0
     line = f"{count_noun(k, 'component')} hold{'s' * (k == 1)} {share:.1f}% of the variance"
     facts = {"n_components": k, "explained_variance": shown.variances, "explained_variance_ratio": shown.shares / 100.0}

@@ -22,12 +22,9 @@ from eigenlens.latent.factor.standard_errors import FactorErrors
 from eigenlens.pca import tables
 from eigenlens.pca.model import PrincipalComponents
 from eigenlens.rotation import ROTATIONS, rotate
-from eigenlens.tables.names import feature_names, row_labels
+from eigenlens.tables.names import ROTATED_STEMS, feature_names, row_labels
 from eigenlens.tables.rows import first_rows
 from eigenlens.tables.values import ValueTable
-
-ROTATED_STEMS = {"PC": "RC", "F": "F"}
-"""The names of components and factors after a rotation: rotated components are not principal any more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,7 +217,7 @@ def rotation(
     named = feature_names(model, len(before), names)
     first = _loadings(model, before, psi, np.eye(before.shape[1]), named)
     second = _loadings(model, found.loadings, psi, found.correlations, named)
-    second = replace(second, stem=ROTATED_STEMS[first.stem])
+    second = replace(second, stem=ROTATED_STEMS.get(first.stem, first.stem))
     name = wanted if isinstance(wanted, str) else getattr(wanted, "__name__", "rotated")
     return RotationTable(name, first, second, found.correlations)
 
@@ -236,7 +233,7 @@ def _unrotated(model: Any) -> tuple[Array, Array]:
     frozen = getattr(model, "model_", model)
     if isinstance(frozen, PrincipalComponents):
         rest = max(frozen.total - float(frozen.variances.sum()), 0.0)
-        return frozen.loadings, np.full(frozen.mean.size, rest / frozen.mean.size)
+        return frozen.unrotated().loadings, np.full(frozen.mean.size, rest / frozen.mean.size)
     W, psi, _ = _parts(model)
     T = getattr(model, "rotation_matrix_", None)
     return W if T is None else np.asarray(W @ to_numpy(T).T), psi
