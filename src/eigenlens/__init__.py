@@ -45,6 +45,7 @@ if TYPE_CHECKING:  # for type checkers, which do not read the catalogue; a test 
     from eigenlens.pca.estimator import PCA as PCA
     from eigenlens.pca.select_components import select_components as select_components
     from eigenlens.reporting import report as report
+    from eigenlens.sparse_pca.estimator import SparsePCA as SparsePCA
     from eigenlens.versions import show_versions as show_versions
 
 __version__ = "0.1.0"
