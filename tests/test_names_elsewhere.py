@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_digits, load_iris
+from sklearn.naive_bayes import GaussianNB
 
 import eigenlens
 from eigenlens import PCA, KernelDensity, NaiveBayes
@@ -69,6 +70,12 @@ def test_classes_of_other_packages_are_named():
 def test_drawn_rows_print_as_an_array():
     rows = eigenlens.GaussianMixture(2, random_state=0).fit(IRIS).sample(2)
     assert repr(rows) == repr(np.asarray(rows))
+
+
+def test_gaussian_nb_by_an_added_variance():
+    X, y = load_digits(return_X_y=True)
+    ours = NaiveBayes("gaussian", floor=0.0, added_variance=1e-9 * X.var(axis=0).max()).fit(X, y)
+    assert_allclose(ours.predict_proba(X), GaussianNB().fit(X, y).predict_proba(X), atol=1e-12)
 
 
 # ---- divisors, as the page on other packages states them ----------------------------------------------------------

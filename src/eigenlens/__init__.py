@@ -40,11 +40,13 @@ if TYPE_CHECKING:  # for type checkers, which do not read the catalogue; a test 
     from eigenlens.latent.factor.estimator import FactorAnalysis as FactorAnalysis
     from eigenlens.latent.factor.reliability import cronbach_alpha as cronbach_alpha
     from eigenlens.latent.ppca.estimator import ProbabilisticPCA as ProbabilisticPCA
+    from eigenlens.linalg.procrustes import procrustes as procrustes
     from eigenlens.mixture.estimator import GaussianMixture as GaussianMixture
     from eigenlens.mixture.select import select_mixture as select_mixture
     from eigenlens.pca.estimator import PCA as PCA
     from eigenlens.pca.select_components import select_components as select_components
     from eigenlens.reporting import report as report
+    from eigenlens.sparse_pca.estimator import SparsePCA as SparsePCA
     from eigenlens.versions import show_versions as show_versions
 
 __version__ = "0.1.0"
@@ -65,6 +67,7 @@ _FUNCTIONS = {
     "gram": "eigenlens.kernel_pca.gram",
     "kmo": "eigenlens.latent.factor.adequacy",
     "load": "eigenlens.estimator.storage",
+    "procrustes": "eigenlens.linalg.procrustes",
     "report": "eigenlens.reporting",
     "scan": "eigenlens.data.files.scan",
     "select_components": "eigenlens.pca.select_components",

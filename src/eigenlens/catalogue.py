@@ -102,6 +102,15 @@ MODELS: dict[str, ModelEntry] = {
         page="eigenlens.reporting.pages.pca.pca_page",
         projection="eigenlens.cli.onnx.principal_projection",
     ),
+    "SparsePCA": ModelEntry(
+        "eigenlens.sparse_pca.estimator.SparsePCA",
+        "spca",
+        "sparse principal components: few columns each",
+        aliases=("sparse-pca",),
+        options=_K | {"nonzero": "n_nonzero", "standardize": "standardize"},
+        summary="eigenlens.cli.summaries.sparse_summary",
+        projection="eigenlens.cli.onnx.sparse_projection",
+    ),
     "KernelPCA": ModelEntry(
         "eigenlens.kernel_pca.estimator.KernelPCA",
         "kpca",

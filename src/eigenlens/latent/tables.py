@@ -22,6 +22,8 @@ from eigenlens.latent.factor.standard_errors import FactorErrors
 from eigenlens.pca import tables
 from eigenlens.pca.model import PrincipalComponents
 from eigenlens.rotation import ROTATIONS, rotate
+from eigenlens.sparse_pca.model import SparseComponents
+from eigenlens.sparse_pca.tables import sparse_loadings
 from eigenlens.tables.names import ROTATED_STEMS, feature_names, row_labels
 from eigenlens.tables.rows import first_rows
 from eigenlens.tables.values import ValueTable
@@ -133,7 +135,7 @@ def _wrong_model(model: Any, what: str) -> OptionError:
 def latent_loadings(
     model: Any, components: Sequence[int] | None = None, *, names: Iterable[str] | None = None
 ) -> ValueTable:
-    """Return loadings (d, m), rotated if the model has a rotation; for a PCA those of `pca.tables.loadings`.
+    """Return loadings (d, m), rotated if the model has a rotation; those of components for PCA and sparse PCA.
 
     The share of a factor is its part of the variance of all variables together, diag(Φ Wᵀ W) / tr(W Φ Wᵀ + Psi).
 
@@ -145,6 +147,8 @@ def latent_loadings(
     """
     if isinstance(getattr(model, "model_", model), PrincipalComponents):
         return tables.loadings(model, components, names=names)
+    if isinstance(getattr(model, "model_", model), SparseComponents):
+        return _select(sparse_loadings(model, names), components)
     return _select(_loadings(model, *_parts(model), names), components)
 
 

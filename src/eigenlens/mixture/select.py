@@ -17,7 +17,7 @@ from eigenlens.comparison.compare import compare
 from eigenlens.data.coerce import as_source
 from eigenlens.data.source import progress_callback
 from eigenlens.errors import ConvergenceWarning, DataWarning, EigenlensError, OptionError
-from eigenlens.estimator.rows import validate_rows
+from eigenlens.estimator.rows import column_as_table, validate_rows
 from eigenlens.mixture.estimator import GaussianMixture
 from eigenlens.mixture.options import check_mixture_options
 from eigenlens.mixture.structures import COVARIANCE_STRUCTURES
@@ -117,7 +117,7 @@ def select_mixture(
     rows favour the best prediction (Biernacki, Celeux and Govaert 2000; Fraley and Raftery 2002).
 
     Args:
-        X: rows (n, d) of any kind; NaN is missing.
+        X: rows (n, d) of any kind, or (n,) for one column; NaN is missing.
         n_components: numbers K. covariance_types: names; None for "spherical", "diag", "tied" and "full".
         criterion: "bic", "aic", "icl", or "held_out", which needs cv.
         cv: the number of folds for the log-likelihood of held-out rows; None for none.
@@ -138,6 +138,7 @@ def select_mixture(
     if criterion == "held_out" and cv is None:
         what = "needs rows to hold out"
         raise OptionError(what, argument="criterion", value=criterion, fix="give {cv}", settings={"cv": 5})
+    X = column_as_table(X)
     pairs = _pairs(n_components, covariance_types, as_source(X).n_features)
     _check_common(X, sample_weight, options)
     rows = list[_Row]()
