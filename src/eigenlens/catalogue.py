@@ -184,6 +184,18 @@ MODELS: dict[str, ModelEntry] = {
         summary="eigenlens.cli.summaries.mixture_summary",
         page="eigenlens.reporting.pages.mixture.mixture_page",
     ),
+    "MixtureModel": ModelEntry(
+        "eigenlens.bayes.latent_classes.estimator.MixtureModel",
+        "mix",
+        "mixture of any families: latent classes of mixed columns",
+        group="Densities",
+        aliases=("latent-classes", "lca", "mixture-model"),
+        options=_K,
+        density=True,
+        mixed=True,
+        incomplete=True,
+        summary="eigenlens.cli.summaries.latent_class_summary",
+    ),
     "KernelDensity": ModelEntry(
         "eigenlens.kde.estimator.KernelDensity",
         "kde",

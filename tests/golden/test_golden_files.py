@@ -14,6 +14,9 @@ from eigenlens.model_file import read
 
 RECORDS = read_expected()
 
+NEWER = {"MixtureModel"}
+"""Estimators that the version of the files did not have."""
+
 
 def drop_new_defaults(given, record):
     """Return parameters without those that the version of the record did not have, where they have their defaults."""
@@ -65,7 +68,7 @@ def test_every_file_has_expectations_and_every_expectation_a_file():
 
 def test_every_public_estimator_has_a_file():
     public = {name for name in eigenlens.__all__ if hasattr(getattr(eigenlens, name), "save")}
-    assert public == {record["class"] for record in RECORDS.values()}
+    assert public - NEWER == {record["class"] for record in RECORDS.values()}
 
 
 @pytest.mark.parametrize("name", ["pca-plain", "naive-bayes-labels-words", "bayes-classifier-mixture"])

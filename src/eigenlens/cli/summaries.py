@@ -111,6 +111,20 @@ def mixture_summary(model: Any) -> Summary:
     return line, shown, _likelihood(model) | {"weights": weights, "means": means, "columns": names}
 
 
+def latent_class_summary(model: Any) -> Summary:
+    """Return the line, the table and the facts of a mixture of any families."""
+    weights = np.asarray(model.weights_)
+    fit = f"log-likelihood {model.loglik_:,.2f}, BIC {model.bic():,.2f}"
+    lines = [[f"{i}", f"{w:.4f}", f"{w * model.n_samples_:,.1f}"] for i, w in enumerate(weights)]
+    shown = f"{limited_table(['component', 'weight', 'rows'], lines)}\n\n{model.features_}"
+    families = {str(choice.column): str(choice.family) for choice in model.features_}
+    return (
+        f"{count_noun(weights.size, 'component')}, {fit}",
+        shown,
+        _likelihood(model) | {"weights": weights, "families": families},
+    )
+
+
 MEANS_SHOWN = 6
 """The most columns whose means are shown: as many as fit beside one another."""
 

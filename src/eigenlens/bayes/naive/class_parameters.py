@@ -16,6 +16,7 @@ from eigenlens.bayes.naive.families.multinomial import MultinomialColumns
 from eigenlens.bayes.naive.fit import NaiveStatistics
 from eigenlens.bayes.naive.model import NaiveModel
 from eigenlens.bayes.naive.plan import Plan
+from eigenlens.errors import OptionError
 from eigenlens.tables.text_table import format_columns
 
 
@@ -65,6 +66,30 @@ def class_category_counts(model: NaiveModel, statistics: NaiveStatistics, plan: 
         for place, j in enumerate(columns):
             found[j] = factor.category_counts(part, group.conditional, place)
     return found
+
+
+def count_parameters(model: NaiveModel) -> int:
+    """Return the number of free parameters of the densities of all columns and classes.
+
+    A density of the user's own family has them in its attribute `n_parameters`.
+    """
+    return sum(_count_group(conditional) for _, conditional in model.groups)
+
+
+def _count_group(conditional: Any) -> int:
+    if isinstance(conditional, GaussianColumns):
+        return int(conditional.means.size + conditional.variances.size)
+    if isinstance(conditional, BernoulliColumns):
+        return int(conditional.probabilities.size)
+    if isinstance(conditional, MultinomialColumns):
+        return int(conditional.shares.size - len(conditional.shares))
+    if isinstance(conditional, CategoricalColumns):
+        return sum(len(p) * max(0, p.shape[1] - 1) for p in conditional.probabilities)
+    densities = [density for column in conditional.densities for density in column]
+    if not all(hasattr(density, "n_parameters") for density in densities):
+        what = "the densities of a family of your own have no attribute n_parameters, which AIC and BIC need"
+        raise OptionError(what, fix="add it, or compare by held-out likelihood")
+    return sum(int(density.n_parameters) for density in densities)
 
 
 @dataclass(frozen=True, eq=False)
