@@ -2,7 +2,7 @@
 
 python benchmarks/versions.py OLD/src NEW/src                both, in turn, and the ratio of their times
 python benchmarks/versions.py OLD/src NEW/src --only kde     some of the work
-python benchmarks/versions.py OLD/src NEW/src --write        also keeps the table in benchmarks/results
+python benchmarks/versions.py OLD/src NEW/src --write ABOUT  also keeps the table, under a sentence on what changed
 
 Every piece of work runs in a process of its own per version and round, so that a slow moment hits both; the best time
 counts. The compiled kernels of each version must have been built beside its sources.
@@ -17,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import results
 
 PREPARE = """
 import json, sys, time, warnings
@@ -141,9 +143,9 @@ def main() -> None:
     parser.add_argument("new", type=Path)
     parser.add_argument("--rounds", type=int, default=5, help="processes per version and piece of work")
     parser.add_argument("--only", nargs="+", default=[""], help="how the names of the work begin")
-    parser.add_argument("--write", action="store_true", help="keep the table in benchmarks/results/versions.json")
+    parser.add_argument("--write", metavar="ABOUT", help="keep the table, under a sentence on what changed")
     options = parser.parse_args()
-    table = []
+    rows = []
     print("| work | before | after | after / before |\n|---|---|---|---|", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         write_iris(Path(folder) / "iris.csv")
@@ -152,11 +154,21 @@ def main() -> None:
                 [seconds(source, name, folder) for source in (options.old, options.new)] for _ in range(options.rounds)
             ]
             before, after = (min(times) for times in zip(*rounds, strict=True))
-            table.append({"work": name, "before": before, "after": after})
-            print(f"| {name} | {1e3 * before:.4g} ms | {1e3 * after:.4g} ms | {after / before:.2f} |", flush=True)
+            rows.append((name, f"{1e3 * before:.4g} ms", f"{1e3 * after:.4g} ms", f"{after / before:.2f}"))
+            print(f"| {' | '.join(rows[-1])} |", flush=True)
     if options.write:
-        path = Path(__file__).parent / "results" / "versions.json"
-        path.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
+        keep(rows, options.write, options.rounds)
+
+
+def keep(rows: list[tuple[str, str, str, str]], about: str, rounds: int) -> None:
+    """Keep the table, and put it into README.md."""
+    introduction = (
+        f"{about} Best of {rounds} processes per version, in turn, each of which takes the best of at least three "
+        "runs; ratios within 0.1 of 1 are noise of the machine."
+    )
+    table = results.table(("work", "before", "after", "after / before"), rows)
+    part: results.Part = {"before": introduction, "table": table, "after": ""}
+    results.write(results.compared("versions", ("numpy", "scipy", "scikit-learn", "polars"), [part]))
 
 
 def write_iris(path: Path) -> None:

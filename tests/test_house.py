@@ -29,7 +29,10 @@ ROLES = {"__init__", "base", "estimator", "fit", "model", "options", "storage", 
 STEPS = {"binned", "em", "errors", "missing", "moments", "n_components", "newton", "rows", "starts"}
 """Modules that several subjects have for the same step: the package says of which model."""
 
-NAMESAKES = {"covariance": "a solver of linalg, and the covariances of densities"}
+NAMESAKES = {
+    "covariance": "a solver of linalg, and the covariances of densities",
+    "gram": "a solver of linalg, and the public function",
+}
 """Modules that share a name with a module of another package, and why that is right."""
 
 KINDS = {"commands", "families", "kernels", "native", "pages", "structures", "src"}
@@ -38,12 +41,13 @@ KINDS = {"commands", "families", "kernels", "native", "pages", "structures", "sr
 SHARED = {"plot", "commands"}
 """Packages whose functions have the names of the tables that they draw and the functions that they call."""
 
-TWICE = {"pack_fit", "restore_fit", "load"}
-"""Functions of a role, and `eigenlens.load` for models beside `eigenlens.datasets.load` for examples."""
+TWICE = {"pack_fit", "restore_fit", "load", "gram"}
+"""Functions of a role; `eigenlens.load` for models beside `eigenlens.datasets.load` for examples; `eigenlens.gram`
+beside the solver of that name, of which users know the name only."""
 
 NOT_PARTICIPLES = {
     "binned", "fit_missing", "fitting", "missing", "packed", "packing", "precomputed", "predict_missing", "randomized",
-    "resampling", "tied",
+    "resampling", "stored", "tied",
 }  # fmt: skip
 """Words of the field, names of kinds, and verbs with their object."""
 

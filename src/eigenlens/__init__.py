@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # for type checkers, which do not read the catalogue; a test 
     from eigenlens.kde.estimator import KernelDensity as KernelDensity
     from eigenlens.kernel_pca.choose_gamma import choose_gamma as choose_gamma
     from eigenlens.kernel_pca.estimator import KernelPCA as KernelPCA
+    from eigenlens.kernel_pca.gram import gram as gram
     from eigenlens.latent.factor.adequacy import bartlett_sphericity as bartlett_sphericity
     from eigenlens.latent.factor.adequacy import kmo as kmo
     from eigenlens.latent.factor.estimator import FactorAnalysis as FactorAnalysis
@@ -59,6 +60,7 @@ _FUNCTIONS = {
     "bartlett_sphericity": "eigenlens.latent.factor.adequacy",
     "choose_gamma": "eigenlens.kernel_pca.choose_gamma",
     "compare": "eigenlens.comparison.compare",
+    "gram": "eigenlens.kernel_pca.gram",
     "kmo": "eigenlens.latent.factor.adequacy",
     "load": "eigenlens.estimator.storage",
     "report": "eigenlens.reporting",

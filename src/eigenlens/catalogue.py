@@ -106,7 +106,7 @@ MODELS: dict[str, ModelEntry] = {
         "kernel principal components",
         aliases=("kernel-pca",),
         options=_K
-        | _same("kernel", "gamma", "degree", "solver", "approximation", "preimage", "max_memory")
+        | _same("kernel", "gamma", "sigma", "degree", "solver", "approximation", "preimage", "max_memory")
         | {"landmarks": "n_landmarks"},
         defaults={"n_components": 10},
         names={

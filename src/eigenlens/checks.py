@@ -65,10 +65,9 @@ def column_numbers(
     return found
 
 
-_TRUTH_VALUES, _WHOLE_NUMBERS = (
-    (bool, np.bool_),
-    (int, np.integer),
-)  # a union of types would be made for each column
+# Tuples, since a union of types would be made anew for each column.
+_TRUTH_VALUES = (bool, np.bool_)
+_WHOLE_NUMBERS = (int, np.integer)
 
 
 def _positions(names: Iterable[Any] | None) -> dict[Any, int]:

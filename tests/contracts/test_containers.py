@@ -175,7 +175,7 @@ def test_a_stream_that_was_read_is_an_error():
 
 
 def test_stored_arrays_are_read_by_whole_chunks():
-    from eigenlens.data.stored import StoredSource
+    from eigenlens.data.disk_arrays import StoredSource
 
     class Recorded:
         shape, dtype, chunks = (60, 3), np.dtype(np.float64), (16, 3)

@@ -90,11 +90,7 @@ def test_scripts_of_the_gallery_are_a_title_a_short_text_and_lines_that_fit(path
 # ---- measured -----------------------------------------------------------------------------------------------
 
 
-KEPT_TABLES = {path.stem for path in results.FOLDER.glob("*.json")} - {"versions"}
-"""Results that the README of the benchmarks shows; the comparison of two versions is kept as a file only."""
-
-
-@pytest.mark.parametrize("name", sorted(KEPT_TABLES))
+@pytest.mark.parametrize("name", sorted(path.stem for path in results.FOLDER.glob("*.json")))
 def test_tables_of_the_benchmarks_are_made_of_their_files(name):
     page = results.README.read_text(encoding="utf-8")
     assert results.between(page, name) == results.markdown(results.read(name))

@@ -9,6 +9,7 @@ import copy
 import dataclasses
 import datetime
 import gzip
+import inspect
 import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -299,6 +300,22 @@ def parameters(value: Any) -> Any:
     if isinstance(value, tuple | list | np.ndarray):
         return [parameters(entry) for entry in value]
     return value if value is None or isinstance(value, str | bool | int | float) else repr(value)
+
+
+def as_recorded(given: Any, recorded: Any) -> Any:
+    """Return parameters as JSON values without those that are newer than the record and have their default values."""
+    if isinstance(given, list) and isinstance(recorded, list) and len(given) == len(recorded):
+        return [as_recorded(*pair) for pair in zip(given, recorded, strict=True)]
+    if not isinstance(given, dict) or not isinstance(recorded, dict):
+        return given
+    kind = getattr(eigenlens, str(given.get("class")), None)
+    defaults = {} if kind is None else inspect.signature(kind).parameters
+    kept = {
+        name: value
+        for name, value in given.items()
+        if name in recorded or name not in defaults or parameters(defaults[name].default) != value
+    }
+    return {name: as_recorded(value, recorded.get(name)) for name, value in kept.items()}
 
 
 TOLERANCE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-6}

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 
 import numpy as np
 import pytest
-from golden_answers import FILES, LEAST, ask, difference, parameters, read_expected, tolerance
+from golden_answers import FILES, LEAST, as_recorded, ask, difference, parameters, read_expected, tolerance
 
 import eigenlens
 from eigenlens.model_file import read
@@ -18,22 +17,12 @@ NEWER = {"MixtureModel"}
 """Estimators that the version of the files did not have."""
 
 
-def drop_new_defaults(given, record):
-    """Return parameters without those that the version of the record did not have, where they have their defaults."""
-    if not isinstance(given, dict) or not isinstance(record, dict) or given.get("class") != record.get("class"):
-        return given
-    kind = getattr(eigenlens, str(given.get("class")), None)
-    fields = {} if kind is None else {each.name: each.default for each in dataclasses.fields(kind)}
-    new = {name for name in given.keys() - record.keys() if given[name] == fields.get(name, dataclasses.MISSING)}
-    return {name: drop_new_defaults(value, record.get(name)) for name, value in given.items() if name not in new}
-
-
 def differences(name, model, record):
     """Return what a model answers otherwise than expected, one line for each."""
     found = []
     if type(model) is not getattr(eigenlens, record["class"]):
         found.append(f"a {type(model).__name__} is not a {record['class']}")
-    given = drop_new_defaults(json.loads(json.dumps(parameters(model))), record["parameters"])
+    given = as_recorded(json.loads(json.dumps(parameters(model))), record["parameters"])
     if given != record["parameters"]:
         found.append(f"parameters: {given} are not {record['parameters']}")
     answered = {}

@@ -441,8 +441,26 @@ class TestBadInput:
     @pytest.mark.parametrize("solver", GRAM_SOLVERS)
     def test_an_indefinite_kernel_matrix(self, solver):
         A = np.random.default_rng(0).standard_normal((80, 80))
-        with pytest.raises(DataError, match="not positive semidefinite"):
-            KernelPCA(2, kernel="precomputed", solver=solver, random_state=0).fit(A + A.T)
+        lam = slow(A + A.T)[0]
+        with pytest.warns(
+            DataWarning, match=rf"smallest eigenvalue of the centred Gram matrix is {lam.min():.4g}, the la"
+        ):
+            model = KernelPCA(2, kernel="precomputed", solver=solver, random_state=0).fit(A + A.T)
+        np.testing.assert_allclose(model.eigenvalues_, lam[:2], rtol=1e-8)
+
+    @pytest.mark.parametrize("solver", GRAM_SOLVERS)
+    def test_the_smallest_eigenvalue_is_named_also_with_weights_and_without_a_positive_one(self, solver):
+        rng = np.random.default_rng(1)
+        Q, w = np.linalg.qr(rng.standard_normal((90, 90)))[0], rng.uniform(0.5, 2.0, 90)
+        K = (Q * np.r_[9.0, 4.0, np.full(87, 0.01), -8.79]) @ Q.T  # one negative eigenvalue among many of one size
+        s = np.sqrt(w)
+        smallest = np.linalg.eigvalsh(s[:, None] * (K + K.T) / 2.0 * s)[0]
+        with pytest.warns(DataWarning, match=f"eigenvalue of the Gram matrix is {smallest:.4g}"):
+            KernelPCA(1, kernel="precomputed", center=False, solver=solver, random_state=0).fit(
+                (K + K.T) / 2.0, None, w
+            )
+        with pytest.raises(DataError, match=r"no positive eigenvalue.* its smallest eigenvalue is -3"):
+            KernelPCA(1, kernel="precomputed", solver=solver, random_state=0).fit(-3.0 * np.eye(90))
 
     def test_the_matrix_given_is_left_as_it_was(self):
         K = rbf_kernel(rows())
@@ -640,9 +658,8 @@ class TestHardCases:
 
     def test_a_failed_fit_is_no_fit(self):
         model = KernelPCA(2, kernel="precomputed")
-        A = np.random.default_rng(0).standard_normal((40, 40))
         with pytest.raises(DataError):
-            model.fit(A + A.T)
+            model.fit(-np.eye(40))
         assert not hasattr(model, "model_")
 
     def test_frames_of_scores_go_back(self):

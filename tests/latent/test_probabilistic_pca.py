@@ -24,7 +24,7 @@ from eigenlens import model_file as io
 from eigenlens.data.memory import ArraySource
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import ModelFileError
-from eigenlens.latent.estimator import _impute_chunk
+from eigenlens.estimator.rows import _impute_chunk
 from eigenlens.latent.factor.estimator import FactorAnalysis
 from eigenlens.latent.options import warn_latent_fit
 from eigenlens.latent.ppca.estimator import ProbabilisticPCA

@@ -47,6 +47,7 @@ def rows(n=100, d=6, k=2, seed=0, noise=0.3):
         PCA(n_components=0.9, standardize=True),
         PCA(n_components=1, whiten=True, solver="svd"),
         PCA(n_components=1, solver="gram"),
+        PCA(n_components=1, center=False),
         PCA(n_components=1, solver="lanczos", random_state=0),
         PCA(n_components=1, solver="randomized", random_state=0),
     ]
@@ -201,7 +202,7 @@ class TestNumberOfComponents:
         for rule in (0.9, "mle", "gavish-donoho", "kaiser"):
             parts = PCA(rule).partial_fit(X[:40]).partial_fit(X[40:])
             assert parts.n_components_ == PCA(rule).fit(X).n_components_
-        with pytest.raises(OptionError, match="after partial_fit only their moments"):
+        with pytest.raises(OptionError, match="after partial_fit or fit_covariance only their moments"):
             PCA("parallel").partial_fit(X).components_
 
 

@@ -81,6 +81,7 @@ class ModelOptions:
     )
     kernel: str | None = _option("kernel", "{names}.", metavar="NAME")
     gamma: str | None = _option("gamma", "scale of the kernel: a number, {names}.", metavar="G")
+    sigma: float | None = _option("sigma", "width of the kernel rbf, instead of gamma = 1 / (2 sigma²).", metavar="S")
     degree: int | None = _option("degree", "degree of the kernel poly.", metavar="N")
     approximation: str | None = _option("approximation", "{names}, for many rows.", metavar="NAME")
     landmarks: str | None = _option(

@@ -13,9 +13,9 @@ import numpy as np
 
 from eigenlens.arrays import Array, is_integer, is_sparse, is_tensor, to_numpy
 from eigenlens.data.column_kinds import ColumnKind, Field, plain_column
+from eigenlens.data.disk_arrays import StoredSource, annotated_rows, reject_group
 from eigenlens.data.memory import ArraySource, FrameSource, LazySource, SparseSource, TensorSource
 from eigenlens.data.source import Block, Source, accumulate
-from eigenlens.data.stored import StoredSource, annotated_rows, reject_group
 from eigenlens.data.table import IntegerSource, MixedSource, UniformSource
 from eigenlens.errors import DataError, MissingExtra, MissingValues, join_limited
 

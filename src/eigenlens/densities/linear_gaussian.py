@@ -156,9 +156,13 @@ class LinearGaussian:
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         """Draw n rows (n, d)."""
+        return self.sample_latent(n, rng)[0]
+
+    def sample_latent(self, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Draw latent values z (n, k), and a row W z + mu + e (n, d) for each; return the rows and z."""
         z = rng.standard_normal((n, self.loadings.shape[1]))
         e = rng.standard_normal((n, self.mean.size))
-        return np.asarray(self.mean + z @ self.loadings.T + e * np.sqrt(self._psi))
+        return np.asarray(self.mean + z @ self.loadings.T + e * np.sqrt(self._psi)), z
 
     # ---- fewer columns ----------------------------------------------------------------------------------
 

@@ -90,14 +90,18 @@ class ProjectionEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Mod
         """Fit the rows of X, and return their scores (n, k)."""
         return self.fit(X, y, sample_weight=sample_weight).transform(X)
 
-    def _check_scores(self, X: Any) -> Any:
-        """Return scores X (n, k) as an array or tensor; raise if they are not finite, or not one per component."""
+    def _check_scores(self, X: Any, *, fewer: bool = False) -> Any:
+        """Return scores X (n, k) as an array or tensor; raise if they are not finite, or not one per component.
+
+        fewer: whether scores of the leading components only will do.
+        """
         check_is_fitted(self)
         Z = X if is_tensor(X) else np.asarray(X)
         scores, component = self._score_words
-        if Z.ndim != 2 or Z.shape[1] != self.n_components_:
+        least = 1 if fewer else self.n_components_
+        if Z.ndim != 2 or not least <= Z.shape[1] <= self.n_components_:
             what = f"X has shape {tuple(Z.shape)}, but {scores} have {self.n_components_} columns, one per {component}"
-            raise DataError(what)
+            raise DataError(what + (", or fewer for the leading ones" if fewer else ""))
         if not np.all(np.isfinite(to_numpy(Z))):
             raise DataError(f"X contains NaN or infinity, so there are no rows with these {scores}")
         return Z

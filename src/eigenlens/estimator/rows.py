@@ -172,7 +172,10 @@ class MomentsOnlySource(Source):
 
     def rows(self) -> Iterator[Any]:
         """Raise an error: the rows are gone."""
-        raise OptionError("this rule needs the rows themselves, but after partial_fit only their moments are left")
+        what = (
+            "this rule needs the rows themselves, but after partial_fit or fit_covariance only their moments are left"
+        )
+        raise OptionError(what)
 
 
 def _to_frame_like(values: Array, X: Any, source: Source) -> Any:

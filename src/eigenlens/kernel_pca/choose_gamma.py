@@ -121,8 +121,6 @@ def _errors(rows: Array, folds: list[Array], gamma: float, k: int, rng: np.rando
 
 def _error_and_variance(model: KernelComponents, X: Array, mean: Array) -> Array:
     """Return sums of squared errors and of squared distances from the mean (2, 2), in feature and in input space."""
-    Z = model.scores(X)
-    whole = model.kernel.diagonal(X) - 2.0 * (model.kernel(X, model.rows) @ model.centre) + model.centre_norm
-    left = np.maximum(whole - np.sum(Z * Z, axis=1), 0.0)
-    back = dense(find_preimages(model, Z).rows)
+    whole, left = model.squared_distances(X)
+    back = dense(find_preimages(model, model.scores(X)).rows)
     return np.array([[left.sum(), ((X - back) ** 2).sum()], [whole.sum(), ((X - mean) ** 2).sum()]])

@@ -11,18 +11,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
 from eigenlens.arrays import Array, Like, dense, to_numpy
-from eigenlens.data.coerce import require_finite
+from eigenlens.data.coerce import is_dask_array, require_finite
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source, progress_callback
 from eigenlens.errors import ConvergenceWarning, DataWarning, warn_user
 from eigenlens.estimator.base import ProjectionEstimator, forward, model_view
-from eigenlens.estimator.rows import map_rows, per_row, require_finite_rows, validate_rows
+from eigenlens.estimator.rows import dense_blocks, map_rows, per_row, require_finite_rows, validate_rows
 from eigenlens.kernel_pca import storage
 from eigenlens.kernel_pca.features import APPROXIMATIONS, fit_landmark_components
 from eigenlens.kernel_pca.fit import KernelPCAFit, fit_kernel_pca
 from eigenlens.kernel_pca.kernels.precomputed import Precomputed
 from eigenlens.kernel_pca.model import KernelComponents
 from eigenlens.kernel_pca.options import (
+    check_diagonal,
     check_kernel_components,
     check_n_landmarks,
     memory_budget,
@@ -47,14 +48,18 @@ class KernelPCA(ProjectionEstimator):
 
     The centred Gram matrix K̄ = (I − 1pᵀ) K (I − p1ᵀ) has eigenvalues lam and eigenvectors u; the component of unit
     length in feature space is v = Σ u_i phi(x_i) / √lam, and the score of a row is <phi(x) − mean, v> (Schölkopf, Smola
-    and Müller 1998, "Nonlinear component analysis as a kernel eigenvalue problem").
+    and Müller 1998, "Nonlinear component analysis as a kernel eigenvalue problem"). Without centring K takes the place
+    of K̄, and zero that of the mean.
 
     Parameters:
         n_components: int; a float in (0, 1) for the share of variance in feature space; None for all of them.
         kernel: a key of `eigenlens.kernel_pca.kernels.KERNELS`, "linear", "poly" (gamma x·y + coef0)^degree, "rbf"
             exp(−gamma|x − y|²), "laplacian" exp(−gamma|x − y|₁), "sigmoid" tanh(gamma x·y + coef0), "cosine" or
             "precomputed" (X is the kernel matrix); or a callable k(X, Y) that returns a matrix (n, m).
+        center: False for components about the origin of feature space instead of the mean of phi, also of a
+            precomputed matrix.
         gamma: a number; None for 1/d; "scale" for 1/(d var X); "median" for the median heuristic.
+        sigma: of "rbf" instead of gamma, k = exp(−|x − y|² / 2 sigma²): gamma = 1 / (2 sigma²).
         degree, coef0: of "poly" and "sigmoid". kernel_params: a dict of a kernel's other options, or of keywords for a
             callable.
         solver: "auto" (see `eigenlens.kernel_pca.route.choose_eigen_route`), "dense", "lanczos" or "randomized".
@@ -69,8 +74,9 @@ class KernelPCA(ProjectionEstimator):
         verbose: True for a progress bar, or a callable (rows done, rows in all, what).
 
     Attributes:
-        eigenvalues_: (k,) of the centred Gram matrix. eigenvectors_: (n, k), of an exact fit.
-        explained_variance_: (k,) eigenvalues_ over Σw − 1. explained_variance_ratio_: eigenvalues_ over the trace.
+        eigenvalues_: (k,) of the Gram matrix, centred unless center=False. eigenvectors_: (n, k), of an exact fit.
+        explained_variance_: (k,) eigenvalues_ over Σw − 1; over Σw without centring, where it is a mean square.
+        explained_variance_ratio_: eigenvalues_ over the trace.
         approximation_error_: the share of the trace of the Gram matrix that is left out; 0 for an exact fit. For
             "fourier" an estimate of the relative error of the kernel values.
         gamma_: the number used. n_components_, n_samples_, n_landmarks_: k, n and the number of rows stored.
@@ -88,7 +94,9 @@ class KernelPCA(ProjectionEstimator):
     n_components: int | float | None = None
     _: KW_ONLY
     kernel: str | Callable[..., Any] = "rbf"
+    center: bool = True
     gamma: float | str | None = None
+    sigma: float | None = None
     degree: int = 3
     coef0: float = 1.0
     kernel_params: Mapping[str, Any] | None = None
@@ -140,7 +148,9 @@ class KernelPCA(ProjectionEstimator):
         choose = checks.choice("approximation", self.approximation, APPROXIMATIONS)
         kernel, self.gamma_ = resolve_kernel(self, source, rng)
         asked = check_n_landmarks(self, source)
-        found = fit_landmark_components(source, kernel, choose, asked, n_components, rng=rng, progress=progress)
+        found = fit_landmark_components(
+            source, kernel, choose, asked, n_components, rng=rng, progress=progress, center=self.center
+        )
         if not found.met:
             left_out = f"{found.reason}, which leave out {found.model.left_out:.2g} of the trace"
             what = f"{{n_landmarks}} is an error that was not reached: {left_out}"
@@ -156,13 +166,14 @@ class KernelPCA(ProjectionEstimator):
             kernel,
             n_components,
             weight=source.weight,
+            center=self.center,
             solver=self.solver,
             tol=checks.real("tol", self.tol, 0.0, 1.0),
             max_memory=memory_budget(self.max_memory),
             rng=rng,
             progress=progress,
         )
-        warn_kernel_fit(fit, source, self)
+        warn_kernel_fit(fit, self)
         return fit
 
     # ---- rows to scores and back ------------------------------------------------------------------------
@@ -200,6 +211,38 @@ class KernelPCA(ProjectionEstimator):
             parts.append(self._back(model, Z, dense(rows)).rows)
         return Like(X, source.dtype)(np.concatenate(parts))
 
+    @per_row()
+    def reconstruction_error(self, X: Any, k: int | None = None, *, diagonal: Any = None) -> Any:
+        """Return the squared distance (n,) of each phi(x) from the subspace of the first k components (None for all).
+
+            |phi(x) − mean|² − |z|²
+
+        It is small for rows like the fitted ones, and large for novel ones (Hoffmann 2007, "Kernel PCA for novelty
+        detection"). For kernel="precomputed", `diagonal` (n,) holds the values k(x, x), which X does not.
+        """
+        check_is_fitted(self)
+        k = self.n_components_ if k is None else k
+        model = self.model_.first(checks.integer("k", k, 1, self.n_components_, "the number of components fitted"))
+        source = validate_rows(self, X)
+        norms, start = check_diagonal(self, diagonal, source.n_rows), 0
+        errors = []
+        for rows in dense_blocks(source):
+            own = None if norms is None else norms[start : start + len(rows)]
+            errors.append(model.squared_distances(require_finite_rows(rows, source), own)[1])
+            start += len(rows)
+        require_finite(source, *errors)
+        return np.concatenate(errors)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return minus the mean of `reconstruction_error`, weighted: the larger, the better the rows are described.
+
+        It compares numbers of components, not kernels: a wider kernel brings all rows nearer to each other.
+        """
+        errors = to_numpy(
+            np.asarray(self.reconstruction_error(X)) if is_dask_array(X) else self.reconstruction_error(X)
+        )
+        return -float(np.average(errors, weights=checks.weights(sample_weight, len(errors))))
+
     def _back(self, model: KernelComponents, Z: Array, start: Array | None) -> PreImages:
         method = checks.name("preimage", self.preimage, PREIMAGES)
         options = PreImageOptions(learned=self._learned(model) if method == "ridge" else None)
@@ -225,21 +268,18 @@ class KernelPCA(ProjectionEstimator):
 
     # ---- learned attributes: views of the model ---------------------------------------------------------
 
-    eigenvalues_ = model_view("eigenvalues", "The eigenvalues (k,) of the centred Gram matrix, descending.")
+    eigenvalues_ = model_view("eigenvalues", "The eigenvalues (k,) of the (centred) Gram matrix, descending.")
     explained_variance_ = model_view("variances", "The variances (k,) of the scores.")
     explained_variance_ratio_ = model_view(
-        "ratio", "The shares (k,) of the variance in feature space, by the trace of the centred Gram matrix."
+        "ratio", "The shares (k,) of the variance in feature space, by the trace of the (centred) Gram matrix."
     )
 
     @property
     def eigenvectors_(self) -> Any:
-        """The eigenvectors (n, k) of the centred, weighted Gram matrix, of unit length."""
+        """The eigenvectors (n, k) of the weighted Gram matrix, centred unless center=False, of unit length."""
         if not self._exact_fit:
             raise AttributeError("eigenvectors_ exists after an exact fit; an approximation has model_.coefficients.")
-        model = self.model_
-        root = np.sqrt(model.centre * model.weight)[:, None]
-        U = np.divide(model.coefficients, root, out=np.zeros_like(model.coefficients), where=root > 0.0)
-        return self._like(U * np.sqrt(model.eigenvalues))
+        return self._like(self.model_.unit_vectors)
 
     approximation_error_ = forward(
         "model_.left_out", "The share of the trace of the Gram matrix that is left out; 0 for an exact fit."

@@ -102,6 +102,7 @@ def fit_landmark_components(
     *,
     rng: np.random.Generator,
     progress: Progress | None = None,
+    center: bool = True,
 ) -> LandmarkFit:
     """Fit kernel PCA to the rows of a source through an approximation: a key of `APPROXIMATIONS`, or a callable.
 
@@ -113,6 +114,7 @@ def fit_landmark_components(
         n_components: a number, the share of variance to explain (a float), or None for all of them.
         rng: draws the landmarks.
         progress: called with the rows done in each pass.
+        center: whether the mean of phi is taken off.
 
     Cost: a few passes of n m (2d + m) flops, m³ for the solve; memory O(n + m²) and a block.
 
@@ -127,44 +129,58 @@ def fit_landmark_components(
         what = "chooses among rows, and kernel='precomputed' has none"
         fix = "use approximation=None, or give the rows and a kernel"
         raise OptionError(what, argument="approximation", value=approximation, fix=fix)
-    choose = approximation if callable(approximation) else APPROXIMATIONS[approximation]
-    mapping = choose(source, kernel, n_landmarks, rng, progress)
-    model = fit_feature_components(source, mapping, n_components, progress)
+    named = None if callable(approximation) else partial(APPROXIMATIONS[approximation], center=center)
+    mapping = (named or approximation)(source, kernel, n_landmarks, rng, progress)  # type: ignore[operator]
+    model = fit_feature_components(source, mapping, n_components, progress, center)
     return LandmarkFit(model, mapping.reason, mapping.met, mapping.passes + 1, mapping.size)
 
 
 def fit_feature_components(
-    source: Source, mapping: FeatureMap, n_components: int | float | None = None, progress: Progress | None = None
+    source: Source,
+    mapping: FeatureMap,
+    n_components: int | float | None = None,
+    progress: Progress | None = None,
+    center: bool = True,
 ) -> KernelComponents:
     """Fit principal components to the features f(x) of the rows: one pass of n p² flops, one symmetric solve.
 
         S = Σ w_i (f_i − m)(f_i − m)ᵀ = V diag(lam) Vᵀ,    A = T V,    q = T m,    c = Vᵀm,    |centre|² = |m|²
 
-    The trace reported is tr S + Σ w_i (k_ii − |f_i|²). It exceeds that of the centred Gram matrix by Σw times the
-    squared length of the mean of the part that the features leave out, which is at most the last sum: never by more
-    than `left_out` times the trace of the Gram matrix. Signs: the largest coefficient is positive; where phi(x) = x,
-    the largest loading, as in PCA. The rule of an exact fit, the largest score, would take one more pass over the rows.
+    Without centring m = 0, and S = Σ w_i f_i f_iᵀ. The trace reported is tr S + Σ w_i (k_ii − |f_i|²). It exceeds that
+    of the centred Gram matrix by Σw times the squared length of the mean of the part that the features leave out, which
+    is at most the last sum: never by more than `left_out` times the trace of the Gram matrix. Without centring it is
+    exact. Signs: the largest coefficient is positive; where phi(x) = x, the largest loading, as in PCA. The rule of an
+    exact fit, the largest score, would take one more pass over the rows.
     """
     with np.errstate(all="ignore"):  # values that are not finite are found in the result and explained there
         sums = accumulate(source, partial(_summarise, mapping=mapping), progress, "features")
     require_finite(source, sums.trace, sums.moments.mean)
-    moments, total = sums.moments, float(np.trace(sums.moments.scatter)) + sums.left
-    lam, V = _eigenpairs(moments.scatter, n_components, total, ROUNDING_OF_TRACE * sums.trace)
+    moments, (mean, S) = sums.moments, _about(sums.moments, center)
+    total = float(np.trace(S)) + sums.left
+    lam, V = _eigenpairs(S, n_components, total, ROUNDING_OF_TRACE * sums.trace)
     A = mapping.spread(V)
     signs = column_signs(input_directions(mapping.rows, A) if mapping.kernel.identity else A)
     return KernelComponents(
         mapping.kernel,
         mapping.rows,
         A * signs,
-        (moments.mean @ V) * signs,
-        mapping.spread(moments.mean[:, None])[:, 0],
-        float(moments.mean @ moments.mean),
+        (mean @ V) * signs,
+        mapping.spread(mean[:, None])[:, 0],
+        float(mean @ mean),
         lam,
         total,
         moments.weight,
         mapping.error(sums.left / sums.trace),
         mapping.origin,
+        center,
     )
+
+
+def _about(moments: Moments, center: bool) -> tuple[Array, Array]:
+    """Return the point (p,) that is taken off the features, their mean or zero, and their scatter about it (p, p)."""
+    if center:
+        return moments.mean, moments.scatter
+    return np.zeros_like(moments.mean), moments.scatter + moments.weight * np.outer(moments.mean, moments.mean)
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,7 +239,8 @@ APPROXIMATIONS: dict[str, Callable[..., FeatureMap]] = {
     "nystroem": draw_uniform_landmarks,
     "fourier": draw_fourier_features,
 }
-"""Approximations by name: (source, kernel, n_landmarks, rng, progress) → FeatureMap."""
+"""Approximations by name: (source, kernel, n_landmarks, rng, progress, *, center) → FeatureMap. Only if the mean of phi
+is taken off may a map take an origin off the rows. A user's own function is called without `center`, and takes none."""
 
 COUNTED_IN_FEATURES = frozenset({"fourier"})
 """Approximations whose n_landmarks counts features, not rows: it may exceed the number of rows."""

@@ -44,8 +44,9 @@ INDEFINITE_SHARE = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): 1e-4}
 FLAT_GRAM_SHARE = 1e-3
 """Where centring leaves less than this share of the trace, float32 entries have lost three of their seven digits."""
 
-PROBES, PROBE_STEPS = 8, 8
-"""Random vectors and Lanczos steps that estimate the smallest eigenvalue of a kernel that may be indefinite."""
+PROBES, PROBE_STEPS, PROBE_TOL = 8, 8, 1e-4
+"""Random vectors and Lanczos steps that look for a negative eigenvalue of a kernel that may be indefinite, and the
+residual to which the smallest converges where one is found: its error is of the order of the residual's square."""
 
 
 @dataclass(frozen=True)
@@ -56,13 +57,13 @@ class KernelPCAFit:
         model: the components.
         scores: (n, k) of the fitted rows; NaN for rows of weight 0.
         outcome: solver, reason, passes, residuals.
-        negative: the share of the largest eigenvalue that the smallest one lies below zero, 0 where it does not.
+        smallest: the smallest eigenvalue of A where that is negative beyond rounding, else 0.
     """
 
     model: KernelComponents
     scores: Array
     outcome: Outcome
-    negative: float = 0.0
+    smallest: float = 0.0
 
 
 def fit_kernel_pca(
@@ -71,6 +72,7 @@ def fit_kernel_pca(
     n_components: int | float | None = None,
     *,
     weight: Array | None = None,
+    center: bool = True,
     solver: str = "auto",
     tol: float = 1e-9,
     max_memory: int = 8 << 30,
@@ -86,6 +88,7 @@ def fit_kernel_pca(
     Args:
         n_components: a number, a share of the variance (float), or None for the rank.
         weight: row i counts weight[i] times.
+        center: whether the mean of phi is taken off; if not, A = S K S.
         solver: "auto", "dense", "lanczos" or "randomized"; see `choose_eigen_route`.
         tol: ‖A u − lam u‖ / lam₁ that the iterations must meet.
         max_memory: bytes that may be used beside the rows.
@@ -98,13 +101,13 @@ def fit_kernel_pca(
     (array([2.]), array([-1.4142,  0.    ,  1.4142]))
     """
     rng = np.random.default_rng() if rng is None else rng
-    origin = _origin(X, weight) if kernel.identity else None
+    origin = _origin(X, weight) if kernel.identity and center else None
     rows = X if origin is None else X - Like(X)(origin)
-    n, limit = X.shape[0], _check_row_count(X, weight) - 1
+    n, limit = X.shape[0], _check_row_count(X, weight) - int(center)
     k = max(10, limit // 20) if isinstance(n_components, float) else n_components
     stored = isinstance(kernel, Precomputed)
     route = choose_eigen_route(n, k, Like(X).dtype.itemsize, max_memory, solver, stored=stored)
-    rows, operator = _centred(kernel, rows, weight, route, progress)
+    rows, operator = _centred(kernel, rows, weight, center, route, progress)
     nothing = ROUNDING_SHARE[Like(rows).dtype]
     most = limit if solver != "auto" or route.solver == "dense" else max(k or 0, n // DENSE_ROWS_PER_COMPONENT)
     spectrum = GRAM_SOLVERS[route.solver](operator, _wanted(n_components, limit, most, nothing), tol, rng)
@@ -114,11 +117,12 @@ def fit_kernel_pca(
     rounding = 1e2 * np.finfo(Like(rows).dtype).eps * abs(operator.whole)
     if spectrum.values[0] <= rounding and abs(operator.trace) <= rounding:
         raise no_variance_error()
-    negative = 0.0 if kernel.definite else _negative_share(operator, spectrum, rng)
-    spectrum = _of_full_rank(spectrum, n_components, nothing)
+    beyond = INDEFINITE_SHARE[Like(X).dtype]
+    smallest = 0.0 if kernel.definite else _negative_eigenvalue(operator, spectrum, beyond, rng)
+    spectrum = _of_full_rank(spectrum, n_components, nothing, smallest)
     outcome = replace(spectrum.outcome, reason=route.reason, passes=operator.passes)
     model, scores = _components(kernel, rows, origin, operator, spectrum)
-    return KernelPCAFit(model, scores, outcome, negative)
+    return KernelPCAFit(model, scores, outcome, smallest)
 
 
 def _check_row_count(X: Any, weight: Array | None) -> int:
@@ -140,26 +144,28 @@ def _origin(X: Any, weight: Array | None) -> Array | None:
 
 
 def _centred(
-    kernel: Kernel, X: Any, weight: Array | None, route: EigenRoute, progress: Progress | None
+    kernel: Kernel, X: Any, weight: Array | None, center: bool, route: EigenRoute, progress: Progress | None
 ) -> tuple[Any, Operator]:
     """Return the rows and the operator of their Gram matrix, in float64 where float32 would lose its digits."""
-    operator = _operator(kernel, X, weight, route, progress)
+    operator = _operator(kernel, X, weight, center, route, progress)
     require_finite(X, operator.trace, operator.whole)
     single = Like(X).dtype == np.float32
     if single and not isinstance(kernel, Precomputed) and operator.trace < FLAT_GRAM_SHARE * abs(operator.whole):
         X = namespace(X).astype(X, namespace(X).float64) if is_tensor(X) else X.astype(np.float64)
-        operator = _operator(kernel, X, weight, route, progress)
+        operator = _operator(kernel, X, weight, center, route, progress)
     if kernel.definite and operator.trace <= 1e2 * np.finfo(Like(X).dtype).eps * abs(operator.whole):
         raise no_variance_error()
     return X, operator
 
 
-def _operator(kernel: Kernel, X: Any, weight: Array | None, route: EigenRoute, progress: Progress | None) -> Operator:
+def _operator(
+    kernel: Kernel, X: Any, weight: Array | None, center: bool, route: EigenRoute, progress: Progress | None
+) -> Operator:
     if route.matrix_free:
-        return KernelOperator(kernel, X, weight, progress=progress)
+        return KernelOperator(kernel, X, weight, progress=progress, center=center)
     if isinstance(kernel, Precomputed):
-        return CentredGram(kernel(X, None), weight)
-    return CentredGram(upper_gram(kernel, X, progress), weight)
+        return CentredGram(kernel(X, None), weight, center)
+    return CentredGram(upper_gram(kernel, X, progress), weight, center)
 
 
 def _wanted(n_components: int | float | None, limit: int, most: int, nothing: float) -> Requested:
@@ -199,14 +205,36 @@ GRAM_SOLVERS: dict[str, Callable[[Operator, Requested, float, np.random.Generato
 }
 
 
-def _negative_share(operator: Operator, spectrum: Spectrum, rng: np.random.Generator) -> float:
-    """Return how far the smallest eigenvalue lies below zero, as a share of the largest.
+class _Negated:
+    """The operator −A, whose largest eigenvalue is the smallest of A."""
 
-    The dense solver has it. Otherwise a few Lanczos steps estimate it from above, so the share is never too large.
+    def __init__(self, operator: Operator) -> None:
+        self._operator = operator
+        self.size, self.trace = operator.size, -operator.trace
+
+    def matmat(self, V: Array) -> Array:
+        """Return −A V for V (n, b)."""
+        return -self._operator.matmat(V)
+
+
+def _negative_eigenvalue(operator: Operator, spectrum: Spectrum, beyond: float, rng: np.random.Generator) -> float:
+    """Return the smallest eigenvalue of A if it lies below zero by more than this share of the largest, else 0.
+
+    The dense solver has it. Otherwise a few Lanczos steps look for a negative one, and only where they find it the
+    iteration goes on until it has converged to the smallest.
     """
-    largest = max(float(spectrum.values[0]), np.finfo(float).tiny)
+    most = -beyond * max(float(spectrum.values[0]), 0.0)
     if spectrum.outcome.solver == "dense":
-        return max(0.0, -float(spectrum.values[-1])) / largest
+        smallest = float(spectrum.values[-1])
+        return smallest if smallest < most else 0.0
+    if _smallest_probed(operator, rng) >= most:
+        return 0.0
+    with one_thread():
+        return -float(lanczos(_Negated(operator), Requested.count(1, operator.size), PROBE_TOL, rng).values[0])
+
+
+def _smallest_probed(operator: Operator, rng: np.random.Generator) -> float:
+    """Return an estimate of the smallest eigenvalue, which lies above it."""
     Q = np.linalg.qr(rng.standard_normal((operator.size, PROBES)))[0]
     basis = [Q]
     for _ in range(PROBE_STEPS):
@@ -216,18 +244,21 @@ def _negative_share(operator: Operator, spectrum: Spectrum, rng: np.random.Gener
                 W -= block @ (block.T @ W)
         basis.append(np.linalg.qr(W)[0])
     V = np.hstack(basis)
-    return max(0.0, -float(np.linalg.eigvalsh(V.T @ operator.matmat(V))[0])) / largest
+    return float(np.linalg.eigvalsh(V.T @ operator.matmat(V))[0])
 
 
-def _of_full_rank(spectrum: Spectrum, n_components: int | float | None, nothing: float) -> Spectrum:
+def _of_full_rank(spectrum: Spectrum, n_components: int | float | None, nothing: float, smallest: float) -> Spectrum:
     """Return the eigenpairs that are not rounding; raise if more were requested than there are."""
     values = spectrum.values[: spectrum.vectors.shape[1]]
-    rank = int(np.count_nonzero(values > nothing * max(values.max(initial=0.0), np.finfo(float).tiny)))
+    scale = max(values.max(initial=0.0), -smallest, np.finfo(float).tiny)  # rounding is relative to the norm of A
+    rank = int(np.count_nonzero(values > nothing * scale))
     if rank == 0:
-        what = "the centred kernel matrix has no positive eigenvalue: it is not positive semidefinite on these rows"
+        what = "the kernel matrix has no positive eigenvalue: it is not positive semidefinite on these rows"
+        what += f", and its smallest eigenvalue is {smallest:.3g}" if smallest else ""
         raise DataError(what, fix="use another kernel, or other options of it")
     if isinstance(n_components, int) and rank < n_components:
-        what = f"must be at most {rank}, the rank of the centred Gram matrix"
+        counted = "number of positive eigenvalues" if smallest else "rank"
+        what = f"must be at most {rank}, the {counted} of the Gram matrix of these rows"
         raise OptionError(what, argument="n_components", value=n_components)
     residuals = spectrum.outcome.residuals[:rank]
     return replace(
@@ -249,13 +280,13 @@ def _components(
         Z = np.where(w[:, None] > 0.0, U * np.sqrt(lam) / np.sqrt(w)[:, None], np.nan)
     signs = column_signs(input_directions(rows, np.sqrt(w)[:, None] * U) if kernel.identity else np.nan_to_num(Z))
     U, Z = U * signs, Z * signs
-    p = w / w.sum()
+    p = operator.mean_coefficients
     A = np.sqrt(w)[:, None] * U / np.sqrt(lam)
     A -= np.outer(p, A.sum(axis=0))
     kept = np.empty((operator.size, 0)) if isinstance(kernel, Precomputed) else _own(rows, origin)
     offset, total = operator.row_means @ A, float(w.sum())
     model = KernelComponents(kernel, kept, A, offset, p, operator.grand_mean, lam, spectrum.total, total, origin=origin)
-    return model, Z
+    return model if operator.center else replace(model, centred=False, row_weight=np.array(w)), Z
 
 
 def _own(rows: Any, origin: Array | None) -> Any:

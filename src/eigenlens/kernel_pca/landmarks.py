@@ -84,6 +84,7 @@ class PivotRule:
         progress: Progress | None = None,
         *,
         most: int = MAX_LANDMARKS,
+        center: bool = True,
     ) -> Landmarks:
         """Choose landmarks in rounds: measure the residual, draw rows by it, keep those that still have enough of it.
 
@@ -95,6 +96,7 @@ class PivotRule:
             rng: draws them.
             progress: called with the rows done in each pass.
             most: the number of landmarks at which the search for an error gives up.
+            center: whether components are about the mean: where phi(x) = x, rows are then measured from it.
 
         Cost: about log(1 / share left out) passes of n m (2d + m) flops; memory O(n + m²) and a block.
 
@@ -106,8 +108,9 @@ class PivotRule:
         """
         error = n_landmarks if isinstance(n_landmarks, float) else 0.0
         count = most if error else int(n_landmarks)
-        origin = dense_column_means(source, progress) if kernel.identity else None
-        none, passes = np.zeros(0, dtype=np.intp), int(kernel.identity)
+        shift = kernel.identity and center
+        origin = dense_column_means(source, progress) if shift else None
+        none, passes = np.zeros(0, dtype=np.intp), int(shift)
         found = Landmarks(kernel, None, np.zeros((0, 0)), none, origin, passes=passes)
         while True:
             residual = _measure(source, found, self.relative, progress)

@@ -25,6 +25,8 @@ FLAT_KERNEL_VARIANCE = 1e-2
 class KernelComponents:
     """Directions v_j (k of them) in feature space and a centre, all spanned by the images of m rows.
 
+    Without centring the centre is the origin of feature space: q = 0, c = 0.
+
         v_j = Σ_i A_ij phi(r_i),    centre = Σ_i q_i phi(r_i),    z_j(x) = <phi(x) − centre, v_j> = k(x, R) A_j − c_j
 
     The rows R are the training rows of an exact fit, or the landmarks of an approximate one; either way the scores
@@ -42,6 +44,8 @@ class KernelComponents:
         weight: Σ w_i over the training rows (their number, without weights).
         left_out: the share of the trace of the Gram matrix that an approximation leaves out; 0 for an exact fit.
         origin: (d,), taken off x before anything else, or None.
+        centred: whether the centre is the mean of phi; if not, "variances" are mean squares about the origin.
+        row_weight: w (m,) of the training rows of an exact fit without centring; with it they are q Σw.
     """
 
     kernel: Kernel
@@ -55,11 +59,21 @@ class KernelComponents:
     weight: float
     left_out: float = 0.0
     origin: Array | None = None
+    centred: bool = True
+    row_weight: Array | None = None
 
     @property
     def variances(self) -> Array:
-        """Variances (k,) of the scores: the eigenvalues over Σw − 1."""
-        return self.eigenvalues / (self.weight - 1.0)
+        """Variances (k,) of the scores: the eigenvalues over Σw − 1; over Σw without centring, as no mean is fitted."""
+        return self.eigenvalues / (self.weight - float(self.centred))
+
+    @property
+    def unit_vectors(self) -> Array:
+        """The eigenvectors (m, k) of unit length of the Gram matrix of an exact fit, √lam_j a_ij / √w_i."""
+        weight = self.centre * self.weight if self.row_weight is None else self.row_weight
+        root = np.sqrt(weight)[:, None]
+        U = np.divide(self.coefficients, root, out=np.zeros_like(self.coefficients), where=root > 0.0)
+        return np.asarray(U * np.sqrt(self.eigenvalues))
 
     @property
     def ratio(self) -> Array:
@@ -88,6 +102,22 @@ class KernelComponents:
         # A user's function may not be thread-safe.
         with single_threaded_map(1 if isinstance(self.kernel, Custom) else thread_count()) as each:
             return np.concatenate(list(each(part, self._blocks(X, like))))
+
+    def squared_distances(self, X: Array, norms: Array | None = None) -> tuple[Array, Array]:
+        """Return squared distances (n,) in feature space of rows (n, d) from the centre, and from the subspace.
+
+            |phi(x) − centre|² = k(x, x) − 2 k(x, R) q + |centre|²,    |phi(x) − P phi(x)|² = that − |z|²
+
+        The second is the novelty of Hoffmann (2007, "Kernel PCA for novelty detection", eq. 9). Rows are dense and in
+        float64, as the differences need; neither is below 0. `norms` (n,) are k(x, x), by default from the kernel.
+        """
+        onto, offset = np.column_stack([self.coefficients, self.centre]), np.append(self.offset, 0.0)
+        Z = replace(self, coefficients=onto, offset=offset).scores(X)
+        if norms is None:
+            with np.errstate(all="ignore"):
+                norms = self.kernel.diagonal(X if self.origin is None else X - self.origin)
+        whole = norms - 2.0 * Z[:, -1] + self.centre_norm
+        return np.maximum(whole, 0.0), np.maximum(whole - np.sum(Z[:, :-1] ** 2, axis=1), 0.0)
 
     def _widened(self, rows: Any, like: Like) -> Any:
         """Return the model's rows in float64 where float32 is not precise enough: float64 input, or a flat kernel."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from eigenlens.data.source import Source
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError, warn_user
 from eigenlens.estimator.rows import collect_rows
 from eigenlens.kernel_pca.features import COUNTED_IN_FEATURES
-from eigenlens.kernel_pca.fit import GRAM_SOLVERS, INDEFINITE_SHARE, KernelPCAFit
+from eigenlens.kernel_pca.fit import GRAM_SOLVERS, KernelPCAFit
 from eigenlens.kernel_pca.gamma import GAMMA_RULES, resolve_gamma
 from eigenlens.kernel_pca.kernels import KERNELS, kernel_options, make_kernel
 from eigenlens.kernel_pca.kernels.base import Kernel
@@ -26,34 +26,79 @@ SYMMETRY_ROWS = 256
 """Rows of a precomputed matrix that are compared with its columns at once: no copy of the whole matrix is made."""
 
 
+class KernelOptions(NamedTuple):
+    """The parameters that make a kernel, as `KernelPCA` has them."""
+
+    kernel: Any
+    gamma: Any
+    sigma: Any
+    degree: Any
+    coef0: Any
+    kernel_params: Any
+
+
 def resolve_kernel(
     estimator: Any, rows: Any, rng: np.random.Generator, weight: Array | None = None
 ) -> tuple[Kernel, float | None]:
-    """Return the kernel with its options, and gamma where the kernel has one."""
+    """Return the kernel with its options, from an estimator or `KernelOptions`, and gamma where the kernel has one."""
     name, parameters = checks.choice("kernel", estimator.kernel, KERNELS), estimator.kernel_params
     if parameters is not None and not isinstance(parameters, Mapping):
         what = "must be a dict of options of the kernel, or None"
         raise OptionError(what, argument="kernel_params", value=parameters)
     degree, coef0 = checks.integer("degree", estimator.degree, 1), checks.real("coef0", estimator.coef0, -np.inf)
-    if isinstance(estimator.gamma, str):
-        checks.name("gamma", estimator.gamma, [rule for rule in GAMMA_RULES if rule])
-    elif estimator.gamma is not None:
-        checks.real("gamma", estimator.gamma, 0.0)
+    asked = _check_width(estimator.gamma, estimator.sigma, name)
     takes_gamma = isinstance(name, str) and "gamma" in kernel_options(KERNELS[name])
-    gamma = resolve_gamma(estimator.gamma, rows, weight, rng) if takes_gamma else None
+    gamma = resolve_gamma(asked, rows, weight, rng) if takes_gamma else None
     return make_kernel(name, 1.0 if gamma is None else gamma, degree, coef0, parameters), gamma
+
+
+def _check_width(gamma: Any, sigma: Any, kernel: Any) -> Any:
+    """Return gamma, as given or 1 / (2 sigma²), once only one of the two is given and it is valid."""
+    if sigma is not None:
+        if gamma is not None:
+            what = f"is given beside gamma={gamma!r}, and both are the width of the kernel"
+            raise OptionError(what, argument="sigma", value=sigma, fix="give one of them; gamma = 1 / (2 sigma²)")
+        if kernel != "rbf":
+            what = f"is the width of exp(−|x − y|² / 2 sigma²), kernel='rbf', and kernel={kernel!r} has none"
+            raise OptionError(what, argument="sigma", value=sigma, fix="give gamma, coef0 or kernel_params")
+        return 1.0 / (2.0 * checks.real("sigma", sigma, 0.0) ** 2)
+    if isinstance(gamma, str):
+        checks.name("gamma", gamma, [rule for rule in GAMMA_RULES if rule])
+    elif gamma is not None:
+        checks.real("gamma", gamma, 0.0)
+    return gamma
 
 
 def check_kernel_components(estimator: Any, source: Source) -> int | float | None:
     """Return n_components once it is valid: a number, a share of the variance, or None for all."""
     checks.name("solver", estimator.solver, ["auto", *GRAM_SOLVERS])
     checks.name("preimage", estimator.preimage, PREIMAGES)
+    checks.boolean("center", estimator.center)
     n, k = source.n_rows, estimator.n_components
     if n == 1:
         raise DataError("has 1 sample, but a component needs at least 2 rows", argument="X", fix="give more rows")
     if isinstance(k, float | np.floating):
         return None if k == 1.0 else checks.real("n_components", float(k), 0.0, 1.0)
     return None if k is None else checks.integer("n_components", k, 1, n, "the number of rows")
+
+
+def check_diagonal(estimator: Any, diagonal: Any, n_rows: int | None) -> Array | None:
+    """Return the values k(x, x) (n,) that a precomputed kernel needs for distances, and no other takes."""
+    if estimator.kernel != "precomputed":
+        if diagonal is not None:
+            what, fix = "is for kernel='precomputed'; other kernels compute k(x, x) themselves", "leave it out"
+            raise OptionError(what, argument="diagonal", fix=fix)
+        return None
+    if diagonal is None:
+        fix = "for the fitted matrix K itself it is numpy.diag(K)"
+        raise OptionError(
+            "must be given for kernel='precomputed': the values k(x, x) of the rows", argument="diagonal", fix=fix
+        )
+    values = checks.numbers("diagonal", diagonal).ravel()
+    if n_rows is not None and len(values) != n_rows:
+        what = f"has {len(values)} values, but X has {n_rows} rows"
+        raise OptionError(what, argument="diagonal", fix="give one value k(x, x) per row")
+    return values
 
 
 def check_n_landmarks(estimator: Any, source: Source) -> int | float:
@@ -82,19 +127,18 @@ def memory_budget(max_memory: Any) -> int:
     return checks.memory("max_memory", max_memory)
 
 
-def warn_kernel_fit(fit: KernelPCAFit, source: Source, estimator: Any) -> None:
-    """Raise or warn where the kernel is not positive semidefinite on the rows; warn where the solver stopped early."""
+def warn_kernel_fit(fit: KernelPCAFit, estimator: Any) -> None:
+    """Warn where the kernel is not positive semidefinite on the rows, and where the solver stopped early."""
     outcome = fit.outcome
-    if fit.negative > INDEFINITE_SHARE[source.dtype]:
+    if fit.smallest < 0.0:
+        matrix = "centred Gram matrix" if estimator.center else "Gram matrix"
         what = (
-            "is not positive semidefinite on these rows: the smallest eigenvalue is at or below "
-            f"{-fit.negative:.2g} times the largest"
+            "is not positive semidefinite on these rows: the smallest eigenvalue of the "
+            f"{matrix} is {fit.smallest:.4g}, the largest {fit.model.eigenvalues[0]:.4g}; components of negative "
+            "variance were left out"
         )
-        if estimator.kernel == "precomputed":
-            fix = "check that X is a kernel matrix, or clip its negative eigenvalues first"
-            raise DataError(what, argument="kernel", value=estimator.kernel, fix=fix)
-        what += "; components of negative variance were left out"
-        warn_user(DataWarning(what, argument="kernel", value=estimator.kernel))
+        fix = "check that X is a kernel matrix" if estimator.kernel == "precomputed" else ""
+        warn_user(DataWarning(what, argument="kernel", value=estimator.kernel, fix=fix))
     if not outcome.converged:
         what = (
             f"solver {outcome.solver!r} stopped after {outcome.iterations} iterations with a residual of "

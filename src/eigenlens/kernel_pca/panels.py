@@ -60,9 +60,10 @@ def residual_diagonal(kernel: Kernel, rows: Any, F: Array) -> tuple[Array, Array
     k = float64_values(kernel.diagonal(rows))
     left = k - np.einsum("ij,ij->i", F, F)
     if not kernel.definite and np.any(left < -INDEFINITE_RESIDUAL * np.abs(k)):
+        i = int(np.argmin(left))
         raise OptionError(
-            f"is not positive semidefinite on these rows: a projection leaves {left.min():.3g} of k(x, x), so an "
-            "approximation has no error bound",
+            f"is not positive semidefinite on these rows: of k(x, x) = {k[i]:.3g} a projection leaves {left[i]:.3g}, "
+            "which is below zero, so an approximation has no error bound",
             argument="kernel",
             value=kernel.name,
             fix="use {approximation}; if the kernel is a function that returns float32, let it return float64",

@@ -90,14 +90,21 @@ class FourierMap:
 
 
 def draw_fourier_features(
-    source: Source, kernel: Kernel, n_landmarks: int | float, rng: np.random.Generator, progress: Progress | None = None
+    source: Source,
+    kernel: Kernel,
+    n_landmarks: int | float,
+    rng: np.random.Generator,
+    progress: Progress | None = None,
+    *,
+    center: bool = True,
 ) -> FourierMap:
     """Draw random Fourier features, `n_landmarks` of them (one more if odd), for a kernel in `FREQUENCIES`.
 
     k(x, y) = E cos ω·(x − y) with ω drawn from the Fourier transform of k (Rahimi and Recht 2007, theorem 1). There is
     no certificate: every k(x, x) is met exactly. The error reported is an estimate of ‖K − K̂‖_F / ‖K‖_F, the root of
     the ratio of two unbiased estimates from the pairs of 512 rows drawn with probabilities proportional to w_i.
-    It falls as 1 / √n_landmarks. There may be more features than rows.
+    It falls as 1 / √n_landmarks. There may be more features than rows. They do not depend on `center`: dot products of
+    these features do not change where rows are shifted.
     """
     _require_frequencies(kernel, n_landmarks)
     n = row_count(source)

@@ -20,8 +20,8 @@ from eigenlens.model_file import Layout, pack_all, unpack
 
 KERNEL_PCA_LAYOUT = Layout(
     KernelComponents,
-    arrays=["coefficients", "offset", "centre", "eigenvalues", "origin"],
-    header=["centre_norm", "trace", "weight", "left_out"],
+    arrays=["coefficients", "offset", "centre", "eigenvalues", "origin", "row_weight"],
+    header=["centre_norm", "trace", "weight", "left_out", "centred"],
     place="numbers",
 )
 

@@ -45,6 +45,7 @@ class LatentGaussian(IterativeFit[LatentFit], ProjectionEstimator, DensityEstima
     _takes_missing = True
     _score_words = ("latent values", "dimension")
     _rotation_matrix: Array | None = None
+    _takes_fewer = False  # whether the leading dimensions alone are a model of fewer dimensions
 
     # ---- rows to latent values and back -----------------------------------------------------------------
 
@@ -81,9 +82,10 @@ class LatentGaussian(IterativeFit[LatentFit], ProjectionEstimator, DensityEstima
         projections onto the space of W; "posterior" is shrunken from these towards the mean. The two agree as the noise
         tends to 0.
         """
-        Z = self._check_scores(X)
+        Z = self._check_scores(X, fewer=self._takes_fewer)
         back = RECONSTRUCTIONS[checks.name("method", method, RECONSTRUCTIONS)]
         values, T = to_numpy(Z).astype(np.float64), self._rotation_matrix
+        values = np.pad(values, ((0, 0), (0, self.n_components_ - values.shape[1])))
         return Like(Z)(back(self.model_, values if T is None else np.linalg.solve(T.T, values.T).T))
 
     def impute(self, X: Any, return_std: bool = False) -> Any:
@@ -99,6 +101,18 @@ class LatentGaussian(IterativeFit[LatentFit], ProjectionEstimator, DensityEstima
         return tuple(found) if with_std else found[0]
 
     # ---- the density ------------------------------------------------------------------------------------
+
+    def sample(self, n_samples: int = 1, *, random_state: Any = None, return_latent: bool = False) -> Any:
+        """Draw rows (n_samples, d) from the model; with return_latent also their latent values (n_samples, k).
+
+        Latent values are drawn first, z ~ N(0, I), and then the row given them, x = W z + mu + e. They are rotated as
+        those of `transform` are.
+        """
+        rng = checks.generator(self.random_state if random_state is None else random_state)
+        rows, Z = self.model_.sample_latent(checks.integer("n_samples", n_samples, 1), rng)
+        if not checks.boolean("return_latent", return_latent):
+            return self._like(rows)
+        return self._like(rows), self._like(_rotate(Z, self._rotation_matrix))
 
     def _density_and_presence(self, source: Source) -> Array:
         def of(rows: Array) -> Array:

@@ -225,7 +225,8 @@ def _minka_rule(values: Array, rows: CentredRows, rng: np.random.Generator) -> i
 
 def _gavish_donoho_rule(values: Array, rows: CentredRows, rng: np.random.Generator) -> int:
     """Return the number of singular values above the optimal hard threshold for unknown noise."""
-    return gavish_donoho(values, _row_count(rows), rows.size)
+    lost = 0 if rows.center else 1  # the rule counts one dimension less than rows, for the mean
+    return gavish_donoho(values, _row_count(rows) + lost, rows.size)
 
 
 def _kaiser_rule(values: Array, rows: CentredRows, rng: np.random.Generator) -> int:
@@ -261,3 +262,9 @@ N_COMPONENTS_RULES: dict[str, Callable[[Array, CentredRows, np.random.Generator]
     "kaiser": _kaiser_rule,
 }
 """Rules for the number of components by name: (all eigenvalues, rows, rng) → k."""
+
+RESAMPLING_RULES = ("parallel", "cv")
+"""Rules that read the rows again, with their columns as they are."""
+
+UNCENTRED_RULES = ("gavish-donoho", "kaiser")
+"""Rules that hold for rows about zero too; the others compare variances about the mean."""

@@ -4,7 +4,8 @@ Centring, scaling and weights are implicit. With m the means, s the scales and w
 
     X̃ = diag(w)^½ (X − 1 mᵀ) diag(s)⁻¹ / (Σw − 1)^½ ,     X̃ᵀX̃ = the covariance (or correlation) matrix,
 
-and no centred copy of X is ever made, only one block at a time. Scores are like their rows: dtype, library, device.
+and no centred copy of X is ever made, only one block at a time. Rows about zero have m = 0 and the divisor Σw, since no
+mean is estimated: X̃ᵀX̃ is then the matrix of second moments. Scores are like their rows: dtype, library, device.
 """
 
 from __future__ import annotations
@@ -75,7 +76,9 @@ class Matrix:
 
 
 class CentredRows:
-    """The matrix X̃ (n, d) of a source: centred, scaled if `standardize`, weighted, over √(Σw − 1).
+    """The matrix X̃ (n, d) of a source: centred if `center`, scaled if `standardize`, weighted, over √divisor.
+
+    feature_weight: (d,) weights of the columns in sums of squares: the columns of X̃ are multiplied by their roots.
 
     As a `SymmetricOperator` it is X̃ᵀX̃ (d, d): `size`, `trace`, `matmat`. Every product is one
     pass over the source; `passes` counts them.
@@ -83,6 +86,8 @@ class CentredRows:
     >>> rows = CentredRows(ArraySource(np.array([[1.0, 0.0], [3.0, 0.0], [5.0, 3.0]])))
     >>> rows.trace, rows.dense()
     (7.0, array([[4., 3.], [3., 3.]]))
+    >>> CentredRows(ArraySource(np.array([[1.0, 0.0], [3.0, 0.0], [5.0, 3.0]])), center=False).dense() * 3
+    array([[35., 15.], [15.,  9.]])
     """
 
     def __init__(
@@ -90,11 +95,15 @@ class CentredRows:
         source: Source,
         *,
         standardize: bool = False,
+        center: bool = True,
+        feature_weight: Array | None = None,
         progress: Progress | None = None,
         moments: Moments | None = None,
     ) -> None:
         self.source = source
         self.standardize = standardize
+        self.center = center
+        self.feature_weight = feature_weight
         self.passes = 0
         self._progress = progress
         if moments is not None:
@@ -135,20 +144,39 @@ class CentredRows:
 
     @property
     def divisor(self) -> float:
-        """Σw − 1, the divisor of the covariance, which is decided here only."""
-        return float(self.columns.weight) - 1.0
+        """Σw − 1, the divisor of the covariance, which is decided here only; Σw about zero."""
+        return covariance_divisor(float(self.columns.weight), self.center)
+
+    @property
+    def max_rank(self) -> int:
+        """The largest rank that this number of rows can have: centring costs one."""
+        return self.n_rows - int(self.center)
+
+    @property
+    def centre(self) -> Array:
+        """(d,) the point that is subtracted from the rows: their mean, or zero."""
+        return self.columns.mean if self.center else np.zeros(self.size)
+
+    @cached_property
+    def squares(self) -> Array:
+        """(d,) sums of squared deviations from the centre, weighted."""
+        return self.columns.square if self.center else self.columns.square_about_zero
 
     @cached_property
     def scale(self) -> Array | None:
-        """(d,) standard deviations, 1 for a constant column; None if the rows are not standardised."""
+        """(d,) standard deviations, 1 for a constant column; None if the rows are not standardised.
+
+        About zero they are root mean squares, 1 for a column of zeros. Weights of columns divide them by their roots.
+        """
         if not self.standardize:
-            return None
-        return _deviations(self.columns.mean, self.columns.square, self.divisor)
+            return None if self.feature_weight is None else 1.0 / np.sqrt(self.feature_weight)
+        scale = _deviations(self.centre, self.squares, self.divisor)
+        return scale if self.feature_weight is None else scale / np.sqrt(self.feature_weight)
 
     @property
     def variances(self) -> Array:
         """(d,) diagonal of X̃ᵀX̃."""
-        square = self.columns.square / self.divisor
+        square = self.squares / self.divisor
         return square if self.scale is None else square / self.scale**2
 
     @property
@@ -162,8 +190,8 @@ class CentredRows:
         return float(self.variances.sum())
 
     def dense(self) -> Array:
-        """Return the covariance matrix (d, d), or the correlation matrix if standardised."""
-        S = self.moments.covariance()
+        """Return the covariance matrix (d, d), or the correlation matrix if standardised; second moments about zero."""
+        S = self.moments.covariance() if self.center else self.moments.scatter_about_zero / self.divisor
         if self.scale is not None:
             S /= self.scale
             S /= self.scale[:, None]
@@ -172,27 +200,27 @@ class CentredRows:
     def matmat(self, V: Array) -> Array:
         """Return X̃ᵀX̃ V (d, b) in one pass; each block is used twice while it is in the cache."""
         right = self._unscale(V)
-        mean = self.columns.mean
+        mean = self.centre
         base = np.zeros_like(mean) if self._near else mean.astype(self.source.dtype).astype(np.float64)
         product = partial(_normal_product, base=base, rest=mean - base, V=right)
         return np.asarray(self._unscale(self._fold(product, "products")) / self.divisor)
 
     def rmatmat(self, U: Array) -> Array:
         """Return X̃ᵀU (d, b) for U (n, b) in one pass."""
-        offset = 0
+        offset, centre = 0, self.centre
 
         def part(block: Block) -> Array:
             nonlocal offset
             u = U[offset : offset + block.rows.shape[0]]
             offset += block.rows.shape[0]
-            return _left_product(block, self.columns.mean, u, self._near)
+            return _left_product(block, centre, u, self._near)
 
         total = functools.reduce(operator.add, map(part, self.source.blocks()))
         self.passes += 1
         return np.asarray(self._unscale(total) / np.sqrt(self.divisor))
 
     def gram(self) -> Array:
-        """Return X̃X̃ᵀ (n, n) from blocks of columns, each centred by its own means. Cost: n² d flops."""
+        """Return X̃X̃ᵀ (n, n) from blocks of columns, each centred by its own means, or about zero. Cost: n² d flops."""
         self.passes += 1
         read, n = _column_access(self.source)
         weight = self.source.weight
@@ -202,45 +230,60 @@ class CentredRows:
         step = int(np.clip(CACHE_PANEL_BYTES * 8 // (8 * n), 256, 2 * COLUMN_BLOCK))
         for part in slices(self.size, step):
             with np.errstate(all="ignore"):
-                panel, mean[part], square[part] = _centred_panel(read(part), weight, total)
-            if self.standardize:
-                panel /= _deviations(mean[part], square[part], total - 1.0)
+                panel, mean[part], square[part] = self._gram_panel(read(part), weight, total)
+                if self.feature_weight is not None:
+                    panel *= np.sqrt(self.feature_weight[part])
             G += moments_about(panel.T, None, nowhere)[1]
         if "columns" not in self.__dict__:
             self._require_variance(found := ColumnMoments(total, mean, square, count))
             self.columns = found
         return G / self.divisor
 
+    def _gram_panel(self, panel: Array, weight: Array | None, total: float) -> tuple[Array, Array, Array]:
+        """Return columns (n, c) of X̃ times √divisor, and the means and squared deviations of the columns."""
+        own = None if self.center else panel.copy()
+        centred, mean, square = _centred_panel(panel, weight, total)
+        if own is not None:
+            centred = own if weight is None else own * np.sqrt(weight)[:, None]
+        if self.standardize:
+            here = ColumnMoments(total, mean, square)
+            about = (mean, square) if self.center else (np.zeros_like(mean), here.square_about_zero)
+            centred /= _deviations(*about, covariance_divisor(total, self.center))
+        return centred, mean, square
+
     def centred_blocks(self) -> Iterator[Array]:
         """Yield X̃ (n, d), one dense block at a time."""
         self.passes += 1
-        root = np.sqrt(self.divisor)
+        root, centre = np.sqrt(self.divisor), self.centre
         for block in self.source.blocks():
             for panel in _dense_panels(block):
-                yield _dense_block(panel, self.columns.mean, self.scale, panel.weight) / root
+                yield _dense_block(panel, centre, self.scale, panel.weight) / root
 
     def sample(self, count: int) -> Array:
         """Return about `count` rows √w (x − m) / s, spread evenly over the first block."""
         block = next(iter(self.source.blocks()))
         step = max(1, block.rows.shape[0] // count)
         weight = None if block.weight is None else block.weight[::step]
-        return _dense_block(Block(block.rows[::step, :]), self.columns.mean, self.scale, weight)
+        return _dense_block(Block(block.rows[::step, :]), self.centre, self.scale, weight)
 
-    def whitened_moments(self, R: Array) -> Moments:
-        """Return the moments of the rows (x − m) / s · R⁻¹, found in one pass: a step of CholeskyQR."""
+    def whitened_scatter(self, R: Array) -> Array:
+        """Return the scatter (d, d) of the rows (x − m) / s · R⁻¹, found in one pass: a step of CholeskyQR."""
         R = R if self.scale is None else R * self.scale
-        return self._fold(partial(_whitened, mean=self.columns.mean, R=np.asfortranarray(R)), "refinement")
+        found = self._fold(partial(_whitened, mean=self.centre, R=np.asfortranarray(R)), "refinement")
+        return found.scatter if self.center else found.scatter_about_zero
 
     @cached_property
     def _near(self) -> bool:
         """Whether the means are so small beside the deviations that X V − 1 mᵀV loses no digits."""
         limit = 1e-12 if self.source.dtype == np.float64 else 1e-6
-        square = self.columns.square / self.divisor
-        return bool(np.all(self.columns.mean**2 * np.finfo(self.source.dtype).eps <= limit * square))
+        square = self.squares / self.divisor
+        return bool(np.all(self.centre**2 * np.finfo(self.source.dtype).eps <= limit * square))
 
     def _require_variance(self, columns: ColumnMoments) -> None:
         """Raise an error for rows without a finite variance, before any solver sees them."""
         require_finite(self.source, columns.mean, columns.square)
+        if not self.center:
+            return
         if columns.rows < 2:
             samples = "1 sample" if columns.rows == 1 else f"{columns.rows} samples"
             what = f"has {samples} of positive weight, but a variance needs at least 2 rows"
@@ -254,6 +297,11 @@ class CentredRows:
 
     def _unscale(self, V: Array) -> Array:
         return V if self.scale is None else V / self.scale[:, None]
+
+
+def covariance_divisor(weight: float, center: bool) -> float:
+    """Return the divisor of second moments of rows with the total weight Σw: Σw − 1 about their mean, Σw about zero."""
+    return weight - 1.0 if center else weight
 
 
 def _deviations(mean: Array, square: Array, divisor: float) -> Array:

@@ -55,9 +55,10 @@ def _sharpen(
         values, Y = np.linalg.eigh(Q.T @ AQ)
         values, Y = values[::-1], Y[:, ::-1]
         Q, AQ = Q @ Y, AQ @ Y
-        scale = max(values[0], np.finfo(float).tiny)
+        scale = max(np.abs(values).max(), np.finfo(float).tiny)
         residuals = np.linalg.norm(AQ[:, :k] - Q[:, :k] * values[:k], axis=0) / scale
-        whole = Q.shape[1] == operator.size
+        # Of an indefinite matrix without a positive eigenvalue there is nothing that the filter could raise.
+        whole = Q.shape[1] == operator.size or values[0] <= 1e-12 * scale
         if whole or np.all(residuals <= tol) or products >= MAX_FILTER_PRODUCTS:
             return values, Q, residuals, products
         stalled = 0 if residuals.max() < 0.5 * best else stalled + 1

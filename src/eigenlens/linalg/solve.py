@@ -164,7 +164,7 @@ def _problem(rows: CentredRows, wanted: Requested) -> SpectralProblem:
 
 def _lost_digits(spectrum: Spectrum, rows: CentredRows, limit: float) -> bool:
     """Return whether a kept eigenvalue has lost digits; zeros due to centring or constant columns are ignored."""
-    kept = spectrum.values[: min(rows.n_rows - 1, int(np.count_nonzero(rows.variances)))]
+    kept = spectrum.values[: min(rows.max_rank, int(np.count_nonzero(rows.variances)))]
     if min(rows.n_rows, rows.size) > MAX_LAPACK_SIZE:
         return False
     return bool(kept.size and kept[0] > 0.0 and kept[-1] < limit * kept[0])

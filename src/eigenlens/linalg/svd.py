@@ -59,7 +59,7 @@ def triangular_factor(rows: CentredRows) -> Array:
 def _cholesky_qr(rows: CentredRows) -> Array:
     R = _sample_triangle(rows)
     for _ in range(MAX_CHOLESKY_STEPS):
-        step = cholesky(rows.whitened_moments(R).scatter, check_finite=False)
+        step = cholesky(rows.whitened_scatter(R), check_finite=False)
         size = step.diagonal()
         if size.min() < 1e-6 * size.max():
             raise LinAlgError("too ill-conditioned for CholeskyQR")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, Self
 
@@ -11,21 +12,28 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
-from eigenlens.arrays import Array, Like, dense
-from eigenlens.data.coerce import require_finite, require_no_infinity
-from eigenlens.data.rows import positive_weight_rows, row_count
+from eigenlens.arrays import Array, Like
+from eigenlens.data.coerce import require_finite
+from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source, accumulate, progress_callback
 from eigenlens.errors import DataError, OptionError
-from eigenlens.estimator.base import DensityEstimator, ProjectionEstimator, forward, model_view
+from eigenlens.estimator.base import forward, model_view
+from eigenlens.estimator.covariance_matrix import read_covariance
 from eigenlens.estimator.rows import MomentsOnlySource, map_blocks, map_rows, per_row, validate_rows
-from eigenlens.linalg.operators import CentredRows, project_rows
+from eigenlens.linalg.operators import CentredRows, covariance_divisor, project_rows
 from eigenlens.linalg.spectrum import Outcome
-from eigenlens.pca import interpret, storage
-from eigenlens.pca.bootstrap import Bootstrap, bootstrap_components
-from eigenlens.pca.fit import PCAFit, PCAOptions, fit_pca, principal_components, weighted_row_count
-from eigenlens.pca.interpret import project_columns
+from eigenlens.pca import storage
+from eigenlens.pca.fit import PCAFit, principal_components, weighted_row_count
+from eigenlens.pca.interpreted_components import InterpretedComponents, complete_rows
 from eigenlens.pca.model import PrincipalComponents
-from eigenlens.pca.options import MISSING_VALUE_METHODS, check_pca_options, rows_with_entries, warn_about_pca
+from eigenlens.pca.options import (
+    MISSING_VALUE_METHODS,
+    check_component_counts,
+    check_feature_weight,
+    check_pca_options,
+    rows_with_entries,
+    warn_about_pca,
+)
 from eigenlens.stats.moments import Moments
 
 MAX_REMEMBERED_BYTES = 64 << 20
@@ -33,7 +41,7 @@ MAX_REMEMBERED_BYTES = 64 << 20
 
 
 @dataclass(eq=False, repr=False)
-class PCA(ProjectionEstimator, DensityEstimator):
+class PCA(InterpretedComponents):
     """Principal component analysis, exact and in one pass where possible.
 
     Finds orthonormal axes v₁, v₂, … of largest variance: S v = λ v with S the covariance matrix (divisor Σw − 1)
@@ -43,7 +51,11 @@ class PCA(ProjectionEstimator, DensityEstimator):
     Parameters:
         n_components: int; a float in (0, 1) for the share of variance to keep; "mle", "parallel",
             "gavish-donoho", "cv" or "kaiser" for a rule; None for min(n, d).
-        standardize: divide columns by their standard deviations: PCA of the correlation matrix.
+        center: subtract the mean. With False, S = XᵀX / Σw, the second moments about zero: the axes and singular
+            values are those of the singular value decomposition of X itself, `mean_` is zero, and every "variance" is
+            a mean square.
+        standardize: divide columns by their standard deviations: PCA of the correlation matrix. With center=False, by
+            their root mean squares: PCA of the cosines between columns.
         whiten: scale scores to unit variance. A property of the scores; the model's covariance does not change.
         solver: "auto" (see `eigenlens.linalg.solve.choose_solver`), "covariance", "gram", "svd", "lanczos",
             "randomized", "power", or a callable.
@@ -76,6 +88,7 @@ class PCA(ProjectionEstimator, DensityEstimator):
 
     n_components: int | float | str | Callable[..., int] | None = None
     _: KW_ONLY
+    center: bool = True
     standardize: bool = False
     whiten: bool = False
     solver: str | Callable[..., Any] = "auto"
@@ -85,6 +98,7 @@ class PCA(ProjectionEstimator, DensityEstimator):
     verbose: Any = False
 
     _storage = storage
+    _feature_weight: Array | None = None
 
     # ---- fitting ----------------------------------------------------------------------------------------
 
@@ -101,12 +115,16 @@ class PCA(ProjectionEstimator, DensityEstimator):
         self._moments, self._model, self._outcome, self._fitted_source = moments, None, None, None
         self.n_samples_ = moments.rows
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, feature_weight: Any = None) -> Self:
         """Fit the components of the rows of X (n, d), row i counting sample_weight[i] times.
+
+        feature_weight (d,) is the metric of the columns: column j counts as feature_weight[j] columns, as "col.w" in
+        FactoMineR. The analysis is that of the columns times the roots of their weights, by which `scale_` is divided.
 
         After a KeyboardInterrupt, missing="em" keeps the best model so far, with a warning.
         """
         source = validate_rows(self, X, sample_weight, reset=True)
+        self._feature_weight = check_feature_weight(feature_weight, source.n_features)
         rows = positive_weight_rows(source) if self.missing == "em" else source
         n_components, options = check_pca_options(self, rows)
         if n_components is None and self.missing == "em":
@@ -118,6 +136,10 @@ class PCA(ProjectionEstimator, DensityEstimator):
             self.n_samples_ = rows_with_entries(rows, self.n_samples_)
         warn_about_pca(fit, source, self)
         return self
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None, feature_weight: Any = None) -> Any:
+        """Fit the rows of X, and return their scores (n, k)."""
+        return self.fit(X, y, sample_weight=sample_weight, feature_weight=feature_weight).transform(X)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Add rows to those of earlier fits. Exact: the moments merge, and the components are computed when first used.
@@ -142,11 +164,38 @@ class PCA(ProjectionEstimator, DensityEstimator):
             what = f"partial_fit after fit with solver {self.solver_.solver!r} is not possible: it kept no moments"
             fix = "use {solver}, or partial_fit from the start"
             raise OptionError(what, fix=fix, settings={"solver": "covariance"})
-        moments, model = CentredRows(self._fitted_source).moments, self.model_
-        deviations = np.sqrt(moments.columns.square / (moments.weight - 1.0))
-        if np.any(np.abs(moments.mean - model.mean) > 1e-6 * deviations):
+        rows, model = CentredRows(self._fitted_source, center=self.center), self.model_
+        moments, variances = rows.moments, model.column_variances * model.scale**2
+        moved = np.abs(rows.centre - model.mean) > 1e-6 * np.sqrt(rows.variances)
+        if np.any(moved | (np.abs(rows.variances - variances) > 1e-3 * variances)):
             raise DataError("the fitted rows have changed since fit", fix="start again with partial_fit on all rows")
         return moments
+
+    def fit_covariance(self, S: Any, n_samples: float, mean: Any = None) -> Self:
+        """Fit the components of rows of which only the covariance or correlation matrix S (d, d) is known.
+
+        Every method that does not need the fitted rows works as after `fit`, and `partial_fit` and `merge` add rows.
+
+        Args:
+            S: positive semidefinite; a frame names the variables by its columns. Its divisor is taken to be
+                n_samples − 1, that of `fit`; with center=False it holds second moments about zero, with divisor
+                n_samples.
+            n_samples: the number of rows behind S.
+            mean: (d,) the mean of those rows, 0 if None.
+
+        >>> PCA(1).fit_covariance(np.array([[4.0, 2.0], [2.0, 4.0]]), n_samples=50).explained_variance_
+        array([6.])
+        """
+        given = read_covariance(self, S, n_samples, mean, constant=True)
+        if mean is not None and not checks.boolean("center", self.center):
+            what = "has no effect with {center}, whose second moments are about zero"
+            raise OptionError(what, argument="mean", fix="leave it out", settings={"center": False})
+        self._feature_weight = None
+        scatter = given.S * covariance_divisor(given.n, self.center)
+        self._set_moments(Moments(given.n, given.mean, scatter, round(given.n)))
+        self._rows_like = Like(S, given.source.dtype)
+        self._solved()
+        return self
 
     def merge(self, other: PCA) -> Self:
         """Add the rows of another fitted PCA. Exact; both must have kept their moments."""
@@ -160,6 +209,10 @@ class PCA(ProjectionEstimator, DensityEstimator):
         mine, theirs = (list(getattr(estimator, "feature_names_in_", ())) for estimator in (self, other))
         if mine and theirs and mine != theirs:
             raise OptionError(f"other was fitted on the columns {theirs[:8]}, but this PCA on {mine[:8]}")
+        equal = np.ones(self.n_features_in_)
+        metrics = [equal if each._feature_weight is None else each._feature_weight for each in (self, other)]
+        if not np.array_equal(metrics[0], metrics[1]):
+            raise OptionError("other was fitted with another feature_weight", fix="fit both with the same")
         self._set_moments(self._moments + other._moments)
         return self
 
@@ -184,33 +237,69 @@ class PCA(ProjectionEstimator, DensityEstimator):
         return map_rows(source, project, V.shape[1])
 
     def inverse_transform(self, X: Any) -> Any:
-        """Return the rows (n, d) whose scores are X (n, k)."""
-        Z = self._check_scores(X)
+        """Return the rows (n, d) whose scores are X (n, k); with q < k columns, those of the q leading components."""
+        Z = self._check_scores(X, fewer=True)
         model, like = self.model_, Like(X, np.dtype(np.float32 if "float32" in str(Z.dtype) else np.float64))
         basis = model.components * model.scale
         if self.whiten:
             basis = basis * np.sqrt(model.variances)[:, None]
-        return Z @ like(basis) + like(model.mean)
+        return Z @ like(basis[: Z.shape[1]]) + like(model.mean)
 
-    def reconstruction_error(self, X: Any, *, per_row: bool = True, sample_weight: Any = None) -> Any:
+    def reconstruction_error(self, X: Any, k: Any = None, *, per_row: bool = True, sample_weight: Any = None) -> Any:
         """Return the squared distance (n,) of each row from its projection, in the units of the analysis.
 
-        With per_row=False, their sum over Σw − 1: for the fitted rows, the sum of the discarded eigenvalues.
+        k: the number of leading components projected onto, all by default, 0 for the mean; several numbers give one
+        column each (n, m), and "all" is 1 to `n_components_`. One pass serves all of them.
+
+        With per_row=False, their sum over Σw − 1 (Σw with center=False): for the fitted rows, the sum of the discarded
+        eigenvalues.
         """
-        if per_row:
-            return self._row_errors(X)
         check_is_fitted(self)
+        counts, single = check_component_counts(k, self.n_components_)
+        if per_row:
+            if k is None:
+                return self._row_errors(X)
+            return self._errors_by_count(X)[:, counts[0] if single else counts]
         source = validate_rows(self, X, sample_weight)
-        errors = map_blocks(source, self.model_.squared_error)
+        errors = map_blocks(source, partial(self.model_.squared_errors, counts=counts))
         w = np.ones(len(errors)) if source.weight is None else source.weight
-        if w.sum() <= 1.0:
+        divisor = covariance_divisor(float(w.sum()), self.center)
+        if divisor <= 0.0:
             what = f"X has a total weight of {w.sum():g}, but more than 1 row is needed"
             raise DataError(what, fix="pass {per_row}", settings={"per_row": True})
-        return float(w @ errors / (w.sum() - 1.0))
+        found = w @ errors / divisor
+        return float(found[0]) if single else self._like(found)
 
     @per_row()
     def _row_errors(self, X: Any) -> Any:
         return map_blocks(validate_rows(self, X), self.model_.squared_error)
+
+    @per_row(lambda self: self.n_components_ + 1)
+    def _errors_by_count(self, X: Any) -> Any:
+        return map_blocks(
+            validate_rows(self, X), partial(self.model_.squared_errors, counts=range(self.n_components_ + 1))
+        )
+
+    def truncated(self, k: int) -> Self:
+        """Return the fitted PCA of the k leading components, as if it had been fitted with n_components=k."""
+        check_is_fitted(self)
+        count = checks.integer("k", k, 1, self.n_components_, "the number of components fitted")
+        made: Self = copy.copy(self)
+        made.n_components, made._model = count, self.model_.truncated(count)
+        made._outcome = replace(self.solver_, residuals=self.solver_.residuals[:count])
+        made._fitted_source = self._fitted_source  # a copy, as one that is pickled, forgets it
+        return made
+
+    def left_singular_vectors(self, X: Any = None, *, sample_weight: Any = None) -> Any:
+        """Return the left singular vectors U (n, k) of the analysed rows, √w z / s: orthonormal, X̃ = U S V.
+
+        X are the fitted rows, needed where this object does not remember them. A component of no variance has zeros.
+        """
+        check_is_fitted(self)
+        source = self._fitted_rows(X, sample_weight)
+        Z, s = map_blocks(source, self.model_.project), self.model_.singular_values
+        U = Z * np.where(s > 0.0, 1.0 / np.where(s > 0.0, s, 1.0), 0.0)
+        return self._like(U if source.weight is None else U * np.sqrt(source.weight)[:, None])
 
     # ---- the density ------------------------------------------------------------------------------------
 
@@ -231,62 +320,6 @@ class PCA(ProjectionEstimator, DensityEstimator):
         tags.input_tags.allow_nan = self.missing == "em"
         return tags
 
-    # ---- interpretation ---------------------------------------------------------------------------------
-
-    def correlations(self) -> Any:
-        """Return the correlation (d, k) of each column with each component."""
-        return self._like(interpret.correlations_with_components(self.model_))
-
-    def contributions(self, X: Any = None, *, sample_weight: Any = None) -> Any:
-        """Return the per cent that each column (d, k), or each row of X (n, k), contributes to each component."""
-        if X is None:
-            return self._like(interpret.contributions_by_column(self.model_))
-        source = validate_rows(self, X, sample_weight)
-        Z = map_blocks(source, self.model_.project)
-        return Like(X, source.dtype).exact(interpret.contributions_by_row(self.model_, Z, source.weight))
-
-    def cos2(self, X: Any = None) -> Any:
-        """Return the squared cosine of the columns (d, k), or of the rows of X (n, k), with each component.
-
-        It measures how well a component represents them.
-        """
-        if X is None:
-            return self._like(interpret.correlations_with_components(self.model_) ** 2)
-        return self._row_cos2(X)
-
-    @per_row(lambda self: self.n_components_)
-    def _row_cos2(self, X: Any) -> Any:
-        source = validate_rows(self, X)
-        Z = map_blocks(source, self.model_.project)
-        return interpret.row_cos2(Z, map_blocks(source, self.model_.squared_error))
-
-    def supplementary(self, columns: Any, X: Any = None, *, sample_weight: Any = None) -> interpret.Supplementary:
-        """Project columns that took no part in the fit: numbers by correlation, categories by the mean of their rows.
-
-        `columns` has one row for each fitted row, as a vector, array, dict or frame. X are the fitted rows: they need
-        not be given while this object remembers them (up to 64 MiB, or a scan).
-        """
-        check_is_fitted(self)
-        source = self._fitted_rows(X, sample_weight)
-        Z = map_blocks(source, self.model_.project)
-        if np.any(np.abs(np.average(Z, axis=0, weights=source.weight)) > 1e-3 * np.sqrt(self.model_.total)):
-            raise DataError("the rows are not those of the fit (their mean differs)", fix="give the fitted rows as X=")
-        return project_columns(columns, Z, source, self.model_)
-
-    def bootstrap(self, X: Any, n: int = 200, *, sample_weight: Any = None, random_state: Any = None) -> Bootstrap:
-        """Refit `n` times on rows drawn with replacement; axes are aligned with the fitted ones by Procrustes."""
-        check_is_fitted(self)
-        source = validate_rows(self, X, sample_weight)
-        rng = checks.generator(self.random_state if random_state is None else random_state)
-        weight = np.ones(row_count(source)) if source.weight is None else source.weight
-
-        options = PCAOptions(self.standardize, tol=self.tol, rng=rng)
-
-        def refit(counts: Array) -> PrincipalComponents:
-            return fit_pca(source.weighted(counts), self.n_components_, options).model
-
-        return bootstrap_components(self.model_, refit, weight, checks.integer("n", n, 2), rng)
-
     # ---- learned attributes: views of the model ---------------------------------------------------------
 
     @property
@@ -298,7 +331,9 @@ class PCA(ProjectionEstimator, DensityEstimator):
         check_is_fitted(self)
         if self._model is None or self._outcome is None:
             assert self._moments is not None
-            rows = CentredRows(MomentsOnlySource(self._moments), standardize=self.standardize, moments=self._moments)
+            source, moments = MomentsOnlySource(self._moments), self._moments
+            about: dict[str, Any] = {"standardize": self.standardize, "center": self.center, "moments": moments}
+            rows = CentredRows(source, **about, feature_weight=self._feature_weight)
             n_components, options = check_pca_options(self, rows.source)
             fit = principal_components(rows, n_components, "covariance", self.tol, options.rng)
             self._model, self._outcome = fit.model, fit.spectrum.outcome
@@ -313,7 +348,7 @@ class PCA(ProjectionEstimator, DensityEstimator):
     components_ = model_view("components", "(k, d) axes, one per row.")
     explained_variance_ = model_view("variances", "(k,) variances of the scores, descending.")
     loadings_ = model_view("loadings", "(d, k) components_.T * sqrt(explained_variance_).")
-    mean_ = model_view("mean", "(d,) column means.")
+    mean_ = model_view("mean", "(d,) column means, zeros with center=False.")
     scale_ = model_view("scale", "(d,) column scales, ones unless standardised.")
     total_variance_ = forward("model_.total", "The sum of all variances, kept or not.")
     noise_variance_ = forward("model_.noise", "The mean of the d − k discarded eigenvalues.")
@@ -326,22 +361,15 @@ class PCA(ProjectionEstimator, DensityEstimator):
 
     @property
     def singular_values_(self) -> Any:
-        """(k,) singular values of the centred rows."""
-        return self._like(np.sqrt(self.model_.variances * (self.model_.weight - 1.0)))
+        """(k,) singular values of the centred rows, of X itself with center=False."""
+        return self._like(self.model_.singular_values)
 
     @property
     def n_components_(self) -> int:
         """The number k of components."""
         return int(self.model_.components.shape[0])
 
-    # ---- the fitted rows --------------------------------------------------------------------------------
-
-    def _fitted_rows(self, X: Any, sample_weight: Any) -> Source:
-        if X is not None:
-            return validate_rows(self, X, sample_weight)
-        if self._fitted_source is None:
-            raise DataError("the fitted rows are not remembered (large, saved or partial fits)", fix="give them as X=")
-        return self._fitted_source
+    # ---- copies ----------------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
@@ -355,10 +383,4 @@ class PCA(ProjectionEstimator, DensityEstimator):
 
 def _project_completed(rows: Any, model: PrincipalComponents, V: Array) -> Any:
     """Return the scores of rows whose missing entries are replaced by their expectations."""
-    return Like(rows)(project_rows(_complete(rows, model), model.mean, V))
-
-
-def _complete(rows: Any, model: PrincipalComponents) -> Array:
-    """Return dense rows with missing values replaced by their conditional means given the rest of the row."""
-    values = require_no_infinity(dense(rows))
-    return model.gaussian(floor=1e-9).impute(values) if np.any(np.isnan(values)) else values
+    return Like(rows)(project_rows(complete_rows(rows, model), model.mean, V))

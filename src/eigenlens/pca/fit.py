@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from eigenlens.arrays import Array
 from eigenlens.data.source import Progress, Source
 from eigenlens.errors import OptionError
 from eigenlens.linalg.n_components import N_COMPONENTS_RULES, share
@@ -37,6 +38,8 @@ class PCAOptions:
     """The parameters of a fit, checked: those of `PCA` except n_components, and the generator of its seed."""
 
     standardize: bool = False
+    center: bool = True
+    feature_weight: Array | None = None
     solver: str | Callable[..., Spectrum] = "auto"
     tol: float = 1e-9
     rng: np.random.Generator = field(default_factory=np.random.default_rng)
@@ -53,19 +56,21 @@ def fit_pca(
     (array([2.]), array([[0.707, 0.707]]))
     """
     chosen = options or PCAOptions()
-    rows = CentredRows(source, standardize=chosen.standardize, progress=progress)
+    about: dict[str, Any] = {"standardize": chosen.standardize, "center": chosen.center}
+    rows = CentredRows(source, **about, feature_weight=chosen.feature_weight, progress=progress)
     return principal_components(rows, n_components, chosen.solver, chosen.tol, chosen.rng)
 
 
 def principal_components(
     rows: CentredRows, n_components: Any, solver: str | Callable[..., Spectrum], tol: float, rng: np.random.Generator
 ) -> PCAFit:
-    """Return the principal components of rows that are centred already."""
+    """Return the principal components of the rows of an operator."""
     wanted = requested_components(rows, n_components, min(weighted_row_count(rows.source), rows.size), rng)
     spectrum = solve(rows, wanted, solver, tol=tol, rng=rng)
     scale = np.ones(rows.size) if rows.scale is None else rows.scale
     axes, columns = np.ascontiguousarray(spectrum.vectors.T), rows.columns
-    model = PrincipalComponents(columns.mean, scale, axes, spectrum.values, rows.trace, rows.variances, columns.weight)
+    found = (axes, spectrum.values, rows.trace, rows.variances, columns.weight, rows.center)
+    model = PrincipalComponents(rows.centre, scale, *found)
     return PCAFit(model, spectrum, rows, rows.known_moments)
 
 

@@ -1,4 +1,4 @@
-"""Interpretation of principal components: correlations, contributions, cos², distances, supplementary columns."""
+"""Interpretation of principal components: correlations, contributions, cos², supplementary columns."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from eigenlens.arrays import Array
 from eigenlens.data.source import Source
@@ -28,7 +27,7 @@ def contributions_by_column(model: PrincipalComponents) -> Array:
 
 def contributions_by_row(model: PrincipalComponents, Z: Array, weight: Array | None) -> Array:
     """Return the per cent (n, k) that each row contributes to each component's variance, 100 w z² / ((Σw − 1) λ)."""
-    inertia = (model.weight - 1.0) * model.variances
+    inertia = model.divisor * model.variances
     share = 100.0 * Z**2 / np.where(inertia > 0.0, inertia, 1.0)
     return np.asarray(share if weight is None else share * weight[:, None])
 
@@ -37,43 +36,6 @@ def row_cos2(Z: Array, squared_error: Array) -> Array:
     """Return the squared cosine (n, k) of each row with each component, z² over its squared distance to the mean."""
     distance = (Z * Z).sum(axis=1) + squared_error
     return np.asarray(Z**2 / np.where(distance > 0.0, distance, 1.0)[:, None])
-
-
-@dataclass(frozen=True, eq=False)
-class RowDistances:
-    """The distances of rows from the mean within the components, and from the components.
-
-    Attributes:
-        within: (n,) Hotelling's T² = Σ z² / λ. beside: (n,) the squared residual |x̃ − x̂|².
-        level: the share of ordinary rows below the limits. limits: those of T² and of the residual.
-    """
-
-    within: Array
-    beside: Array
-    level: float
-    limits: tuple[float, float]
-
-
-def row_distances(model: PrincipalComponents, Z: Array, squared_error: Array, level: float = 0.99) -> RowDistances:
-    """Return T² and residuals of rows with scores Z (n, k) and squared errors (n,), with limits for ordinary rows.
-
-    For normal rows T² is k (n² − 1) / (n (n − k)) times an F variable of k and n − k degrees of freedom; the residual
-    is approximated by g χ²_h with the mean and variance of these rows (Nomikos and MacGregor 1995, eq. 19).
-
-    >>> model = PrincipalComponents(np.zeros(2), np.ones(2), np.eye(2)[:1], np.array([4.0]), 5.0, np.ones(2), 100.0)
-    >>> found = row_distances(model, np.array([[2.0], [8.0]]), np.array([1.0, 2.0]))
-    >>> found.within, round(found.limits[0], 2)
-    (array([ 1., 16.]), 6.97)
-    """
-    alive = model.variances > 0.0
-    within = np.sum(Z[:, alive] ** 2 / model.variances[alive], axis=1)
-    n, k = model.weight, int(alive.sum())
-    limit = k * (n * n - 1.0) / (n * (n - k)) * float(stats.f.ppf(level, k, n - k)) if n > k else np.inf
-    mean, variance = float(squared_error.mean()), float(squared_error.var())
-    usual = (
-        mean if variance == 0.0 else variance / (2.0 * mean) * float(stats.chi2.ppf(level, 2.0 * mean**2 / variance))
-    )
-    return RowDistances(within, squared_error, level, (limit, usual))
 
 
 @dataclass(frozen=True, eq=False)

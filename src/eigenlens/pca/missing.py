@@ -44,6 +44,8 @@ def fit_pca_missing(source: Source, n_components: Any, options: PCAOptions, prog
         return fit_pca(source, n_components, options, progress)
     _require_columns(observed, source)
     scale = _observed_scale(observed) if options.standardize else np.ones(source.n_features)
+    if options.feature_weight is not None:
+        scale = scale / np.sqrt(options.feature_weight)
     scaled = MappedSource(source, partial(divide_columns, scale=scale))
     filled = CentredRows(MappedSource(source, partial(_fill, mean=observed.mean, scale=scale)))
     limit = min(weighted_row_count(source), filled.size)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from eigenlens.densities.covariance import Full
 from eigenlens.densities.gaussian import Gaussian
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import OptionError
+from eigenlens.linalg.operators import covariance_divisor
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +31,8 @@ class PrincipalComponents:
         total: the sum of all eigenvalues, the trace.
         column_variances: (d,) variances of the columns of x̃.
         weight: Σw, the number of rows behind it.
+        center: whether the axes are those of the rows about their mean; if not, the mean is zero, and variances are
+            second moments about zero.
 
     >>> model = PrincipalComponents(np.zeros(2), np.ones(2), np.array([[0.6, 0.8]]), np.array([4.0]), 5.0,
     ...                             np.array([2.0, 3.0]), 10.0)
@@ -43,9 +47,20 @@ class PrincipalComponents:
     total: float
     column_variances: Array
     weight: float
+    center: bool = True
 
     def __post_init__(self) -> None:
         read_only(self, "mean", "scale", "components", "variances", "column_variances")
+
+    @property
+    def divisor(self) -> float:
+        """The divisor of the variances: Σw − 1, or Σw about zero, where no mean is estimated."""
+        return covariance_divisor(self.weight, self.center)
+
+    @property
+    def singular_values(self) -> Array:
+        """(k,) singular values of the rows x̃ (times √w), √(divisor · variances)."""
+        return np.asarray(np.sqrt(np.maximum(self.variances, 0.0) * self.divisor))
 
     @property
     def noise(self) -> float:
@@ -78,11 +93,27 @@ class PrincipalComponents:
     def squared_error(self, X: Array) -> Array:
         """Return ‖x̃ − its projection‖² for each row of X, (n,).
 
-        Over the fitted rows it sums to (Σw − 1) times the discarded eigenvalues (Eckart and Young 1936).
+        Over the fitted rows it sums to Σw − 1 (Σw about zero) times the discarded eigenvalues (Eckart and Young 1936).
         """
         rest = self.standardised(X)
         rest -= (rest @ self.components.T) @ self.components
         return np.asarray(np.einsum("ij,ij->i", rest, rest))
+
+    def squared_errors(self, X: Array, counts: Sequence[int]) -> Array:
+        """Return ‖x̃ − its projection onto the q leading axes‖² for each row of X and each q of counts, (n, m).
+
+        The error with all axes, plus the squares of the scores left out: a sum, in which no digits cancel.
+
+        >>> model = PrincipalComponents(np.zeros(2), np.ones(2), np.eye(2)[:1], np.array([4.0]), 5.0, np.ones(2), 9.0)
+        >>> model.squared_errors(np.array([[3.0, 4.0]]), [0, 1])
+        array([[25., 16.]])
+        """
+        squares = np.column_stack([self.project(X) ** 2, self.squared_error(X)])
+        return np.asarray(np.cumsum(squares[:, ::-1], axis=1)[:, ::-1][:, list(counts)])
+
+    def truncated(self, k: int) -> PrincipalComponents:
+        """Return the model of the k leading components; the others are discarded."""
+        return replace(self, components=self.components[:k], variances=self.variances[:k])
 
     def covariance(self) -> Array:
         """Return the model's covariance of x (d, d): scale · (V (Λ − σ²I) Vᵀ + σ²I) · scale."""

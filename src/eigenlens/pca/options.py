@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from eigenlens import checks
-from eigenlens.arrays import dense, slices
+from eigenlens.arrays import Array, dense, slices
 from eigenlens.data.source import BLOCK_BYTES, Block, Source, accumulate
-from eigenlens.errors import ConvergenceWarning, DataWarning, list_columns, warn_user
-from eigenlens.linalg.n_components import N_COMPONENTS_RULES
+from eigenlens.errors import ConvergenceWarning, DataWarning, OptionError, list_columns, warn_user
+from eigenlens.linalg.n_components import N_COMPONENTS_RULES, RESAMPLING_RULES, UNCENTRED_RULES
 from eigenlens.linalg.solve import SOLVER_ALIASES, SOLVERS
 from eigenlens.missing.result import STOP_REASONS
 from eigenlens.pca.fit import PCAFit, PCAOptions, fit_pca, weighted_row_count
@@ -24,14 +25,66 @@ def check_pca_options(estimator: Any, source: Source, rows_known: bool = True) -
     """Check the parameters; return `n_components` as `fit_pca` takes it, and the options of `fit_pca`."""
     checks.name("missing", estimator.missing, MISSING_VALUE_METHODS)
     checks.boolean("whiten", estimator.whiten)
+    center = checks.boolean("center", estimator.center)
+    if not center:
+        _require_uncentred(estimator)
     options = PCAOptions(
+        center=center,
+        feature_weight=estimator._feature_weight,
         standardize=checks.boolean("standardize", estimator.standardize),
         solver=checks.choice("solver", estimator.solver, ["auto", *SOLVERS], SOLVER_ALIASES),
         tol=checks.real("tol", estimator.tol, 0.0, 1.0),
         rng=checks.generator(estimator.random_state),
     )
+    rule = estimator.n_components
+    if estimator._feature_weight is not None and isinstance(rule, str) and rule in RESAMPLING_RULES:
+        what = "resamples unweighted columns, so it cannot be used with feature_weight"
+        raise OptionError(what, argument="n_components", value=rule, fix="give a number or a share of the variance")
     n = weighted_row_count(source) if rows_known else None
     return _check_n_components(estimator.n_components, n, source.n_features), options
+
+
+def _require_uncentred(estimator: Any) -> None:
+    """Raise an error for parameters that need a mean."""
+    if estimator.missing != "raise":
+        what = "estimates the mean, so it needs {center}"
+        settings = {"center": True}
+        raise OptionError(what, argument="missing", value=estimator.missing, fix="use that", settings=settings)
+    rule = estimator.n_components
+    if isinstance(rule, str) and rule in N_COMPONENTS_RULES and rule not in UNCENTRED_RULES:
+        others = " or ".join(map(repr, UNCENTRED_RULES))
+        what = "compares variances about the mean, but {center}"
+        fix = f"give a number, a share of the second moments, or {others}"
+        raise OptionError(what, argument="n_components", value=rule, fix=fix, settings={"center": False})
+
+
+def check_feature_weight(feature_weight: Any, d: int) -> Array | None:
+    """Check the weights (d,) of columns: positive numbers, or None."""
+    if feature_weight is None:
+        return None
+    weights = np.asarray(checks.numbers("feature_weight", feature_weight), dtype=np.float64)
+    if weights.shape != (d,) or not np.all(np.isfinite(weights) & (weights > 0.0)):
+        what = f"must be {d} positive numbers, one per column"
+        raise OptionError(
+            what, argument="feature_weight", value=feature_weight, fix="leave a column of weight 0 out of X"
+        )
+    return weights
+
+
+def check_component_counts(k: Any, most: int) -> tuple[list[int], bool]:
+    """Check numbers of leading components, 0 to `most`; return them, and whether it is one number.
+
+    None is `most`, and "all" is 1 to `most`.
+
+    >>> check_component_counts("all", 3), check_component_counts(None, 3)
+    (([1, 2, 3], False), ([3], True))
+    """
+    if k is None or (isinstance(k, str) and k == "all"):
+        return ([most], True) if k is None else (list(range(1, most + 1)), False)
+    bound = "the number of components fitted"
+    if isinstance(k, str) or not isinstance(k, Iterable):
+        return [checks.integer("k", k, 0, most, bound)], True
+    return list(checks.integers("k", k, 0, most, bound)), False
 
 
 def _check_n_components(k: Any, n: int | None, d: int) -> Any:

@@ -13,17 +13,26 @@ from eigenlens.stats.moments import Moments
 PCA_LAYOUT = Layout(
     PrincipalComponents,
     arrays=["mean", "scale", "components", "variances", "column_variances"],
-    header=["total", "weight"],
+    header=["total", "weight", "center"],
 )
 
 
 def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Return the model, its solver, and its moments if it has them; their mean and weight are the model's."""
+    """Return the model, its solver, and its moments if it has them; their mean and weight are the model's.
+
+    Only the mean of a model about zero is stored again: that model's own is zero.
+    """
     arrays, header = pack_all((estimator.model_, PCA_LAYOUT), (estimator.solver_, OUTCOME_LAYOUT))
     header["n_samples"] = estimator.n_samples_
+    if header["center"]:
+        del header["center"]  # the default, which files of earlier versions do not mention
+    if estimator._feature_weight is not None:
+        arrays["feature_weight"] = estimator._feature_weight
     moments: Moments | None = estimator._moments
     if moments is not None:
         arrays["moments_scatter"], header["moments_rows"] = moments.scatter, moments.rows
+        if not estimator.model_.center:
+            arrays["moments_mean"] = moments.mean
     return arrays, header
 
 
@@ -31,7 +40,9 @@ def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]
     """Give an estimator the fit of `pack_fit`."""
     model, moments = unpack(PCA_LAYOUT, arrays, header), None
     if "moments_scatter" in arrays:
-        moments = Moments(model.weight, model.mean, arrays["moments_scatter"], header["moments_rows"])
+        mean = arrays.get("moments_mean", model.mean)
+        moments = Moments(model.weight, mean, arrays["moments_scatter"], header["moments_rows"])
     estimator._model, estimator._outcome = model, unpack(OUTCOME_LAYOUT, arrays, header)
     estimator._moments, estimator._fitted_source = moments, None
+    estimator._feature_weight = arrays.get("feature_weight")
     estimator.n_samples_, estimator.n_features_in_ = header["n_samples"], model.mean.size

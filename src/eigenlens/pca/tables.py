@@ -95,7 +95,7 @@ def biplot(
         raise OptionError("must be 0 (columns), 0.5 (both) or 1 (rows)", argument="alpha", value=alpha)
     found, chosen = _principal_components_of(model), _check_component_numbers(model, components)
     index, Z = _index(chosen), unwhitened_scores(model, X)
-    S = np.sqrt(found.variances * (found.weight - 1.0))[index]
+    S = found.singular_values[index]
     rows = _divide_columns(Z[:, index], S ** (1.0 - alpha))
     columns = found.components[index].T * S ** (1.0 - alpha)
     named = row_labels(labels, len(Z)), _model_column_names(model, names)

@@ -180,7 +180,7 @@ def decision(
     >>> from sklearn.naive_bayes import GaussianNB
     >>> X, y = np.array([[0.0, 0.0], [1.0, 0.5], [4.0, 3.0], [5.0, 4.0]]), ["a", "a", "b", "b"]
     >>> decision(GaussianNB().fit(X, y), X, y, features=[1, 0]).get_xlabel()
-    '1'
+    'x1'
     """
     table = class_tables.decision(model, X, y, features=features, grid=grid)
     ax = _style.new_axes(ax, (6.0, 4.8))

@@ -131,6 +131,11 @@ class ColumnMoments:
         square = self.square + other.square + factor * delta * delta
         return type(self)(weight, mean, square, self.rows + other.rows, self.missing + other.missing)
 
+    @property
+    def square_about_zero(self) -> Array:
+        """(..., d) Σ w_i x_ij²: the squares about zero, square + weight · mean²."""
+        return np.asarray(self.square + _per_column(self.weight, self.mean) * self.mean**2)
+
     def variance(self, ddof: float = 1.0) -> Array:
         """Return the variances (..., d): the squares over Σw − ddof."""
         return np.asarray(self.square / (_per_column(self.weight, self.mean) - ddof))
@@ -228,6 +233,12 @@ class Moments:
     def covariance(self, ddof: float = 1.0) -> Array:
         """Return the covariance matrices (..., d, d): the scatter over Σw − ddof."""
         return np.asarray(self.scatter / (_per_column(self.weight, self.mean) - ddof)[..., None])
+
+    @property
+    def scatter_about_zero(self) -> Array:
+        """(..., d, d) Σ w_i x_i x_iᵀ: the scatter about zero, scatter + weight · mean meanᵀ."""
+        outer = self.mean[..., :, None] * self.mean[..., None, :]
+        return np.asarray(self.scatter + np.asarray(self.weight)[..., None, None] * outer)
 
     @property
     def columns(self) -> ColumnMoments:

@@ -28,16 +28,16 @@ def align(header: Sequence[str], rows: Iterable[Sequence[str]], sides: str = "")
     )
 
 
-def format_columns(header: Sequence[str], *columns: Sequence[str]) -> str:
+def format_columns(header: Sequence[str], *columns: Sequence[str], sides: str = "") -> str:
     """Return columns of text below a header; a long table loses its middle rows."""
     rows: list[Sequence[str]] = list(zip(*columns, strict=True))
     if len(rows) > MAX_PRINTED_ROWS:
         omitted = (f"… {len(rows) - MAX_PRINTED_ROWS + 1} more", *[""] * (len(header) - 1))
         rows = [*rows[: MAX_PRINTED_ROWS - 2], omitted, rows[-1]]
-    return align(header, rows)
+    return align(header, rows, sides)
 
 
-def titled_table(title: str, header: Sequence[str], *columns: Sequence[str]) -> str:
+def titled_table(title: str, header: Sequence[str], *columns: Sequence[str], sides: str = "") -> str:
     """Return a title and columns of text below a header; a long table loses its middle rows.
 
     >>> print(titled_table("Coin", ("side", "p"), ["heads", "tails"], ["0.25", "0.75"]))
@@ -46,7 +46,7 @@ def titled_table(title: str, header: Sequence[str], *columns: Sequence[str]) -> 
     heads  0.25
     tails  0.75
     """
-    return f"{title}\n{format_columns(header, *columns)}"
+    return f"{title}\n{format_columns(header, *columns, sides=sides)}"
 
 
 def count_noun(n: int, what: str) -> str:

@@ -5,7 +5,8 @@ With weights w, p = w / Σw and S = diag(w)^½, the matrix of all inner products
     A = S (I − 1 pᵀ) K (I − p 1ᵀ) S,    a_ij = √w_i √w_j (k_ij − r_i − r_j + g),    r = K p,  g = pᵀ K p,
 
 whose eigenvalues are those of the covariance in feature space, times its divisor (Schölkopf, Smola and Müller 1998,
-eq. 20, for unit weights). A row of weight 3 is three copies of it.
+eq. 20, for unit weights). A row of weight 3 is three copies of it. Without centring p = 0, and A = S K S
+holds the inner products of phi itself.
 """
 
 from __future__ import annotations
@@ -74,6 +75,7 @@ class _Centred(ABC):
     size: int
     weight: Array
     passes: int
+    center: bool
 
     @abstractmethod
     def product(self, V: Array) -> Array:
@@ -84,13 +86,18 @@ class _Centred(ABC):
         """Return the diagonal k_ii (n,)."""
 
     @cached_property
+    def mean_coefficients(self) -> Array:
+        """The coefficients p (n,) of the mean Σ p_i phi(x_i) that is taken off: w / Σw; zeros without centring."""
+        return self.weight / self.weight.sum() if self.center else np.zeros(self.size)
+
+    @cached_property
     def row_means(self) -> Array:
-        """The weighted mean r (n,) of each row of K."""
-        return np.asarray(self.product((self.weight / self.weight.sum())[:, None])[:, 0])
+        """The weighted mean r (n,) = K p of each row of K; zeros without centring, at no cost."""
+        return np.asarray(self.product(self.mean_coefficients[:, None])[:, 0]) if self.center else np.zeros(self.size)
 
     @cached_property
     def grand_mean(self) -> float:
-        """The weighted mean g of all entries of K, the squared norm of the mean of phi."""
+        """The weighted mean g of all entries of K, the squared norm of the mean of phi; 0 without centring."""
         return float(self.weight @ self.row_means / self.weight.sum())
 
     @cached_property
@@ -105,8 +112,10 @@ class _Centred(ABC):
 
     def matmat(self, V: Array) -> Array:
         """Return A V = S (I − 1 pᵀ) K (I − p 1ᵀ) S V (n, b), in float64. Cost 2 n² b, and K where it is not stored."""
-        s, p = np.sqrt(self.weight)[:, None], (self.weight / self.weight.sum())[:, None]
+        s, p = np.sqrt(self.weight)[:, None], self.mean_coefficients[:, None]
         Y = s * V
+        if not self.center:
+            return np.asarray(s * self.product(Y))
         Y -= p * Y.sum(axis=0)
         Z = self.product(Y)
         Z -= p.T @ Z
@@ -125,18 +134,19 @@ class CentredGram(_Centred):
         size: n.
         weight: w (n,) in float64.
         passes: products with K so far.
+        center: whether the mean of phi is taken off.
 
     >>> A = CentredGram(np.array([[1.0, 0.0], [0.0, 3.0]]))
     >>> A.trace, A.matmat(np.eye(2))
     (2.0, array([[ 1., -1.], [-1.,  1.]]))
     """
 
-    def __init__(self, K: Any, weight: Array | None = None) -> None:
+    def __init__(self, K: Any, weight: Array | None = None, center: bool = True) -> None:
         self._K = Upper.of(K) if isinstance(K, np.ndarray) else K
         self._workers = thread_count()  # also while BLAS is limited to one, as its threads would spin beside ours
         self.size = self._K.n if isinstance(self._K, Upper) else int(K.shape[0])
         self.weight = np.ones(self.size) if weight is None else np.asarray(weight, dtype=np.float64)
-        self.passes = 0
+        self.passes, self.center = 0, center
 
     def dense(self) -> Array:
         """Return A itself (n, n), in float64 and in memory of its own."""
@@ -171,6 +181,7 @@ class KernelOperator(_Centred):
         size: n.
         weight: w (n,) in float64.
         passes: how many times all tiles were computed.
+        center: whether the mean of phi is taken off.
 
     >>> from eigenlens.kernel_pca.kernels.linear import Linear
     >>> KernelOperator(Linear(), np.array([[1.0], [3.0]])).dense()
@@ -184,16 +195,17 @@ class KernelOperator(_Centred):
         weight: Array | None = None,
         block_rows: int | None = None,
         progress: Progress | None = None,
+        center: bool = True,
     ) -> None:
         self._kernel, self._X, self._progress = kernel, X, progress
         self._tiles = _Tiles(kernel, X, block_rows)
         self.size = self._tiles.n
         self.weight = np.ones(self.size) if weight is None else np.asarray(weight, dtype=np.float64)
-        self.passes = 0
+        self.passes, self.center = 0, center
 
     def dense(self) -> Array:
         """Return A (n, n), for comparison only: this operator exists to avoid it."""
-        return CentredGram(gram_matrix(self._kernel, self._X), self.weight).dense()
+        return CentredGram(gram_matrix(self._kernel, self._X), self.weight, self.center).dense()
 
     def diagonal(self) -> Array:
         """Return the diagonal k_ii (n,)."""

@@ -14,7 +14,7 @@ from eigenlens.data.coerce import as_source
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
-from eigenlens.latent.factor.fit import correlations_from_covariance
+from eigenlens.estimator.covariance_matrix import correlations_from_covariance
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.missing.result import constant_column_indices, missing_or_reraise
 

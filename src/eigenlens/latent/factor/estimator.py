@@ -14,6 +14,7 @@ from eigenlens.arrays import Array, Like
 from eigenlens.data.coerce import require_finite
 from eigenlens.data.source import Source, progress_callback
 from eigenlens.errors import DataError, OptionError
+from eigenlens.estimator.covariance_matrix import read_covariance
 from eigenlens.estimator.rows import dense_blocks, map_blocks, validate_rows
 from eigenlens.latent.estimator import LatentGaussian
 from eigenlens.latent.factor.fit import choose_covariance_factors, fit_each_factor, fit_factor, fit_factor_covariance
@@ -26,7 +27,6 @@ from eigenlens.latent.factor.goodness_of_fit import (
     reference_likelihoods_missing,
 )
 from eigenlens.latent.factor.options import (
-    check_mean,
     warn_gradient,
     warn_heywood,
     warn_rotation,
@@ -144,11 +144,8 @@ class FactorAnalysis(LatentGaussian):
         >>> FactorAnalysis(1).fit_covariance(R, n_samples=200).loadings_.ravel().round(4)
         array([0.8, 0.7, 0.6])
         """
-        source = validate_rows(self, S, reset=True)
-        matrix = np.concatenate(list(dense_blocks(source)))
+        matrix, n, mu, source = read_covariance(self, S, n_samples, mean)
         wanted, options = self._checked_options(source.n_features)
-        mu = check_mean(mean, source.n_features)
-        n = checks.real("n_samples", n_samples, 1.0)
         with progress_callback(self.verbose) as progress:
             options |= {"progress": progress, "mean": mu, "names": source.names}
             if isinstance(wanted, str):

@@ -19,6 +19,7 @@ from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import DataError, OptionError
+from eigenlens.estimator.covariance_matrix import correlations_from_covariance
 from eigenlens.latent.factor.correlation_operator import Correlations, DenseCorrelations, choose_correlations
 from eigenlens.latent.factor.goodness_of_fit import max_factors
 from eigenlens.latent.factor.profile_likelihood import FactorOptions, profile_point
@@ -253,35 +254,3 @@ def _require_rows(k: int, n: int) -> None:
             "without error, and the likelihood has no maximum"
         )
         raise OptionError(what, argument="n_components", value=k)
-
-
-def correlations_from_covariance(S: Array, names: tuple[str, ...] | None = None) -> Array:
-    """Return the correlation matrix (d, d) of S (d, d), after checking that S is a covariance matrix.
-
-    >>> correlations_from_covariance(np.array([[4.0, 1.0], [1.0, 1.0]]))
-    array([[1. , 0.5], [0.5, 1. ]])
-    """
-    if S.ndim != 2 or S.shape[0] != S.shape[1] or not np.all(np.isfinite(S)):
-        raise DataError(f"has shape {S.shape}; it must be a square matrix of finite numbers", argument="S")
-    flat = np.flatnonzero(S.diagonal() <= 0.0)
-    if flat.size:
-        column = names[flat[0]] if names else str(flat[0])
-        what = (
-            f"variable {repr(column) if names else column} of S has the variance {S[flat[0], flat[0]]:g}, and it must "
-            "be above 0"
-        )
-        raise DataError(what, columns=[column], fix="leave it out")
-    scale = np.sqrt(S.diagonal())
-    R = S / np.outer(scale, scale)
-    if np.abs(R - R.T).max() > 1e-8:
-        what = "is not symmetric, as a covariance matrix is"
-        raise DataError(what, argument="S", fix="use (S + S.T) / 2 if the difference is rounding")
-    R = 0.5 * (R + R.T)
-    smallest = float(np.linalg.eigvalsh(R)[0])
-    if smallest < -1e-8 * len(R):
-        what = (
-            f"over its standard deviations has the eigenvalue {smallest:.3g}, but a covariance matrix has none below 0 "
-            "(correlations computed pair by pair from incomplete rows may have)"
-        )
-        raise DataError(what, argument="S", fix="fit the rows themselves, NaN where an entry is missing")
-    return np.asarray(R)

@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from eigenlens.arrays import Array, to_numpy
-from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, list_columns, warn_user
+from eigenlens.errors import ConvergenceWarning, DataWarning, list_columns, warn_user
 from eigenlens.latent.factor.solvers import heywood_columns
 from eigenlens.latent.rotation import Rotation
 from eigenlens.missing.result import LatentFit
@@ -20,15 +17,6 @@ GRADIENT_ADVICE = {
     "interrupted": "",
 }
 """The advice about a fit that did not converge, by why it ended."""
-
-
-def check_mean(mean: Any, d: int) -> Array:
-    """Check the mean (d,) that belongs to a covariance matrix; None is 0."""
-    mu = np.zeros(d) if mean is None else np.asarray(to_numpy(mean), dtype=np.float64)
-    if mu.shape != (d,) or not np.all(np.isfinite(mu)):
-        what = f"has shape {mu.shape}; it must be {d} finite numbers, one per variable, or None for zeros"
-        raise DataError(what, argument="mean")
-    return mu
 
 
 def warn_gradient(fit: LatentFit, estimator: Any) -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
 from eigenlens import checks
+from eigenlens.errors import OptionError
+from eigenlens.estimator.covariance_matrix import read_covariance
 from eigenlens.estimator.rows import validate_rows
 from eigenlens.latent.estimator import LatentGaussian
 from eigenlens.latent.n_components import DIMENSION_RULES
 from eigenlens.latent.options import check_latent_dimensions, warn_latent_fit
-from eigenlens.latent.ppca.fit import PPCA_SOLVERS, fit_each_ppca, fit_ppca
+from eigenlens.latent.ppca.fit import PPCA_SOLVERS, fit_each_ppca, fit_ppca, fit_ppca_covariance, truncated_ppca
 
 
 @dataclass(eq=False, repr=False)
@@ -72,6 +75,8 @@ class ProbabilisticPCA(LatentGaussian):
     random_state: Any = None
     verbose: Any = False
 
+    _takes_fewer = True
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Maximise the likelihood of the rows of X (n, d), row i counting sample_weight[i] times; NaN is missing.
 
@@ -88,6 +93,31 @@ class ProbabilisticPCA(LatentGaussian):
         warn_latent_fit(fit, source, self.tol, self.max_iter)
         return self
 
+    def fit_covariance(self, S: Any, n_samples: float, mean: Any = None) -> Self:
+        """Maximise the likelihood of rows of which only the covariance matrix S (d, d) is known, in closed form.
+
+        Every method that does not need the fitted rows works as after `fit`. n_components may be a number or "bic".
+
+        Args:
+            S: positive semidefinite; a frame names the variables by its columns. Its divisor is taken to be n, that of
+                maximum likelihood: covariances with divisor n − 1, times (n − 1) / n, give the fit of the rows.
+            n_samples: the number n of rows behind S; the log-likelihood, AIC and BIC depend on it.
+            mean: (d,) the mean of those rows, 0 if None.
+
+        >>> ProbabilisticPCA(1).fit_covariance(np.diag([5.0, 1.0, 1.0]), n_samples=100).loadings_.ravel()
+        array([2., 0., 0.])
+        """
+        given, options = read_covariance(self, S, n_samples, mean, constant=True), self._checked_options()
+        most = given.source.n_features - 1
+        wanted = check_latent_dimensions(self.n_components, most + 1, most, "one less than the number of features")
+        if options["solver"] == "em":
+            what = "makes passes over rows, but S is given in their place"
+            raise OptionError(what, argument="solver", value="em", fix="use {solver}", settings={"solver": "auto"})
+        fit, selection = fit_ppca_covariance(given, wanted, options["rng"])
+        self._keep(S, given.source, fit, selection)
+        warn_latent_fit(fit, given.source, self.tol, self.max_iter)
+        return self
+
     def _checked_options(self) -> dict[str, Any]:
         """Check the parameters; return the keywords of `fit_ppca`."""
         return {
@@ -96,6 +126,20 @@ class ProbabilisticPCA(LatentGaussian):
             "max_iter": checks.integer("max_iter", self.max_iter, 1),
             "rng": checks.generator(self.random_state),
         }
+
+    def truncated(self, k: int) -> Self:
+        """Return the fitted model of the k leading dimensions, as if it had been fitted with n_components=k.
+
+        Exact for complete rows: the discarded variances join the noise. With missing values, or by "em", another number
+        of dimensions has other axes, and is an error.
+        """
+        count = checks.integer("k", k, 1, self.n_components_, "the number of dimensions fitted")
+        if self.solver_.solver != "closed-form":
+            what = f"a model fitted by solver {self.solver_.solver!r} cannot be truncated, as its axes depend on k"
+            raise OptionError(what, fix="fit again with {n_components}", settings={"n_components": count})
+        made: Self = copy.copy(self)
+        made.n_components, made._choice, made._fit = count, None, truncated_ppca(self._fitted, count)
+        return made
 
     # ---- the loadings as principal axes -----------------------------------------------------------------
 

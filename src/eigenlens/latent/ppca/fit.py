@@ -17,6 +17,9 @@ from eigenlens.data.memory import ArraySource, MappedSource
 from eigenlens.data.source import Progress, Source
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import DataError, OptionError
+from eigenlens.estimator.covariance_matrix import GivenCovariance
+from eigenlens.estimator.rows import MomentsOnlySource
+from eigenlens.latent.n_components import DIMENSION_RULES, DimensionChoice
 from eigenlens.latent.ppca.em import products_and_rest, run_ppca_em
 from eigenlens.linalg.covariance import MAX_LAPACK_SIZE
 from eigenlens.linalg.operators import CentredRows
@@ -32,7 +35,7 @@ from eigenlens.missing.result import (
     principal_form,
 )
 from eigenlens.pca.fit import PCAFit, principal_components, weighted_row_count
-from eigenlens.stats.moments import ColumnMoments
+from eigenlens.stats.moments import ColumnMoments, Moments
 from eigenlens.tables.text_table import count_noun
 
 ROUNDING_UNITS = 8.0
@@ -52,6 +55,9 @@ NEGLIGIBLE_GAIN = 1e-6
 
 MAX_ENTRIES_AT_ONCE = 1 << 27
 """The largest number of entries of rows that are made dense at once (1 GiB)."""
+
+MAX_COMPARED = 100
+"""The largest number of dimensions that a rule tries on a covariance matrix."""
 
 N_ROWS_INSPECTED = 64
 """The number of rows of an array that are searched for missing values before it is taken to be complete."""
@@ -112,13 +118,44 @@ def fit_each_ppca(
             if observed is not None and solver == "closed-form":
                 raise needs_complete_rows(solver) from None
             spectrum = _spectrum(source, counts[-1], checked) if observed is None else None
-    for i, k in enumerate(counts):
-        try:
-            yield fit_ppca(source, k, solver="em", **options) if spectrum is None else _from_spectrum(spectrum, k)
-        except OptionError:
-            if i == 0:
-                raise
-            return
+    yield from _until_no_noise(
+        fit_ppca(source, k, solver="em", **options) if spectrum is None else _from_spectrum(spectrum, k) for k in counts
+    )
+
+
+def fit_ppca_covariance(
+    given: GivenCovariance, wanted: int | str, rng: np.random.Generator
+) -> tuple[LatentFit, DimensionChoice | None]:
+    """Fit the wanted number of dimensions, or that of the smallest BIC, to a covariance matrix with divisor n."""
+    moments = Moments(given.n, given.mean, given.S * given.n, round(given.n))
+    rows = CentredRows(MomentsOnlySource(moments), moments=moments)
+    most = min(rows.size - 1, max(1, round(given.n) - 2), MAX_COMPARED)
+    if isinstance(wanted, int):
+        _require_rows(wanted, round(given.n))
+    elif wanted != "bic":
+        what = "needs the rows themselves"
+        raise OptionError(what, argument="n_components", value=wanted, fix="give a number, or 'bic'")
+    leading = _Leading(principal_components(rows, None, "covariance", 1e-9, rng), 0.0)
+
+    def fit_each(source: Source, counts: Sequence[int]) -> Iterator[LatentFit]:
+        found = (replace(_from_spectrum(leading, k), reason="of a covariance matrix", moments=None) for k in counts)
+        return _until_no_noise(found)
+
+    if isinstance(wanted, int):
+        return next(fit_each(rows.source, [wanted])), None
+    choice = DIMENSION_RULES[wanted](fit_each, rows.source, range(1, most + 1), rng)
+    assert choice.fit is not None
+    return choice.fit, replace(choice, fit=None)
+
+
+def _until_no_noise(fits: Iterator[LatentFit]) -> Iterator[LatentFit]:
+    """Yield fits until one has too many dimensions to leave noise; the first must not."""
+    first = next(fits)
+    yield first
+    try:
+        yield from fits
+    except OptionError:
+        return
 
 
 # ---- the closed form --------------------------------------------------------------------------------------
@@ -172,13 +209,38 @@ def _from_spectrum(leading: _Leading, k: int) -> LatentFit:
     _require_noise(rest, values, pca.components[:k].T, found.rows)
     noise = rest / (d - k)
     W = pca.components[:k].T * np.sqrt(np.maximum(values - noise, 0.0))
-    log_det = float(np.log(values).sum()) + (d - k) * np.log(noise)
-    loglik = -0.5 * n * (d * np.log(2.0 * np.pi) + log_det + d)
+    loglik = _largest_loglik(values, noise, d, n)
     return LatentFit(
         LinearGaussian(pca.mean, W, noise), loglik, (loglik,), 1, True, 0.0, n, found.rows.n_rows, found.moments,
         "X has no missing entries", "closed-form", passes=found.rows.passes,
         constant=_constant_columns(pca.mean, pca.column_variances),
     )  # fmt: skip
+
+
+def _largest_loglik(values: Array, noise: float, d: int, n: float) -> float:
+    """Return the log-likelihood at its maximum, −n/2 (d log 2π + Σ log λ + (d − k) log sigma² + d)."""
+    log_det = float(np.log(values).sum()) + (d - values.size) * np.log(noise)
+    return float(-0.5 * n * (d * np.log(2.0 * np.pi) + log_det + d))
+
+
+def truncated_ppca(fit: LatentFit, k: int) -> LatentFit:
+    """Return the maximum with the k leading dimensions of a fit in closed form: the others' variances join the noise.
+
+    >>> from eigenlens.data.memory import ArraySource
+    >>> source = ArraySource(np.random.default_rng(0).standard_normal((50, 4)))
+    >>> truncated, fitted = truncated_ppca(fit_ppca(source, 3), 1), fit_ppca(source, 1)
+    >>> np.allclose(truncated.model.loadings, fitted.model.loadings), round(truncated.loglik - fitted.loglik, 9)
+    (True, 0.0)
+    """
+    model, (d, most) = fit.model, fit.model.loadings.shape
+    squares, noise = np.sum(model.loadings**2, axis=0), float(model.noise)
+    values = squares + noise
+    rest = noise * (d - most) + float(values[k:].sum())
+    found = rest / (d - k)
+    lengths = np.sqrt(np.maximum(values[:k] - found, 0.0) / np.where(squares[:k] > 0.0, squares[:k], 1.0))
+    loglik = _largest_loglik(values[:k], found, d, fit.weight)
+    kept = LinearGaussian(model.mean, model.loadings[:, :k] * lengths, found)
+    return replace(fit, model=kept, loglik=loglik, path=(loglik,), floored=False)
 
 
 def _require_noise(rest: float, values: Array, V: Array, rows: CentredRows) -> None:

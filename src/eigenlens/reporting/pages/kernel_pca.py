@@ -60,7 +60,7 @@ def _widths(model: Any, rows: ShownRows, linear: Chart) -> Chart:
     steps = []
     for gamma in gammas:
         fitted = clone(model).set_params(
-            gamma=float(gamma), n_components=min(2, model.n_components_), approximation=None, random_state=0
+            gamma=float(gamma), sigma=None, n_components=min(2, model.n_components_), approximation=None, random_state=0
         )
         Z = np.full((n, 2), np.nan)
         found = np.asarray(fitted.fit_transform(rows.X[chosen]))

@@ -14,6 +14,7 @@ from eigenlens.arrays import Array
 from eigenlens.linalg.resampling import permuted_spectra
 from eigenlens.pca import interpret as reading
 from eigenlens.pca import tables
+from eigenlens.pca.outliers import OutlierTable, outlier_limits, row_distances
 from eigenlens.reporting.charts import (
     Chart,
     facts,
@@ -49,7 +50,7 @@ def pca_page(model: Any, rows: ShownRows) -> list[Chart]:
     if Z.shape[1] > 1:
         charts += [_biplot(model, rows, Z), _circle(model, rows)]
     charts += [_loadings(model, rows), *_contributions(model, rows), _row_table(model, Z, rows)]
-    return [*charts, reconstruction_chart(model, rows), _outliers(model, Z, rows)]
+    return [*charts, reconstruction_chart(model, rows), _outliers(model, rows)]
 
 
 def _filled(model: Any, rows: ShownRows, Z: Array) -> ShownRows:
@@ -132,7 +133,7 @@ def _scores(model: Any, Z: Array, pair: tuple[int, int], backdrop: tuple[Chart, 
 def _biplot(model: Any, rows: ShownRows, Z: Array) -> Chart:
     found = tables.biplot(model.model_, rows.X[:1], [1, 2], names=rows.labels)
     columns, names = found.columns, rows.labels
-    S = np.sqrt(np.sqrt(np.maximum(model.model_.variances[:2] * (model.model_.weight - 1.0), 0.0)))
+    S = np.sqrt(model.model_.singular_values[:2])
     place = Z[:, :2] / np.where(S > 0.0, S, 1.0)
     longest = np.argsort(-np.hypot(*columns.T))[:ARROWS]
     stretch = float(np.abs(place).max() / (np.abs(columns).max() or 1.0)) * 0.9
@@ -218,24 +219,26 @@ def _row_table(model: Any, Z: Array, rows: ShownRows) -> Chart:
     return table_chart("Rows that matter most", columns, about)
 
 
-def _outliers(model: Any, Z: Array, rows: ShownRows) -> Chart:
-    found = reading.row_distances(model.model_, Z, model.model_.squared_error(rows.X))
-    if not found.beside.max() > 1e-12 * model.model_.total:
+def _outliers(model: Any, rows: ShownRows) -> Chart:
+    distances, level = row_distances(model.model_, rows.X), 0.99
+    limits = outlier_limits(model.model_, model.discarded_variances(), level)
+    found = OutlierTable(*distances, level, *limits, tuple(rows.labels), ())
+    if not found.spe.max() > 1e-12 * model.model_.total:
         return _within(found)
-    limits = (("x", found.limits[0], f"{found.level:.0%} of normal rows"), ("y", found.limits[1], f"{found.level:.0%}"))
-    lines = [{axis: limit, "label": label} for axis, limit, label in limits if np.isfinite(limit)]
+    drawn = (("x", found.t2_limit, f"{level:.0%} of normal rows"), ("y", found.spe_limit, f"{level:.0%}"))
+    lines = [{axis: limit, "label": label} for axis, limit, label in drawn if np.isfinite(limit)]
     about = "To the right: far from the mean within the components. Above: badly shown by them."
     names = "Hotelling's T²", "squared residual"
-    return points("Outliers", found.within, found.beside, *names, about, lines=lines)
+    return points("Outliers", found.t2, found.spe, *names, about, lines=lines)
 
 
 def _within(found: Any) -> Chart:
     """Return T² against the row order, for a model without residuals because it keeps all the variance."""
-    limit, label = found.limits[0], f"{found.level:.0%} of normal rows"
+    limit, label = found.t2_limit, f"{found.level:.0%} of normal rows"
     lines = [{"y": limit, "label": label}] if np.isfinite(limit) else []
     about = "Above: far from the mean. All the variance is kept, so no row is badly shown."
-    order = np.arange(1.0, len(found.within) + 1.0)
-    return points("Outliers", order, found.within, "row", "Hotelling's T²", about, lines=lines)
+    order = np.arange(1.0, len(found.t2) + 1.0)
+    return points("Outliers", order, found.t2, "row", "Hotelling's T²", about, lines=lines)
 
 
 FEATURES, SIDE = 20, 64

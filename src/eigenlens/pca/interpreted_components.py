@@ -1,0 +1,159 @@
+"""The methods of `PCA` that say what its components mean, and which rows do not fit them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from eigenlens import checks
+from eigenlens.arrays import Array, Like, dense
+from eigenlens.data.coerce import require_finite, require_no_infinity
+from eigenlens.data.rows import row_count
+from eigenlens.data.source import Source
+from eigenlens.errors import DataError, OptionError
+from eigenlens.estimator.base import DensityEstimator, ProjectionEstimator
+from eigenlens.estimator.rows import MomentsOnlySource, dense_blocks, map_blocks, per_row, validate_rows
+from eigenlens.linalg.operators import CentredRows
+from eigenlens.linalg.solve import MAX_MATRIX_SIZE
+from eigenlens.pca import interpret
+from eigenlens.pca.bootstrap import Bootstrap, bootstrap_components
+from eigenlens.pca.fit import PCAOptions, fit_pca, principal_components
+from eigenlens.pca.interpret import project_columns
+from eigenlens.pca.model import PrincipalComponents
+from eigenlens.pca.outliers import (
+    SPE_LIMITS,
+    OutlierTable,
+    RowDistances,
+    outlier_limits,
+    row_distances,
+)
+from eigenlens.stats.moments import Moments
+from eigenlens.tables.names import feature_names, row_labels
+
+
+class InterpretedComponents(ProjectionEstimator, DensityEstimator):
+    """The methods of `PCA` that read its fitted components."""
+
+    center: bool
+    standardize: bool
+    missing: str
+    tol: float
+    _moments: Moments | None
+    _feature_weight: Array | None
+    _fitted_source: Source | None
+
+    def correlations(self) -> Any:
+        """Return the correlation (d, k) of each column with each component."""
+        return self._like(interpret.correlations_with_components(self.model_))
+
+    def contributions(self, X: Any = None, *, sample_weight: Any = None) -> Any:
+        """Return the per cent that each column (d, k), or each row of X (n, k), contributes to each component."""
+        if X is None:
+            return self._like(interpret.contributions_by_column(self.model_))
+        source = validate_rows(self, X, sample_weight)
+        Z = map_blocks(source, self.model_.project)
+        return Like(X, source.dtype).exact(interpret.contributions_by_row(self.model_, Z, source.weight))
+
+    def cos2(self, X: Any = None) -> Any:
+        """Return the squared cosine of the columns (d, k), or of the rows of X (n, k), with each component.
+
+        It measures how well a component represents them.
+        """
+        if X is None:
+            return self._like(interpret.correlations_with_components(self.model_) ** 2)
+        return self._row_cos2(X)
+
+    @per_row(lambda self: self.n_components_)
+    def _row_cos2(self, X: Any) -> Any:
+        source = validate_rows(self, X)
+        Z = map_blocks(source, self.model_.project)
+        return interpret.row_cos2(Z, map_blocks(source, self.model_.squared_error))
+
+    def supplementary(self, columns: Any, X: Any = None, *, sample_weight: Any = None) -> interpret.Supplementary:
+        """Project columns that took no part in the fit: numbers by correlation, categories by the mean of their rows.
+
+        `columns` has one row for each fitted row, as a vector, array, dict or frame. X are the fitted rows: they need
+        not be given while this object remembers them (up to 64 MiB, or a scan).
+        """
+        check_is_fitted(self)
+        if not self.center:
+            what = "leaves no mean from which supplementary columns could deviate"
+            raise OptionError(what, argument="center", value=False, fix="fit with {center}", settings={"center": True})
+        source = self._fitted_rows(X, sample_weight)
+        Z = map_blocks(source, self.model_.project)
+        if np.any(np.abs(np.average(Z, axis=0, weights=source.weight)) > 1e-3 * np.sqrt(self.model_.total)):
+            raise DataError("the rows are not those of the fit (their mean differs)", fix="give the fitted rows as X=")
+        return project_columns(columns, Z, source, self.model_)
+
+    def bootstrap(self, X: Any, n: int = 200, *, sample_weight: Any = None, random_state: Any = None) -> Bootstrap:
+        """Refit `n` times on rows drawn with replacement; axes are aligned with the fitted ones by Procrustes."""
+        check_is_fitted(self)
+        source = validate_rows(self, X, sample_weight)
+        rng = checks.generator(self.random_state if random_state is None else random_state)
+        weight = np.ones(row_count(source)) if source.weight is None else source.weight
+
+        options = PCAOptions(self.standardize, self.center, self._feature_weight, tol=self.tol, rng=rng)
+
+        def refit(counts: Array) -> PrincipalComponents:
+            return fit_pca(source.weighted(counts), self.n_components_, options).model
+
+        return bootstrap_components(self.model_, refit, weight, checks.integer("n", n, 2), rng)
+
+    def outliers(
+        self, X: Any = None, *, level: float = 0.99, spe_rule: str = "pearson", labels: Any = None
+    ) -> OutlierTable:
+        """Return Hotelling's T² and the squared prediction error of rows, with limits and contributions by column.
+
+        Without X the fitted rows are judged, if they are remembered, by the limits of rows that took part in the fit;
+        rows X by those of new rows. See `eigenlens.pca.outliers`.
+
+        Args:
+            level: the probability with which a normal row lies below each limit.
+            spe_rule: the approximation of the limit of the squared prediction error: "pearson" (three moments, the most
+                accurate), "jackson-mudholkar" or "box", as process monitoring has it.
+            labels: (n,) names of the rows in the table, by default their numbers.
+        """
+        check_is_fitted(self)
+        source, model = self._fitted_rows(X, None), self.model_
+        parts = [row_distances(model, self._complete_rows(block)) for block in dense_blocks(source)]
+        found = RowDistances(*map(np.concatenate, zip(*parts, strict=True)))
+        require_finite(source, found.spe)
+        share, rule = checks.real("level", level, 0.0, 1.0), checks.name("spe_rule", spe_rule, SPE_LIMITS)
+        limits = outlier_limits(model, self.discarded_variances(), share, rule, fitted=X is None)
+        rows = row_labels(labels, len(found.t2)) or tuple(map(str, range(len(found.t2))))
+        return OutlierTable(*found, share, *limits, feature_names(self, model.mean.size), rows)
+
+    def _complete_rows(self, rows: Array) -> Array:
+        return complete_rows(rows, self.model_) if self.missing == "em" else rows
+
+    def discarded_variances(self) -> Array:
+        """Return the eigenvalues that the model discards, descending: from the moments, or from remembered rows.
+
+        Where both are gone, as in a file, and with missing="em", they are those of the probabilistic model, all equal.
+        """
+        model, moments, source = self.model_, self._moments, self._fitted_source
+        k, d = model.components.shape
+        if moments is not None:
+            source = MomentsOnlySource(moments)
+        elif source is None or self.missing == "em" or min(row_count(source), d) > MAX_MATRIX_SIZE:
+            return np.full(d - k, model.noise)
+        about: dict[str, Any] = {"standardize": self.standardize, "center": self.center, "moments": moments}
+        rows = CentredRows(source, **about, feature_weight=self._feature_weight)
+        solver = "covariance" if moments is not None or rows.n_rows >= d else "gram"
+        values = principal_components(rows, None, solver, 1e-9, np.random.default_rng(0)).model.variances
+        return values[k:]
+
+    def _fitted_rows(self, X: Any, sample_weight: Any) -> Source:
+        if X is not None:
+            return validate_rows(self, X, sample_weight)
+        if self._fitted_source is None:
+            raise DataError("the fitted rows are not remembered (large, saved or partial fits)", fix="give them as X=")
+        return self._fitted_source
+
+
+def complete_rows(rows: Any, model: PrincipalComponents) -> Array:
+    """Return dense rows with missing values replaced by their conditional means given the rest of the row."""
+    values = require_no_infinity(dense(rows))
+    return model.gaussian(floor=1e-9).impute(values) if np.any(np.isnan(values)) else values

@@ -1,0 +1,95 @@
+"""Items of the courses that are proofs: what they state holds for the numbers of public names, to rounding."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.linalg import subspace_angles
+from scipy.stats import norm
+
+from eigenlens import PCA, FactorAnalysis, ProbabilisticPCA
+from eigenlens.densities import Gaussian, LinearGaussian, Mixture, Spherical
+
+RNG = np.random.default_rng(0)
+NOISE = np.array([0.5, 0.6, 0.7, 0.9, 1.1, 1.3])
+X = RNG.standard_normal((2000, 2)) @ RNG.standard_normal((2, 6)) + NOISE * RNG.standard_normal((2000, 6))
+X -= X.mean(axis=0)
+S = X.T @ X / len(X)
+VALUES, VECTORS = (part[..., ::-1] for part in np.linalg.eigh(S))
+
+
+def stationary(kept):
+    """Return the model of probabilistic PCA whose loadings are along these eigenvectors, with its best noise."""
+    noise = np.delete(VALUES, kept).mean()
+    return LinearGaussian(np.zeros(6), VECTORS[:, kept] * np.sqrt(VALUES[kept] - noise), noise)
+
+
+def test_item_34_the_first_component_is_stationary_under_its_constraint():
+    u = PCA(1).fit(X).components_[0]
+    np.testing.assert_allclose(S @ u, (u @ S @ u) * u, atol=1e-12)
+    assert u @ u == pytest.approx(1.0)
+
+
+def test_item_48_latent_values_are_drawn_first_and_rows_given_them():
+    model = ProbabilisticPCA(2).fit(X)
+    rows, Z = model.sample(50_000, random_state=0, return_latent=True)
+    assert np.array_equal(rows, model.sample(50_000, random_state=0))
+    np.testing.assert_allclose(Z.T @ Z / len(Z), np.eye(2), atol=0.02)
+    residuals = rows - model.inverse_transform(Z)
+    np.testing.assert_allclose(residuals.T @ residuals / len(Z), model.noise_variance_ * np.eye(6), atol=0.02)
+
+
+def test_item_48_latent_values_follow_a_rotation():
+    model = FactorAnalysis(2, rotation="promax").fit(X)
+    rows, Z = model.sample(50_000, random_state=0, return_latent=True)
+    correlations = np.corrcoef(Z.T)
+    np.testing.assert_allclose(correlations, model.factor_correlations_, atol=0.02)
+    assert np.abs(np.corrcoef(Z[:, 0], model.transform(rows)[:, 0])[0, 1]) > 0.8
+
+
+def test_item_53_a_rotation_of_the_loadings_is_the_same_density():
+    model, turn = stationary([0, 1]), np.linalg.qr(RNG.standard_normal((2, 2)))[0]
+    turned = LinearGaussian(model.mean, model.loadings @ turn, model.noise)
+    np.testing.assert_allclose(turned.log_density(X), model.log_density(X), atol=1e-12)
+
+
+def test_item_91_the_error_of_a_basis_is_what_its_variance_leaves():
+    pca = PCA(2).fit(X)
+    E = pca.components_.T
+    error = np.linalg.norm(X) ** 2 - len(X) * np.trace(E.T @ S @ E)
+    assert pca.reconstruction_error(X).sum() == pytest.approx(error, rel=1e-12)
+
+
+def test_item_98_planes_of_probabilistic_pca_and_of_factor_analysis():
+    plane = PCA(2).fit(X).components_.T
+    assert subspace_angles(ProbabilisticPCA(2).fit(X).loadings_, plane).max() < 1e-7
+    assert subspace_angles(FactorAnalysis(2).fit(X).loadings_, plane).max() > 0.01
+
+
+def test_item_101_the_gradient_of_the_likelihood_is_zero_at_the_estimate():
+    model = ProbabilisticPCA(2).fit(X)
+    P, W = model.get_precision(), model.loadings_
+    np.testing.assert_allclose(len(X) * (P @ S @ P @ W - P @ W), 0.0, atol=1e-7)
+
+
+def test_item_103_other_eigenvectors_are_worse():
+    best = ProbabilisticPCA(2).fit(X).loglik_
+    assert stationary([0, 1]).log_density(X).sum() == pytest.approx(best, rel=1e-12)
+    assert stationary([0]).log_density(X).sum() < best
+
+
+@pytest.mark.parametrize("discarded", [[2, 3], [3, 4], [4, 5], [2, 5]])
+def test_item_106_the_loss_of_discarded_eigenvalues_is_never_negative(discarded):
+    loss = np.log(VALUES[discarded].mean()) - np.log(VALUES[discarded]).mean()
+    assert loss >= 0.0
+
+
+def test_item_107_no_component_is_the_worst_model():
+    levels = [stationary(list(range(k))).log_density(X).sum() for k in range(5)]
+    assert np.all(np.diff(levels) > 0.0)
+
+
+def test_item_150_the_bayes_optimal_classifier_from_known_densities():
+    rule = Mixture(np.array([0.5, 0.5]), [Gaussian(np.array([m]), Spherical(1.0, 1)) for m in (-1.0, 1.0)])
+    error = 1.0 - rule.responsibilities(rule.sample(200_000, np.random.default_rng(1))).max(axis=1).mean()
+    assert error == pytest.approx(norm.cdf(-1.0), abs=0.002)

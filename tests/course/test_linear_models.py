@@ -1,0 +1,98 @@
+"""Items of the courses on PCA and probabilistic PCA, each in three lines or fewer of the library."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eigenlens import PCA, ProbabilisticPCA
+
+
+def course_rows(n=120, d=6, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, d)) @ rng.standard_normal((d, d)) + np.arange(d)
+
+
+X = course_rows()
+N = len(X)
+MEAN = X.mean(axis=0)
+S = (X - MEAN).T @ (X - MEAN) / N  # the divisor of the courses
+
+
+def test_item_2_frobenius_norm():
+    pca = PCA(center=False).fit(X)
+    norm = np.sqrt((pca.singular_values_**2).sum())
+    np.testing.assert_allclose(norm, np.sqrt(np.trace(X.T @ X)), rtol=1e-13)
+
+
+def test_item_4_left_singular_vectors():
+    U = PCA(3, center=False).fit(X).left_singular_vectors()
+    np.testing.assert_allclose(np.abs(U.T @ np.linalg.svd(X)[0][:, :3]), np.eye(3), atol=1e-10)
+
+
+def test_item_5_uncentred_components():
+    pca = PCA(3, center=False).fit(X)
+    np.testing.assert_allclose(np.abs(pca.components_ @ np.linalg.svd(X)[2][:3].T), np.eye(3), atol=1e-10)
+    best = np.linalg.norm(np.linalg.svd(X, compute_uv=False)[3:]) ** 2
+    np.testing.assert_allclose(pca.reconstruction_error(X).sum(), best, rtol=1e-10)
+
+
+def test_item_9_variance_with_divisor_n():
+    pca = PCA(2).fit(X)
+    np.testing.assert_allclose(pca.singular_values_**2 / N, np.linalg.eigvalsh(S)[:-3:-1], rtol=1e-12)
+
+
+def test_item_41_standardisation_with_divisor_n():
+    pca = PCA(standardize=True).fit(X)
+    np.testing.assert_allclose(pca.scale_ * np.sqrt((N - 1) / N), X.std(axis=0), rtol=1e-13)
+    correlations = np.corrcoef(X.T)
+    np.testing.assert_allclose(pca.explained_variance_, np.linalg.eigvalsh(correlations)[::-1], rtol=1e-10)
+
+
+def test_item_56_pca_and_probabilistic_pca_of_the_same_rows():
+    noise = PCA(2).fit(X).noise_variance_ * (N - 1) / N
+    np.testing.assert_allclose(ProbabilisticPCA(2).fit(X).noise_variance_, noise, rtol=1e-10)
+
+
+def test_item_65_uncentred_first_component():
+    pca = PCA(1, center=False).fit(X)
+    v = pca.components_[0]
+    np.testing.assert_allclose(pca.explained_variance_[0], np.mean((X @ v) ** 2), rtol=1e-12)
+    others = np.random.default_rng(1).standard_normal((6, 500))
+    assert np.all(np.mean((X @ (others / np.linalg.norm(others, axis=0))) ** 2, axis=0) <= pca.explained_variance_[0])
+
+
+def test_item_86_second_moments_of_a_sample():
+    pca = PCA(center=False).fit(X)
+    np.testing.assert_allclose(pca.get_covariance(), X.T @ X / N, rtol=1e-10)
+    Z = pca.left_singular_vectors() * pca.singular_values_  # z_i = λ_i u_i, of mean square λ_i² / n
+    np.testing.assert_allclose((Z**2).mean(axis=0), pca.singular_values_**2 / N, rtol=1e-10)
+
+
+def test_item_122_eigenvalues_of_kernel_pca_over_n():
+    from eigenlens import KernelPCA
+
+    found = KernelPCA(3, kernel="linear").fit(X).eigenvalues_ / N
+    np.testing.assert_allclose(found, np.linalg.eigvalsh(S)[:-4:-1], rtol=1e-10)
+
+
+def test_item_45_number_of_components_after_the_fit():
+    pca = PCA().fit(X)
+    few = pca.truncated(2)
+    values, vectors = np.linalg.eigh(S)
+    np.testing.assert_allclose(few.explained_variance_ * (N - 1) / N, values[:-3:-1], rtol=1e-10)
+    V = vectors[:, -2:]
+    rebuilt = MEAN + (X - MEAN) @ V @ V.T
+    np.testing.assert_allclose(pca.inverse_transform(pca.transform(X)[:, :2]), rebuilt, atol=1e-10)
+
+
+def test_item_89_error_for_every_number_of_components():
+    errors = PCA().fit(X).reconstruction_error(X, k=range(7), per_row=False)
+    values = np.linalg.eigvalsh(S)[::-1] * N / (N - 1)
+    np.testing.assert_allclose(errors, [values[q:].sum() for q in range(7)], atol=1e-10)
+
+
+def test_item_115_the_data_enter_only_through_their_covariance():
+    ppca = ProbabilisticPCA(2).fit_covariance(S, n_samples=N, mean=MEAN)
+    pca = PCA(2).fit_covariance(S * N / (N - 1), n_samples=N, mean=MEAN)
+    np.testing.assert_allclose(ppca.loglik_, ProbabilisticPCA(2).fit(X).loglik_, rtol=1e-12)
+    np.testing.assert_allclose(pca.explained_variance_, PCA(2).fit(X).explained_variance_, rtol=1e-12)
