@@ -295,7 +295,7 @@ class TestOptions:
     @pytest.mark.parametrize(
         ("options", "words"),
         [
-            ({"solver": "arpack"}, "solver='arpack'.*'lanczos'"),
+            ({"solver": "lanczoz"}, "solver='lanczoz'.*'lanczos'"),
             ({"solver": None}, "solver=None"),
             ({"solver": 3}, "solver=3"),
             ({"tol": 0.0}, r"tol=0\.0 must be"),

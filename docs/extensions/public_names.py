@@ -23,7 +23,7 @@ GROUPS = {
     "choosing": (
         "Choosing",
         "How many components, which structure, how wide, and is a model better than another.",
-        ("select_components", "select_mixture", "bandwidth", "compare", "kmo", "bartlett_sphericity"),
+        ("select_components", "select_mixture", "bandwidth", "compare", "kmo", "bartlett_sphericity", "cronbach_alpha"),
     ),
     "keeping": ("Keeping and showing", "Files of models, reports, versions.", ("load", "report", "show_versions")),
     "errors": (

@@ -38,6 +38,7 @@ if TYPE_CHECKING:  # for type checkers, which do not read the catalogue; a test 
     from eigenlens.latent.factor.adequacy import bartlett_sphericity as bartlett_sphericity
     from eigenlens.latent.factor.adequacy import kmo as kmo
     from eigenlens.latent.factor.estimator import FactorAnalysis as FactorAnalysis
+    from eigenlens.latent.factor.reliability import cronbach_alpha as cronbach_alpha
     from eigenlens.latent.ppca.estimator import ProbabilisticPCA as ProbabilisticPCA
     from eigenlens.mixture.estimator import GaussianMixture as GaussianMixture
     from eigenlens.mixture.select import select_mixture as select_mixture
@@ -60,6 +61,7 @@ _FUNCTIONS = {
     "bartlett_sphericity": "eigenlens.latent.factor.adequacy",
     "choose_gamma": "eigenlens.kernel_pca.choose_gamma",
     "compare": "eigenlens.comparison.compare",
+    "cronbach_alpha": "eigenlens.latent.factor.reliability",
     "gram": "eigenlens.kernel_pca.gram",
     "kmo": "eigenlens.latent.factor.adequacy",
     "load": "eigenlens.estimator.storage",

@@ -46,7 +46,6 @@ class ModelEntry(NamedTuple):
         page: (fitted estimator, rows) → the charts of its page in a report; "" if it has none.
         export: fitted estimator → {name: Parameter} that `export` writes besides its attributes.
         projection: fitted estimator → (mean, map) of a linear projection, which can be written as ONNX.
-        axis: what its axes are called: "PC" for PC1, PC2, …
     """
 
     estimator: str
@@ -69,7 +68,6 @@ class ModelEntry(NamedTuple):
     page: str = ""
     export: str = ""
     projection: str = ""
-    axis: str = "PC"
 
 
 def _same(*options: str) -> dict[str, str]:
@@ -150,18 +148,21 @@ MODELS: dict[str, ModelEntry] = {
         options=_K | _same("rotation", "standardize", "solver"),
         defaults={"n_components": "bic"},
         names={
-            "k": OptionNames("eigenlens.latent.n_components.FACTOR_RULES", ("bic", "cv", "parallel")),
+            "k": OptionNames("eigenlens.latent.n_components.FACTOR_RULES", ("bic", "cv", "parallel", "map")),
             "rotation": OptionNames(
-                "eigenlens.latent.rotation.ROTATIONS", ("varimax", "quartimax", "equamax", "promax", "oblimin")
+                "eigenlens.latent.rotation.ROTATIONS",
+                ("varimax", "quartimax", "equamax", "promax", "oblimin", "geomin"),
             ),
-            "solver": OptionNames("eigenlens.latent.factor.solvers.FACTOR_SOLVERS", ("auto", "quasi-newton", "em")),
+            "solver": OptionNames(
+                "eigenlens.latent.factor.solvers.FACTOR_SOLVERS",
+                ("auto", "quasi-newton", "em", "minres", "principal-axis"),
+            ),
         },
         density=True,
         incomplete=True,
         summary="eigenlens.cli.summaries.factor_summary",
         page="eigenlens.reporting.pages.latent.latent_page",
         projection="eigenlens.cli.onnx.latent_projection",
-        axis="F",
     ),
     "GaussianMixture": ModelEntry(
         "eigenlens.mixture.estimator.GaussianMixture",
@@ -210,7 +211,7 @@ MODELS: dict[str, ModelEntry] = {
             ),
             "bandwidth": OptionNames(
                 "eigenlens.kde.bandwidth.BANDWIDTH_RULES",
-                ("silverman", "scott", "sheather-jones", "sheather-jones-dpi", "isj", "lscv", "mlcv"),
+                ("silverman", "scott", "sheather-jones", "sheather-jones-dpi", "isj", "lscv", "lscv-exact", "mlcv"),
             ),
         },
         density=True,
@@ -265,7 +266,6 @@ MODELS: dict[str, ModelEntry] = {
         summary="eigenlens.cli.summaries.linear_summary",
         page="eigenlens.reporting.pages.bayes.bayes_page",
         projection="eigenlens.cli.onnx.discriminant_projection",
-        axis="LD",
     ),
     "QuadraticDiscriminant": ModelEntry(
         "eigenlens.bayes.discriminant.estimator.QuadraticDiscriminant",

@@ -17,6 +17,7 @@ from eigenlens.data.source import Block, accumulate
 from eigenlens.densities.covariance import Diagonal, Full, Spherical
 from eigenlens.densities.discrete import Bernoulli, BernoulliFamily, Categorical, CategoricalFamily
 from eigenlens.densities.gaussian import Gaussian, GaussianFamily
+from eigenlens.densities.histogram import Histogram, HistogramFamily
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.densities.mixture import Mixture
 from eigenlens.densities.multinomial import Multinomial, MultinomialFamily
@@ -59,6 +60,7 @@ DENSITIES = {
     "gaussian spherical": (Gaussian(np.array([0.0, 2.0]), Spherical(1.7, 2)), line(-13, 13), line(-11, 15)),
     "linear gaussian": (LINEAR, line(-12, 12), line(-9, 11)),
     "mixture": (Mixture(np.array([0.3, 0.7]), (NEAR, FAR)), line(-14, 14), line(-12, 12)),
+    "histogram": (Histogram([-1.99, -0.99, 1.51, 3.99], [0.2, 0.5, 0.3]), line(-3, 5)),
     "bernoulli": (Bernoulli(0.3), levels(0, 1)),
     "bernoulli of strings": (Bernoulli(0.3, ("tails", "heads")), levels("heads", "tails")),
     "categorical": (COLOURS, levels("blue", "green", "red")),
@@ -221,6 +223,7 @@ FAMILIES = {
     "gaussian spherical": (GaussianFamily("spherical"), NORMALS),
     "gaussian spherical with gaps": (GaussianFamily("spherical"), GAPS),
     "gaussian one column with gaps": (GaussianFamily("full"), GAPS[:, :1]),
+    "histogram": (HistogramFamily(1e4 + np.array([-9.0, -1.0, 0.0, 2.0, 9.0])), GAPS[:, :1]),
     "bernoulli": (BernoulliFamily(), BITS),
     "categorical": (CategoricalFamily(), DIGITS),
     "categorical smoothed": (CategoricalFamily(smoothing=0.5), np.where(DIGITS == 3.0, np.nan, DIGITS)),

@@ -3,8 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
 
 from eigenlens import PCA, ProbabilisticPCA
+from eigenlens.densities.linear_gaussian import LinearGaussian
+from eigenlens.errors import ConvergenceWarning
+from eigenlens.latent.ppca.em_steps import (
+    complete_log_likelihood,
+    em_path,
+    em_step,
+    expected_complete_log_likelihood,
+    expected_latents,
+    maximise_expected,
+)
+from eigenlens.linalg.power import PowerMethod, power_path
 
 
 def course_rows(n=120, d=6, seed=0):
@@ -96,3 +109,85 @@ def test_item_115_the_data_enter_only_through_their_covariance():
     pca = PCA(2).fit_covariance(S * N / (N - 1), n_samples=N, mean=MEAN)
     np.testing.assert_allclose(ppca.loglik_, ProbabilisticPCA(2).fit(X).loglik_, rtol=1e-12)
     np.testing.assert_allclose(pca.explained_variance_, PCA(2).fit(X).explained_variance_, rtol=1e-12)
+
+
+def test_item_11_power_method_with_a_start_and_its_path():
+    start = np.ones(6)
+    path = power_path(S, start, steps=200)
+    v = start / np.linalg.norm(start)
+    for t in range(3):
+        np.testing.assert_allclose(path.vectors[t], v, atol=1e-12)
+        v = S @ v / np.linalg.norm(S @ v)
+    assert np.all(np.diff(path.quotients) >= -1e-9)
+    np.testing.assert_allclose(path.quotients[-1], np.linalg.eigvalsh(S)[-1], rtol=1e-10)
+    with pytest.warns(ConvergenceWarning, match="after 3 iterations"):
+        few = PCA(1, solver=PowerMethod(start, max_iter=3)).fit(X)
+    third = path.vectors[3] if few.components_[0] @ path.vectors[3] > 0 else -path.vectors[3]
+    np.testing.assert_allclose(few.components_[0], third, atol=1e-9)
+
+
+def test_item_13_power_method_on_the_gram_matrix():
+    path = power_path(X @ X.T, np.ones(N), steps=300)
+    u = PCA(1, center=False).fit(X).left_singular_vectors()[:, 0]
+    np.testing.assert_allclose(np.abs(u @ path.vectors[-1]), 1.0, rtol=1e-10)
+    np.testing.assert_allclose(path.quotients[-1], np.linalg.norm(X, 2) ** 2, rtol=1e-10)
+
+
+START = LinearGaussian(MEAN, np.random.default_rng(3).standard_normal((6, 2)), 1.0)
+
+
+def test_item_110_complete_data_log_likelihood():
+    Z = np.random.default_rng(4).standard_normal((N, 2))
+    found = complete_log_likelihood(START, X, Z)
+    given = multivariate_normal(np.zeros(6), np.eye(6)).logpdf(X - MEAN - Z @ START.loadings.T).sum()
+    np.testing.assert_allclose(found, given + multivariate_normal(np.zeros(2)).logpdf(Z).sum(), rtol=1e-12)
+    latents = expected_latents(START, X)
+    means, covariance = START.posterior(X)
+    np.testing.assert_allclose(latents.means, means, atol=1e-10)
+    draws = means + np.random.default_rng(5).multivariate_normal(np.zeros(2), covariance, (4000, N))
+    simulated = np.mean([complete_log_likelihood(START, X, Z) for Z in draws])
+    np.testing.assert_allclose(expected_complete_log_likelihood(START, X, latents), simulated, rtol=1e-3)
+
+
+def test_item_112_m_step_maximises_the_expected_likelihood():
+    latents = expected_latents(START, X)
+    best = maximise_expected(MEAN, X, latents)
+    top, rng = expected_complete_log_likelihood(best, X, latents), np.random.default_rng(6)
+    for _ in range(50):
+        other = LinearGaussian(
+            MEAN, best.loadings + 1e-3 * rng.standard_normal((6, 2)), best.noise * rng.uniform(0.9, 1.1)
+        )
+        assert expected_complete_log_likelihood(other, X, latents) < top
+
+
+def test_item_113_em_version_1():
+    model = START
+    for _ in range(2000):
+        model = em_step(model, X)
+    fitted = ProbabilisticPCA(2).fit(X)
+    np.testing.assert_allclose(model.covariance(), fitted.get_covariance(), atol=1e-6)
+    np.testing.assert_allclose(model.noise, fitted.noise_variance_, rtol=1e-8)
+
+
+def test_item_114_em_version_2_is_version_1():
+    path = em_path(START, S, N, steps=30)
+    model = START
+    for t in range(31):
+        np.testing.assert_allclose(path.models[t].loadings, model.loadings, atol=1e-10)
+        np.testing.assert_allclose(path.models[t].noise, model.noise, rtol=1e-11)
+        np.testing.assert_allclose(path.logliks[t], model.log_density(X).sum(), rtol=1e-11)
+        model = em_step(model, X)
+    assert np.all(np.diff(path.logliks) > -1e-9)
+
+
+def test_item_81_inverse_root_of_the_covariance():
+    Z = PCA(whiten="zca").fit_transform(X)
+    values, vectors = np.linalg.eigh(S * N / (N - 1))
+    np.testing.assert_allclose(Z, (X - MEAN) @ (vectors / np.sqrt(values)) @ vectors.T, atol=1e-9)
+
+
+def test_item_107_no_latent_dimension_is_the_worst():
+    logliks = [ProbabilisticPCA(q).fit(X).loglik_ for q in range(5)]
+    noise = np.trace(S) / 6
+    np.testing.assert_allclose(logliks[0], -N * 6 / 2 * (np.log(2 * np.pi * noise) + 1), rtol=1e-12)
+    assert np.all(np.diff(logliks) > 0.0)

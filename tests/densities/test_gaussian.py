@@ -170,8 +170,6 @@ def test_variances_of_nothing_are_rejected():
 def test_sizes_must_agree():
     with pytest.raises(OptionError, match=r"shape \(3,\).*size 2"):
         Gaussian(np.zeros(3), Spherical(1.0, 2))
-    with pytest.raises(OptionError, match=r"covariance must be Full\(matrix\)"):
-        Gaussian(np.zeros(2), np.eye(2))
     with pytest.raises(OptionError, match="values has 1 entries for 2 columns"):
         model().condition([0, 1], [3.0])
     with pytest.raises(DataError, match=r"shape \(4, 3\), and the density has 5 columns"):
@@ -390,3 +388,58 @@ def test_options_that_cannot_be():
         model().standard_errors()
     with pytest.raises(DataError, match="sample_weight has 3 entries"):
         Gaussian.fit(X, [1.0, 2.0, 3.0])
+
+
+class TestPlainArrays:
+    def test_a_matrix_variances_and_one_variance(self):
+        C = np.array([[2.0, 0.5], [0.5, 1.0]])
+        assert isinstance(Gaussian([0.0, 1.0], C).covariance, Full)
+        assert isinstance(Gaussian([0.0, 1.0], [2.0, 1.0]).covariance, Diagonal)
+        assert isinstance(Gaussian([0.0, 1.0], 2.0).covariance, Spherical)
+        np.testing.assert_array_equal(
+            Gaussian([0.0, 1.0], C).log_density([[1.0, 1.0]]), Gaussian([0.0, 1.0], Full(C)).log_density([[1.0, 1.0]])
+        )
+        assert Gaussian(1.0, 4.0).cdf([1.0]).tolist() == [0.5]
+
+    @pytest.mark.parametrize("wrong", [np.eye(3), "full", [1.0, 2.0, 3.0], np.ones((1, 2, 2))])
+    def test_arrays_that_are_none(self, wrong):
+        with pytest.raises(OptionError, match=r"covariance must be a matrix \(2, 2\)"):
+            Gaussian([0.0, 1.0], wrong)
+
+    def test_a_matrix_that_is_not_symmetric(self):
+        with pytest.raises(OptionError, match="not symmetric"):
+            Gaussian([0.0, 1.0], [[2.0, 1.0], [0.0, 2.0]])
+
+
+class TestKnownDeviation:
+    x = np.random.default_rng(7).normal(3.0, 2.0, (50, 2))
+
+    def test_the_means_are_estimated_and_nothing_else(self):
+        found = Gaussian.fit(self.x, sigma=[2.0, 3.0])
+        np.testing.assert_allclose(found.mean, self.x.mean(axis=0))
+        np.testing.assert_allclose(found.covariance.variances, [4.0, 9.0])
+        loglik = norm(self.x.mean(axis=0), [2.0, 3.0]).logpdf(self.x).sum()
+        assert (found.fitted.free, found.fitted.loglik) == (2, pytest.approx(loglik))
+        errors = found.standard_errors()
+        np.testing.assert_allclose(errors.mean, np.array([2.0, 3.0]) / np.sqrt(50.0))
+        assert not errors.covariance.any()
+
+    def test_the_interval_is_that_of_the_normal_distribution(self):
+        limits = Gaussian.fit(self.x[:, 0], sigma=2.0).confidence_intervals(0.9)
+        m = self.x[:, 0].mean()
+        np.testing.assert_allclose(limits.mean[0], norm(m, 2.0 / np.sqrt(50.0)).interval(0.9))
+        np.testing.assert_allclose(limits.variances, [[4.0, 4.0]])
+        assert "n = 50" in str(Gaussian.fit(self.x, sigma=2.0))
+
+    def test_missing_values_weights_and_constant_columns(self):
+        gaps = self.x.copy()
+        gaps[::3, 1] = np.nan
+        found = Gaussian.fit(gaps, np.arange(50.0), sigma=2.0)
+        seen = ~np.isnan(gaps[:, 1])
+        assert found.mean[1] == pytest.approx(np.average(gaps[seen, 1], weights=np.arange(50.0)[seen]))
+        assert Gaussian.fit([3.0, 3.0], sigma=1.0).mean.tolist() == [3.0]
+
+    @pytest.mark.parametrize("sigma", [0.0, -1.0, np.nan, [1.0, 2.0, 3.0], "one"])
+    def test_deviations_that_are_none(self, sigma):
+        with pytest.raises(OptionError, match="sigma"):
+            Gaussian.fit(self.x, sigma=sigma)

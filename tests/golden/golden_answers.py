@@ -308,7 +308,8 @@ def as_recorded(given: Any, recorded: Any) -> Any:
         return [as_recorded(*pair) for pair in zip(given, recorded, strict=True)]
     if not isinstance(given, dict) or not isinstance(recorded, dict):
         return given
-    kind = getattr(eigenlens, str(given.get("class")), None)
+    name = str(given.get("class"))
+    kind = getattr(eigenlens, name, None) or getattr(eigenlens.densities, name, None)
     defaults = {} if kind is None else inspect.signature(kind).parameters
     kept = {
         name: value

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import brentq, minimize_scalar
+from scipy.spatial.distance import cdist
+from scipy.stats import norm
 
 from eigenlens.errors import DataError, DataWarning, OptionError
 from eigenlens.kde.bandwidth import BANDWIDTH_RULES, bandwidth
@@ -572,3 +574,38 @@ def test_isj_of_repeated_values_says_so_and_is_no_needle():
             h = bandwidth(x, "isj")
         assert h >= 0.5 - 1e-12  # half the step between the values
         assert h == pytest.approx(max(0.5, quietly(x, "sheather-jones")), rel=1e-12)
+
+
+@pytest.mark.parametrize("n", [12, 60])
+def test_exact_cross_validation_minimises_the_error_with_each_value_left_out(n):
+    x = np.random.default_rng(n).gamma(3.0, size=n)
+
+    def criterion(h):
+        pairs = np.subtract.outer(x, x)
+        square = norm.pdf(pairs, scale=np.sqrt(2.0) * h).mean()
+        left = (norm.pdf(pairs, scale=h).sum(axis=1) - norm.pdf(0.0, scale=h)) / (n - 1)
+        return square - 2.0 * left.mean()
+
+    h = bandwidth(x, "lscv-exact")
+    near = minimize_scalar(criterion, bounds=(0.7 * h, 1.4 * h), method="bounded", options={"xatol": 1e-10}).x
+    assert h == pytest.approx(near, rel=1e-4)
+    assert bandwidth(x, "lscv") != pytest.approx(h, rel=1e-3)
+    assert bandwidth(np.repeat(x, 3), "lscv-exact", sample_weight=np.full(3 * n, 1 / 3)) > 0.0
+
+
+def test_exact_cross_validation_of_several_columns():
+    X = np.random.default_rng(0).normal(size=(40, 2)) @ [[1.0, 0.5], [0.0, 1.0]]
+    S = np.cov(X.T)
+    Y = np.linalg.solve(np.linalg.cholesky(S), X.T).T
+    squares = cdist(Y, Y, "sqeuclidean")
+
+    def criterion(c):
+        whole = np.exp(-squares / (4.0 * c * c)).mean() / 2.0
+        left = (np.exp(-squares / (2.0 * c * c)).sum() - 40.0) / (40.0 * 39.0)
+        return (whole - 2.0 * left) / c**2
+
+    H = bandwidth(X, "lscv-exact")
+    c = np.sqrt(H[0, 0] / S[0, 0])
+    near = minimize_scalar(criterion, bounds=(0.7 * c, 1.4 * c), method="bounded", options={"xatol": 1e-10}).x
+    assert c == pytest.approx(near, rel=1e-3)
+    np.testing.assert_allclose(H, c**2 * S, rtol=1e-10)

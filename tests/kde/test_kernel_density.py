@@ -340,3 +340,35 @@ def test_calls_that_are_rejected():
         kde.condition([0, 1], [0.0])
     with pytest.raises(NotFittedError):
         KernelDensity().sample()
+
+
+class TestOneDimension:
+    x = np.random.default_rng(5).normal(size=40)
+    y = np.linspace(-2.0, 2.0, 9)
+
+    @pytest.mark.parametrize("kind", [list, tuple, np.asarray, np.float32])
+    def test_every_method_takes_a_column_as_it_is(self, kind):
+        table, column = KernelDensity().fit(np.asarray(kind(self.x))[:, None]), KernelDensity().fit(kind(self.x))
+        y = kind(self.y)
+        for name in ("score_samples", "density", "cdf", "derivative"):
+            np.testing.assert_array_equal(getattr(column, name)(y), getattr(table, name)(np.asarray(y)[:, None]))
+        assert column.score(y) == table.score(np.asarray(y)[:, None])
+        assert column.n_features_in_ == 1
+
+    def test_series_and_dask_arrays(self):
+        dask = pytest.importorskip("dask.array")
+        series = KernelDensity().fit(pd.Series(self.x, name="length"))
+        assert series.feature_names_in_.tolist() == ["length"]
+        lazy = KernelDensity().fit(self.x).score_samples(dask.from_array(self.y, chunks=4))
+        np.testing.assert_allclose(lazy.compute(), series.score_samples(pd.Series(self.y, name="length")))
+
+    def test_a_column_is_rejected_where_several_were_fitted(self):
+        with pytest.raises(ValueError, match="2D array"):
+            KernelDensity().fit(np.column_stack([self.x, self.x**2])).score_samples(self.x)
+
+    @pytest.mark.parametrize("name", ["tophat", "linear", "exponential", "epanechnikov", "cosine", "gaussian"])
+    def test_kernels_have_scikit_learns_names_and_values(self, name):
+        theirs = Peer(kernel=name, bandwidth=0.6).fit(self.x[:, None])
+        expected = np.exp(theirs.score_samples(self.y[:, None]))
+        ours = KernelDensity(kernel=name, bandwidth=0.6).fit(self.x)
+        np.testing.assert_allclose(ours.density(self.y), expected, rtol=1e-8, atol=1e-12)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from scipy.stats import kstest, multivariate_normal, norm
 from eigenlens.errors import DataError, OptionError
 from eigenlens.kde.kernels import SMOOTHING_KERNELS, smoothing_kernel
 from eigenlens.kde.model import KernelEstimate
+from eigenlens.kde.normal_cdf import normal_cdf
 
 
 def raised_cosine(u):
@@ -359,8 +361,6 @@ def test_what_is_only_for_one_column():
     for call in (f.derivative, f.ppf):
         with pytest.raises(OptionError, match="is for one column"):
             call(np.array([0.5]))
-    with pytest.raises(OptionError, match="needs one bandwidth per column"):
-        KernelEstimate(rows()[0], np.eye(3)).cdf(np.zeros((1, 3)))
 
 
 def test_a_frozen_value_that_travels():
@@ -370,3 +370,50 @@ def test_a_frozen_value_that_travels():
     np.testing.assert_array_equal(again.density(rows()[0][:3]), before)
     with pytest.raises(ValueError, match="read-only"):
         f.points[0] = 1.0
+
+
+class TestDistributionWithAMatrix:
+    H = np.array([[0.5, 0.3, 0.1], [0.3, 0.6, -0.2], [0.1, -0.2, 0.4]])
+
+    def model(self, d, **options):
+        rng = np.random.default_rng(3)
+        points, w = rng.standard_normal((30, d)), rng.uniform(0.5, 2.0, 30)
+        return KernelEstimate(points, self.H[:d, :d], w, **options)
+
+    @pytest.mark.parametrize(("d", "atol"), [(2, 1e-12), (3, 2e-5)])  # SciPy's own error in three dimensions
+    def test_against_scipy(self, d, atol):
+        model = self.model(d)
+        Y = np.random.default_rng(4).normal(size=(5, d))
+        each = [[multivariate_normal(x, self.H[:d, :d]).cdf(y) for x in model.points] for y in Y]
+        np.testing.assert_allclose(model.cdf(Y), np.average(each, axis=1, weights=model.weights), atol=atol)
+
+    @pytest.mark.parametrize("d", [2, 3])
+    def test_a_diagonal_matrix_is_a_product(self, d):
+        h = np.array([0.5, 0.8, 0.6])[:d]
+        product, Y = replace(self.model(d), bandwidth=h), np.random.default_rng(4).normal(size=(6, d))
+        np.testing.assert_allclose(replace(product, bandwidth=np.diag(h**2)).cdf(Y), product.cdf(Y), atol=1e-9)
+        adaptive = product.adapted()
+        np.testing.assert_allclose(replace(adaptive, bandwidth=np.diag(h**2)).cdf(Y), adaptive.cdf(Y), atol=1e-9)
+
+    def test_orthants_of_one_kernel_have_a_closed_form(self):
+        s = np.sqrt(np.diag(self.H))
+        R = np.arcsin(self.H / np.outer(s, s))
+        three = normal_cdf(np.zeros((1, 3)), self.H)[0]
+        assert three == pytest.approx(1 / 8 + (R[0, 1] + R[0, 2] + R[1, 2]) / (4 * np.pi), abs=1e-12)
+        two = normal_cdf(np.zeros((1, 2)), self.H[:2, :2])[0]
+        assert two == pytest.approx(1 / 4 + R[0, 1] / (2 * np.pi), abs=1e-15)
+        axes = np.array([[0.0, 1.0], [0.0, -1.0], [1.0, 0.0], [-1.0, 0.0]])
+        expected = [multivariate_normal([0.0, 0.0], self.H[:2, :2]).cdf(y) for y in axes]
+        np.testing.assert_allclose(normal_cdf(axes, self.H[:2, :2]), expected, atol=1e-14)
+
+    def test_limits_that_are_infinite_or_missing(self):
+        model = self.model(2)
+        one = model.marginal([0]).cdf([[0.3]])[0]
+        Y = [[0.3, np.inf], [0.3, np.nan], [np.inf, np.inf], [0.3, -np.inf], [-np.inf, np.nan]]
+        np.testing.assert_allclose(model.cdf(Y), [one, one, 1.0, 0.0, 0.0], atol=1e-12)
+
+    def test_more_than_three_columns(self):
+        points = np.random.default_rng(0).normal(size=(10, 4))
+        with pytest.raises(OptionError, match="more than 3 columns"):
+            KernelEstimate(points, np.eye(4)).cdf(points)
+        assert KernelEstimate(points, np.eye(4)).cdf([[0.0, np.nan, 1.0, np.nan]]).shape == (1,)

@@ -133,7 +133,7 @@ def test_the_number_of_factors_by_bic():
     values = [FactorAnalysis(k).fit_covariance(HARMAN, 145).bic() for k in (1, 2, 3, 4, 5)]
     assert fa.n_components_ == 1 + int(np.argmin(values))
     assert_allclose(fa.selection_.values[:5], values)
-    with pytest.raises(OptionError, match="n_components='cv' needs the rows themselves; give a number, or 'bic'"):
+    with pytest.raises(OptionError, match="n_components='cv' needs the rows themselves; give a number, 'bic' or 'map'"):
         FactorAnalysis("cv").fit_covariance(HARMAN, 145)
 
 

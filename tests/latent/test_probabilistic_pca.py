@@ -332,7 +332,7 @@ def bad(**options):
     ("call", "error", "message"),
     [
         (bad(n_components=6), OptionError, "n_components=6 must be at most 5, one less than the number of features"),
-        (bad(n_components=0), OptionError, "n_components=0 must be at least 1"),
+        (bad(n_components=-1), OptionError, "n_components=-1 must be at least 0"),
         (bad(n_components=0.5), OptionError, "n_components=0.5 must be an integer"),
         (bad(n_components="bik"), OptionError, "did you mean 'bic'"),
         (bad(solver="closed"), OptionError, "did you mean 'closed-form'"),
@@ -396,6 +396,7 @@ def test_a_good_fit_says_nothing():
 def public(kind):
     """Public names of an estimator that fitting gives a meaning to: properties that end in _, and methods of rows."""
     settings = {
+        "axis_stem",
         "fit",
         "fit_covariance",
         "fit_transform",
@@ -414,7 +415,7 @@ def public(kind):
 )
 def test_nothing_is_there_before_fit(kind, name, tmp_path):
     given = {"save": (tmp_path / "model.safetensors",), "sample": (2,), "inverse_transform": (np.ones((2, 1)),)}
-    without = {"get_covariance", "get_precision", "goodness_of_fit", "get_feature_names_out", "aic", "bic"}
+    without = {"get_covariance", "get_precision", "goodness_of_fit", "get_feature_names_out", "aic", "bic", "omega"}
 
     def ask():
         found = getattr(kind(1), name)

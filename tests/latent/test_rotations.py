@@ -11,8 +11,9 @@ from scipy.optimize import linear_sum_assignment, minimize
 from scipy.stats import ortho_group
 
 from eigenlens.errors import OptionError
-from eigenlens.latent.rotation import ROTATIONS, Rotation, oblimin, orthomax, promax, quartimax, rotate, varimax
+from eigenlens.latent.rotation import ROTATIONS, Rotation, geomin, oblimin, orthomax, promax, quartimax, rotate, varimax
 from eigenlens.linalg.spectrum import orient
+from references import psych
 from references import rotations as numbers
 
 TO_THE_TOP = ROTATIONS | {name: partial(ROTATIONS[name], polish=True) for name in ("varimax", "promax")}
@@ -232,7 +233,7 @@ def test_no_loadings_at_all(name):
     assert_allclose(found.matrix.T @ found.matrix, np.eye(2), atol=1e-15)
 
 
-@pytest.mark.parametrize("name", ROTATIONS)
+@pytest.mark.parametrize("name", sorted({*ROTATIONS} - {"geomin"}))  # its delta is for loadings of correlations
 @pytest.mark.parametrize("unit", [1e-6, 1e6])
 def test_units_do_not_matter(name, unit):
     L = loadings(12, 3)
@@ -247,6 +248,8 @@ def test_with_a_scale_the_matrix_is_that_of_correlations_whatever_the_units(name
     assert_allclose(scaled.matrix, plain.matrix, atol=1e-9)
     assert_allclose(scaled.loadings, plain.loadings * unit[:, None], rtol=1e-7, atol=1e-7)
     assert scaled.criterion == pytest.approx(plain.criterion, rel=1e-9)
+    if name == "geomin":  # its delta is for loadings of correlations
+        return
     blind = rotate(L * unit[:, None], name)
     if name in {"promax", "oblimin"}:  # the others normalise rows
         assert np.abs(blind.correlations - plain.correlations).max() > 1e-3
@@ -325,3 +328,32 @@ def test_ones_own_rotation_is_checked(T, message):
 
     with pytest.raises(OptionError, match=message):
         rotate(loadings(6, 2), mine)
+
+
+def test_promax_of_normalised_rows_is_that_of_psych():
+    found = promax(psych.MINRES_2, normalize=True)
+    assert_allclose(found.loadings, psych.PROMAX_2, atol=5e-5)
+    assert np.abs(promax(psych.MINRES_2).loadings - psych.PROMAX_2).max() > 0.05
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_geomin_is_that_of_gparotation(k):
+    L, expected = (psych.MINRES_2, psych.GEOMIN_2) if k == 2 else (psych.MINRES_3, psych.GEOMIN_3)
+    found = geomin(L)
+    assert_allclose(found.loadings, expected, atol=5e-5)
+    assert found.converged
+
+
+def test_geomin_is_where_a_general_optimiser_ends():
+    L = np.random.default_rng(3).uniform(-0.8, 0.8, (12, 3))
+
+    def value(t):
+        T = t.reshape(3, 3) / np.linalg.norm(t.reshape(3, 3), axis=0)
+        B = np.linalg.solve(T, L.T).T
+        return np.sum(np.prod(B**2 + 0.01, axis=1) ** (1 / 3))
+
+    found = geomin(L, n_starts=20)
+    assert found.criterion == pytest.approx(value(found.matrix), rel=1e-12)
+    rng = np.random.default_rng(0)
+    for start in (found.matrix, *(rng.standard_normal((3, 3)) for _ in range(10))):
+        assert found.criterion <= minimize(value, start.ravel(), method="BFGS").fun + 1e-7

@@ -337,6 +337,7 @@ def compared():
 PICTURES = {
     "scree": lambda m, X, **how: plot.scree(m, **how),
     "scores": lambda m, X, **how: plot.scores(m, X, labels=range(len(X)), **how),
+    "pairs": lambda m, X, **how: plot.pairs(X, **how),
     "biplot": lambda m, X, **how: plot.biplot(m, X, labels=range(len(X)), **how),
     "correlation_circle": lambda m, X, **how: plot.correlation_circle(m, **how),
     "loadings": lambda m, X, **how: plot.loadings(m, **how),
@@ -394,6 +395,12 @@ def test_names_are_never_read_as_mathematics(rows, name, tmp_path):
     ax.figure.savefig(tmp_path / "picture.png")  # unbalanced mathematics would raise here
 
 
+@pytest.mark.parametrize("name", ["biplot", "correlation_circle"])
+def test_a_plane_needs_two_components(rows, name):
+    with pytest.raises(OptionError, match="components=2 must be two numbers"):
+        PICTURES[name](PCA().fit(rows), rows, components=2)
+
+
 @pytest.mark.parametrize("name", ["scores", "embedding", "biplot", "correlation_circle"])
 @pytest.mark.parametrize(
     ("components", "message"),
@@ -401,7 +408,6 @@ def test_names_are_never_read_as_mathematics(rows, name, tmp_path):
         ((1, 9), r"components=\(1, 9\) has 9, which must be at most 5, the number of components that the model keeps"),
         ((0, 1), r"components=\(0, 1\) has 0, which must be at least 1"),
         ((1, 2, 3), r"components=\(1, 2, 3\) must be two numbers"),
-        (2, "components=2 must be two numbers"),
     ],
 )
 def test_components_out_of_range_are_named(rows, name, components, message):

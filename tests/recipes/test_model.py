@@ -19,6 +19,8 @@ from eigenlens.reporting.charts import table_chart
 class Medians(TransformerMixin, BaseEstimator):
     """Columns less their medians."""
 
+    axis_stem = "M"
+
     def __init__(self, scale=1.0):
         self.scale = scale
 
@@ -62,7 +64,6 @@ ENTRY = ModelEntry(
     "columns less their medians",
     summary=f"{__name__}.medians_summary",
     page=f"{__name__}.medians_page",
-    axis="M",
 )
 
 

@@ -14,6 +14,7 @@ import pytest
 from eigenlens import KernelDensity, bandwidth
 from eigenlens.comparison.compare import Comparison
 from eigenlens.data.coerce import as_table
+from eigenlens.kde.bandwidth import BANDWIDTH_RULES
 from eigenlens.reporting import report
 from eigenlens.reporting.packing import RowNumbers
 from eigenlens.reporting.pages.comparison import comparison_page
@@ -103,7 +104,7 @@ def test_many_rows_are_gathered_without_a_trace():
 
 def test_the_table_of_rules(line):
     found = {column["name"]: column["values"] for column in named(line[1], "Rules")["columns"]}
-    assert set(found["rule"]) == {"silverman", "scott", "sheather-jones", "sheather-jones-dpi", "isj", "lscv", "mlcv"}
+    assert set(found["rule"]) == set(BANDWIDTH_RULES)
     best = found["rule"][int(np.argmin(numbers(found["squared error"])))]
     assert best == "lscv"
     assert found["rule"][int(np.argmax(numbers(found["log density left out"])))] == "mlcv"

@@ -22,17 +22,13 @@ TOLERANCE = 1e-8
 
 def principal_projection(model: Any) -> tuple[Array, Array]:
     """Return (μ, V) with scores (x - μ) V of a PCA, with its scaling and whitening."""
-    V = (np.asarray(model.components_, dtype=np.float64) / np.asarray(model.scale_, dtype=np.float64)).T
-    if model.whiten:
-        deviation = np.sqrt(np.asarray(model.explained_variance_, dtype=np.float64))
-        V = V * np.where(deviation > 0.0, 1.0 / np.where(deviation > 0.0, deviation, 1.0), 0.0)
-    return np.asarray(model.mean_, dtype=np.float64), V
+    return np.asarray(model.model_.mean), model.model_.score_map(model.whiten)
 
 
 def latent_projection(model: Any) -> tuple[Array, Array]:
     """Return (μ, V) with scores (x - μ) V of a PPCA or factor analysis."""
     V = np.asarray(model.model_.latent_map, dtype=np.float64)
-    turn = model._turn
+    turn = model._rotation_matrix
     return np.asarray(model.model_.mean, dtype=np.float64), V if turn is None else V @ turn
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.catalogue import entry_of, import_part
 from eigenlens.cli.output import TABLE_LINES, format_figure, limited_table, one_line
-from eigenlens.tables.names import feature_names
+from eigenlens.tables.names import axis_names, feature_names
 from eigenlens.tables.text_table import count_noun
 from eigenlens.tables.values import VarianceTable
 
@@ -40,12 +40,6 @@ def largest_first(weight: Array, most: int = TABLE_LINES) -> Array:
     """
     d = weight.size
     return np.arange(d) if d <= most else np.argsort(-np.nan_to_num(weight), kind="stable")
-
-
-def axis_names(model: Any, k: int) -> list[str]:
-    """Return the names of k scores: PC1, …; F1, … of factors; LD1, … of discriminants."""
-    entry = entry_of(model)
-    return [f"{entry.axis if entry else 'PC'}{j + 1}" for j in range(k)]
 
 
 def _variances(model: Any, total: float) -> Summary:

@@ -19,6 +19,7 @@ from eigenlens.densities.base import Density, Family
 from eigenlens.densities.covariance import Diagonal, Full, Spherical
 from eigenlens.densities.discrete import Bernoulli, BernoulliFamily, Categorical, CategoricalFamily
 from eigenlens.densities.gaussian import Gaussian, GaussianFamily
+from eigenlens.densities.histogram import Histogram, HistogramFamily
 from eigenlens.densities.intervals import Fitted
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.densities.mixture import Mixture
@@ -38,6 +39,8 @@ __all__ = [
     "Full",
     "Gaussian",
     "GaussianFamily",
+    "Histogram",
+    "HistogramFamily",
     "LinearGaussian",
     "Mixture",
     "Multinomial",

@@ -17,12 +17,16 @@ from eigenlens.stats.counts import Counts
 
 def numeric_source(x: Any, sample_weight: Any = None) -> Source:
     """Return x (n,) or (n, d), an array, list, Series, frame, tensor or Source, as a Source with its weights."""
-    source = as_source(_as_table(x))
+    source = as_source(single_column_table(x))
     return source if sample_weight is None else source.weighted(checks.weights(sample_weight, source.n_rows))
 
 
-def _as_table(x: Any) -> Any:
-    """Return a single column as a table of one column."""
+def single_column_table(x: Any) -> Any:
+    """Return a single column as a table of one column.
+
+    >>> single_column_table([1.0, None]).shape, single_column_table(np.ones((2, 3))).shape
+    ((2, 1), (2, 3))
+    """
     if isinstance(x, Source) or is_sparse(x) or hasattr(x, "columns"):
         return x
     if getattr(x, "ndim", None) == 1 and (is_tensor(x) or isinstance(x, np.ndarray) or _is_dask(x)):

@@ -26,6 +26,7 @@ from eigenlens.densities.intervals import (
     fit_record,
     format_numbers,
     gaussian_intervals,
+    known_variance_intervals,
 )
 from eigenlens.errors import DataError, MissingValues, OptionError
 from eigenlens.stats.moments import ColumnMoments, Moments
@@ -43,14 +44,14 @@ class Gaussian:
 
     Attributes:
         mean: (d,).
-        covariance: `Full`, `Diagonal` or `Spherical`, of size d.
+        covariance: `Full`, `Diagonal` or `Spherical`, of size d; a matrix (d, d) is taken as the first, variances (d,)
+            as the second and one number as the last.
         fitted: the record of `fit`, or None.
 
     NaN in a row is a missing value, everywhere; rows that miss the same entries are worked on together. A row costs d²
     (full) or d, and a pattern of missing values o³/3 for its o observed columns (full).
 
-    >>> from eigenlens.densities.covariance import Full
-    >>> model = Gaussian(np.zeros(2), Full(np.array([[2.0, 1.0], [1.0, 2.0]])))
+    >>> model = Gaussian([0.0, 0.0], [[2.0, 1.0], [1.0, 2.0]])
     >>> model.log_density(np.array([[0.0, 0.0], [0.0, np.nan]])).round(6)
     array([-2.387183, -1.265512])
     >>> model.impute(np.array([[4.0, np.nan]]), return_std=True)
@@ -63,14 +64,14 @@ class Gaussian:
 
     def __post_init__(self) -> None:
         read_only(self, "mean")
+        object.__setattr__(self, "mean", self.mean.reshape(-1) if self.mean.ndim == 0 else self.mean)
         if not hasattr(self.covariance, "whiten"):
-            what = "must be Full(matrix), Diagonal(variances) or Spherical(variance, d)"
-            raise OptionError(what, argument="covariance")
+            object.__setattr__(self, "covariance", _as_covariance(self.covariance, self.mean.size))
         if self.mean.shape != (self.covariance.size,):
             raise OptionError(f"mean has shape {self.mean.shape}, and covariance the size {self.covariance.size}")
 
     @classmethod
-    def fit(cls, X: Any, sample_weight: Any = None, *, covariance: str = "full") -> Gaussian:
+    def fit(cls, X: Any, sample_weight: Any = None, *, covariance: str = "full", sigma: Any = None) -> Gaussian:
         """Return the Gaussian of largest likelihood: means, and mean squared deviations with the divisor n, not n − 1.
 
         Args:
@@ -78,13 +79,15 @@ class Gaussian:
                 Source, read in one pass. NaN is missing; with a full covariance a row may miss all or nothing.
             sample_weight: (n,), a weight of 3 counting as three rows.
             covariance: "full", "diagonal", or "spherical" (one variance shared by all columns).
+            sigma: the standard deviation of all columns, or one per column (d,), where it is known: only the means
+                are then estimated, and columns are independent.
 
         >>> print(Gaussian.fit([1.0, 2.0, 4.0, 5.0]))
         Gaussian, n = 4, log-likelihood -7.5083
         column  mean  std. error       low    high  variance  std. error
         0          3     0.79057  0.094837  5.9052       2.5      1.7678
         """
-        family = GaussianFamily(checks.name("covariance", covariance, GAUSSIAN_FITS))
+        family = GaussianFamily(checks.name("covariance", covariance, GAUSSIAN_FITS), sigma=sigma)
         source = numeric_source(X, sample_weight)
         with np.errstate(invalid="ignore", over="ignore"):
             statistics = accumulate(source, family.summarise)
@@ -170,14 +173,17 @@ class Gaussian:
     def standard_errors(self) -> GaussianErrors:
         """Return √(c_jj / n_j) of the means, and those of the covariances, by the Fisher information."""
         n = self._counts()
-        return GaussianErrors(np.sqrt(self.covariance.variances / n), self.covariance.errors(n))
+        errors = self.covariance.errors(n)
+        return GaussianErrors(np.sqrt(self.covariance.variances / n), 0.0 * errors if self._known else errors)
 
     def confidence_intervals(self, level: float = 0.95, method: Any = "exact") -> GaussianIntervals:
         """Return limits for each mean and each variance on its own.
 
         "exact": Student's t for means, chi² for variances, whose coverage is exactly the level for Gaussian rows.
-        "wald": estimate ± z standard errors, for many rows.
+        "wald": estimate ± z standard errors, for many rows. Where the variances are known, mean ± z σ / √n is exact.
         """
+        if self._known:
+            return known_variance_intervals(self.mean, self.covariance.variances, self._counts(), level)
         return gaussian_intervals(self.mean, self.covariance, self._counts(), level, method)
 
     def __str__(self) -> str:
@@ -189,12 +195,17 @@ class Gaussian:
         n = self._counts()
         title = f"Gaussian, n = {n.max(initial=0.0):g}, log-likelihood {self.fitted.loglik:.5g}"
         limits = self.confidence_intervals(method="exact" if np.all(n > 1.0) else "wald").mean
-        spread = v * np.sqrt(2.0 / self.covariance.degrees(n))
+        spread = np.zeros(d) if self._known else v * np.sqrt(2.0 / self.covariance.degrees(n))
         header = ("column", "mean", "std. error", "low", "high", "variance", "std. error")
         values = (self.mean, np.sqrt(v / n), *limits.T, v, spread)
         return titled_table(title, header, names, *map(format_numbers, values))
 
     # ---- parts ------------------------------------------------------------------------------------------
+
+    @property
+    def _known(self) -> bool:
+        """Whether the variances were given to `fit`."""
+        return self.fitted is not None and self.fitted.known
 
     def _counts(self) -> Array:
         """Return the number of rows (d,) behind each mean."""
@@ -237,17 +248,24 @@ class GaussianFamily:
 
     Attributes:
         covariance: "full", "diagonal" or "spherical". names: (d,) the columns, for errors and tables.
+        sigma: known standard deviations, of all columns or one per column; None to estimate the covariance.
+
+    >>> GaussianFamily(sigma=2.0).estimate(GaussianFamily(sigma=2.0).summarise(Block(np.array([[1.0], [4.0]])))).mean
+    array([2.5])
     """
 
     covariance: str = "full"
     names: tuple[str, ...] | None = None
+    sigma: Any = None
 
     def summarise(self, block: Block) -> Any:
         """Return `Moments` of a block for full covariances, otherwise `ColumnMoments`."""
-        return GAUSSIAN_FITS[self.covariance][0](block)
+        return GAUSSIAN_FITS[self.covariance if self.sigma is None else "diagonal"][0](block)
 
     def estimate(self, statistics: Any) -> Gaussian:
         """Return the Gaussian with these moments."""
+        if self.sigma is not None:
+            return self._with_known_variances(statistics)
         names = self.names or tuple(map(str, range(statistics.mean.size)))
         covariance, weight = GAUSSIAN_FITS[self.covariance][1](statistics, names)
         n = np.broadcast_to(np.asarray(weight, dtype=np.float64), statistics.mean.shape)
@@ -256,6 +274,37 @@ class GaussianFamily:
         logs = covariance.log_determinant * n[0] if np.ndim(weight) == 0 else float(n @ np.log(covariance.variances))
         record = Fitted(weight, -0.5 * (inner + float(logs)), statistics.mean.size + covariance.free, 0.0, self.names)
         return Gaussian(statistics.mean, covariance, record)
+
+    def _with_known_variances(self, moments: ColumnMoments) -> Gaussian:
+        """Return the Gaussian with these means and the given variances.
+
+        Its log-likelihood is −½ Σ_j [n_j ln 2πσ_j² + Σ_i (x_ij − m_j)² / σ_j²].
+        """
+        d, sigma = moments.mean.size, checks.numbers("sigma", self.sigma)
+        if sigma.shape not in ((), (d,)) or not np.all((sigma > 0.0) & np.isfinite(sigma)):
+            what = f"must be a finite number above 0, or {d} of them, one per column"
+            raise OptionError(what, argument="sigma", value=self.sigma)
+        square, weight = _squares_and_weight(moments, self.names or tuple(map(str, range(d))))
+        v = np.broadcast_to(sigma**2, (d,)).copy()
+        loglik = -0.5 * float(np.sum(moments.weight * np.log(2.0 * np.pi * v) + square / v))
+        return Gaussian(moments.mean, Diagonal(v), Fitted(weight, loglik, d, 0.0, self.names, known=True))
+
+
+def _as_covariance(value: Any, d: int) -> Covariance:
+    """Return a plain array as the covariance of d columns that it is: a matrix, variances, or one variance for all."""
+    try:
+        given = checks.numbers("covariance", value)
+    except OptionError:
+        given = np.empty((0, 0, 0))
+    if given.ndim > 2 or (given.ndim and given.shape[0] != d):
+        what = f"must be a matrix ({d}, {d}), {d} variances or one variance; or Full, Diagonal or Spherical of these"
+        raise OptionError(what, argument="covariance")
+    if given.ndim == 2:
+        if not np.allclose(given, given.T, rtol=1e-8, atol=0.0):
+            what, fix = "is a matrix that is not symmetric", "if that is rounding, use (C + C.T) / 2"
+            raise OptionError(what, argument="covariance", fix=fix)
+        return Full(given)
+    return Diagonal(given) if given.ndim else Spherical(float(given), d)
 
 
 MIN_NORMAL_FLOAT = float(np.finfo(np.float64).tiny)

@@ -29,6 +29,7 @@ class Fitted:
         free: the number of free parameters.
         prior: the number of rows that smoothing added.
         names: (d,) the columns, where they have names.
+        known: whether the variances of a Gaussian were given, not estimated.
 
     >>> Fitted(weight=10.0, loglik=-6.0, free=1).aic
     14.0
@@ -39,6 +40,7 @@ class Fitted:
     free: int
     prior: float = 0.0
     names: tuple[str, ...] | None = None
+    known: bool = False
 
     def __post_init__(self) -> None:
         for name in ("loglik", "prior"):
@@ -181,6 +183,13 @@ def _exact_gaussian(mean: Array, covariance: Covariance, n: Array, tail: float) 
     half = -stdtrit(freedom, tail) * np.sqrt(square / freedom / n)
     spread = [square / chdtri(freedom, tail), square / chdtri(freedom, 1.0 - tail)]
     return GaussianIntervals(np.column_stack([mean - half, mean + half]), np.column_stack(spread))
+
+
+def known_variance_intervals(mean: Array, variances: Array, n: Array, level: float = 0.95) -> GaussianIntervals:
+    """Return limits mean ± z σ / √n, exact where the variances (d,) are known; theirs are the variances themselves."""
+    tail = 0.5 * (1.0 - checks.real("level", level, 0.0, 1.0))
+    half = -float(ndtri(tail)) * np.sqrt(variances / n)
+    return GaussianIntervals(np.column_stack([mean - half, mean + half]), np.column_stack([variances, variances]))
 
 
 def _wald_gaussian(mean: Array, covariance: Covariance, n: Array, tail: float) -> GaussianIntervals:

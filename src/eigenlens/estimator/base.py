@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from operator import attrgetter
 from types import ModuleType
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -31,13 +31,17 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
         _storage: the module whose `pack_fit` and `restore_fit` turn a fit into arrays and header entries, and back.
         _state: the attribute that every fit sets, by which an estimator is known to be fitted.
         _takes_missing: whether NaN in X is a missing value.
+        _takes_column: whether X may be one-dimensional, (n,), where the model has one column.
         _rows_like: the array kind of the fitted rows.
         _saves_dtype: whether a file keeps their dtype.
+        axis_stem: the letters before the number of one of its axes, in tables and plots: PC1, PC2, …
     """
 
+    axis_stem: ClassVar[str] = "PC"
     _storage: ModuleType
     _state = "_model"
     _takes_missing = False
+    _takes_column = False
     _rows_like: Like
     _saves_dtype = True
 
@@ -98,9 +102,9 @@ class ProjectionEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Mod
         check_is_fitted(self)
         Z = X if is_tensor(X) else np.asarray(X)
         scores, component = self._score_words
-        least = 1 if fewer else self.n_components_
-        if Z.ndim != 2 or not least <= Z.shape[1] <= self.n_components_:
-            what = f"X has shape {tuple(Z.shape)}, but {scores} have {self.n_components_} columns, one per {component}"
+        most = self._n_features_out
+        if Z.ndim != 2 or not (min(1, most) if fewer else most) <= Z.shape[1] <= most:
+            what = f"X has shape {tuple(Z.shape)}, but {scores} have {most} columns, one per {component}"
             raise DataError(what + (", or fewer for the leading ones" if fewer else ""))
         if not np.all(np.isfinite(to_numpy(Z))):
             raise DataError(f"X contains NaN or infinity, so there are no rows with these {scores}")

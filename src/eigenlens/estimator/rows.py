@@ -16,13 +16,19 @@ from eigenlens.data.coerce import as_source, explain_nonfinite, is_dask_array, r
 from eigenlens.data.memory import FrameSource
 from eigenlens.data.rows import row_count, stack_rows
 from eigenlens.data.source import Source
+from eigenlens.densities.fitting import single_column_table
 from eigenlens.errors import DataError, OptionError, join_limited
 from eigenlens.linalg.operators import concatenate
 from eigenlens.stats.moments import Moments
 
 
 def validate_rows(estimator: BaseEstimator, X: Any, sample_weight: Any = None, *, reset: bool = False) -> Source:
-    """Return X as a source with its weights; feature names and count are stored (reset) or compared with the fit's."""
+    """Return X as a source with its weights; feature names and count are stored (reset) or compared with the fit's.
+
+    X (n,) is one column for an estimator that takes such and was fitted to one.
+    """
+    if not reset and getattr(estimator, "_takes_column", False) and getattr(estimator, "n_features_in_", 0) == 1:
+        X = column_as_table(X)
     source = as_source(X)
     if isinstance(X, Source) or source.own_names:
         _check_names(estimator, source, reset)
@@ -33,6 +39,19 @@ def validate_rows(estimator: BaseEstimator, X: Any, sample_weight: Any = None, *
     if sample_weight is None:
         return source
     return source.weighted(checks.weights(sample_weight, row_count(source)))
+
+
+def column_as_table(X: Any) -> Any:
+    """Return a list of numbers, a Series or an array of one dimension as a table of one column, and other X as it is.
+
+    >>> column_as_table([1.0, 2.0]).shape, column_as_table([[1.0, 2.0]])
+    ((2, 1), [[1.0, 2.0]])
+    """
+    if isinstance(X, list | tuple):
+        one = bool(X) and not any(hasattr(value, "__len__") and getattr(value, "ndim", 1) for value in X)
+    else:
+        one = getattr(X, "ndim", None) == 1 or hasattr(X, "to_frame")
+    return single_column_table(X) if one else X
 
 
 def _check_names(estimator: Any, source: Source, reset: bool) -> None:

@@ -26,8 +26,8 @@ class SampledRows(np.ndarray):
     >>> X, y = rows
     Traceback (most recent call last):
       ...
-    eigenlens.errors.OptionError: sample returns rows, not a pair; write X, y = sample(…, return_labels=True) for
-    rows and labels, np.asarray(sample(2)) for two rows.
+    eigenlens.errors.OptionError: sample returns rows, not a pair; for rows and labels write \
+X, y = sample(…, return_labels=True), and for two rows np.asarray(sample(2)).
     """
 
     _is_drawn = False
@@ -62,6 +62,7 @@ def sampled_rows(rows: Any) -> Any:
 
 def _unpacks_pair(frame: FrameType) -> bool:
     """Return whether the statement that runs in a frame assigns the two parts of a sequence to two names."""
-    code: bytes = frame.f_code.co_code
-    place = frame.f_lasti
+    if sys.implementation.name != "cpython":  # others have other instructions: there two rows unpack as two rows
+        return False
+    code, place = frame.f_code.co_code, frame.f_lasti
     return dis.opname[code[place]] == "UNPACK_SEQUENCE" and code[place + 1] == 2

@@ -1,6 +1,6 @@
-"""Densities within bounds: mirror images of the points, or truncated kernels that are renormalised.
+"""Densities within bounds: mirror images of points, truncated kernels that are renormalised, or kernels that go round.
 
-Both keep every kernel's mass at one, so the density integrates to one over the box. They work column by column, so the
+All keep every kernel's mass at one, so the density integrates to one over the box. They work column by column, so the
 kernel must be a product: one bandwidth per column.
 
 `Folded` sums products of kernels between bounds pair by pair, the images of each column within the product: d columns
@@ -17,7 +17,7 @@ import numpy as np
 
 from eigenlens.arrays import Array, slices
 from eigenlens.kde.kernels import SMOOTHING_KERNELS, SmoothingKernel
-from eigenlens.kde.periodic import SERIES_WIDTH, UNIFORM_GAUSSIAN, gaussian_turns, reflected_kernel
+from eigenlens.kde.periodic import SERIES_WIDTH, UNIFORM_GAUSSIAN, gaussian_turns, periodic_kernel, reflected_kernel
 
 LOST_EXPONENT = 80.0
 """Images whose exponent is below that of the nearest image by half of this, e^−40, are left out."""
@@ -173,6 +173,58 @@ def _draw_reflected(
     return np.asarray(X)
 
 
+# ---- a column that goes round ---------------------------------------------------------------------------------
+
+
+def _repeated(points: Array, weights: Array, scales: Array, kernel: SmoothingKernel, bounds: Array) -> Extended:
+    """Return the points with their copies in the periods before and after that matter, in every bounded column."""
+    origin = np.arange(len(points))
+    for j in np.flatnonzero(np.isfinite(bounds).all(axis=1)):
+        (low, high), column, scale = bounds[j], points[:, j], scales[origin, j]
+        limit = _period_reaches(scale, kernel, high - low)
+        most = int(np.ceil(float(limit.max()) / (high - low)))
+        parts, own = [np.arange(len(points))], [column]
+        for turn in (turn for turn in range(-most - 1, most + 2) if turn):
+            image = column + turn * (high - low)
+            near = np.flatnonzero(np.maximum(image - high, low - image) <= limit)
+            parts.append(near)
+            own.append(image[near])
+        kept = np.concatenate(parts)
+        points, origin = points[kept], origin[kept]
+        points[:, j] = np.concatenate(own)
+    return Extended(points, weights[origin], origin)
+
+
+def _period_reaches(scale: Array, kernel: SmoothingKernel, W: float) -> Array:
+    """Return the distance (n,) from the bounds up to which copies matter: the nearest is at most W / 2 away."""
+    if kernel.name not in IMAGE_REACHES:
+        return np.asarray(scale * kernel.radius)
+    return np.asarray(scale * IMAGE_REACHES[kernel.name](0.5 * W / scale))
+
+
+def _many_periods(points: Array, scales: Array, kernel: SmoothingKernel, bounds: Array) -> bool:
+    """Return whether there would be too many copies, so that kernels are made periodic in closed form instead."""
+    n, d = points.shape
+    counts = np.ones(n)
+    for j in np.flatnonzero(np.isfinite(bounds).all(axis=1)):
+        W = float(bounds[j, 1] - bounds[j, 0])
+        counts = counts * (1.0 + 2.0 * _period_reaches(scales[:, j], kernel, W) / W)
+    return bool(counts.sum() > MAX_IMAGES_PER_POINT * (4.0 if d > 1 else 1.0) * n)
+
+
+def _draw_periodic(
+    centres: Array, scales: Array, kernel: SmoothingKernel, bounds: Array, rng: np.random.Generator
+) -> Array:
+    """Draw from unbounded kernels, and go round to the other end."""
+    X = centres + scales * kernel.sample(centres.size, rng).reshape(centres.shape)
+    for j, (low, high) in enumerate(bounds):
+        if np.isfinite(low):
+            W = high - low
+            far = np.where(scales[:, j] > UNIFORM_WIDTH * W, W * rng.random(len(X)), X[:, j] - low)
+            X[:, j] = np.clip(low + np.mod(far, W), low, high)
+    return np.asarray(X)
+
+
 # ---- renormalisation ----------------------------------------------------------------------------------------
 
 
@@ -203,8 +255,10 @@ def _draw_truncated(
 BOUNDARIES: dict[str, Boundary] = {
     "reflect": Boundary(_reflected, _too_many, _draw_reflected),
     "renormalize": Boundary(_renormalize, _very_wide, _draw_truncated),
+    "periodic": Boundary(_repeated, _many_periods, _draw_periodic),
 }
-"""Ways to respect bounds by name: the density has slope 0 there, or its kernels are truncated."""
+"""Ways to respect bounds by name: the density has slope 0 there, its kernels are truncated, or what leaves at one bound
+enters at the other."""
 
 
 BOUNDED_PAIRS = 1 << 17
@@ -212,6 +266,9 @@ BOUNDED_PAIRS = 1 << 17
 
 SHORT_INTERVAL = 0.25
 """The mass of an interval shorter than this, in units of the kernel, is by quadrature: differences of cdfs cancel."""
+
+LEAST_EXPONENT = -600.0
+"""Exponentials below this are near the smallest floats."""
 
 INTERVAL_NODES, INTERVAL_WEIGHTS = np.polynomial.legendre.leggauss(10)
 
@@ -222,7 +279,7 @@ class Column:
 
     Attributes:
         x: (n,). scale: (n,) h s_i. kernel: K. low, high: the bounds, ±inf for none.
-        boundary: "reflect" or "renormalize".
+        boundary: "reflect", "renormalize" or "periodic".
     """
 
     x: Array
@@ -234,6 +291,8 @@ class Column:
 
     def density(self, y: Array) -> tuple[Array, Array]:
         """Return exponent and factor (m, n) at y (m,): the density of each point is factor · exp(exponent)."""
+        if self.boundary == "periodic":
+            return self._around(y) if np.isfinite(self.low) else self._open(y)
         if self.boundary == "reflect" and np.isfinite(self.low) and np.isfinite(self.high):
             return self._between(y)
         exponent, factor = self._open(y)
@@ -248,6 +307,8 @@ class Column:
         """Return the derivative (m, n) at y (m,) between two bounds."""
         if self.boundary == "reflect":
             return reflected_kernel(self.kernel, y, self.x, self.scale, self.low, self._width, 1)
+        if self.boundary == "periodic":
+            return periodic_kernel(self.kernel, y[:, None] - self.x, self.scale, 0.5 * self._width, 1)
         slope = self.kernel.derivative((y[:, None] - self.x) / self.scale) / (self.scale * self._mass)
         return np.asarray(slope / self.scale)
 
@@ -255,6 +316,10 @@ class Column:
         """Return the mass (m, n) of each point from the lower bound to y (m,), which is within the bounds."""
         if self.boundary == "renormalize":
             return interval_masses(self.kernel, self.x, self.scale, self.low, y[:, None]) / self._mass
+        if self.boundary == "periodic" and np.isfinite(self.low):
+            ends = (y[:, None] - self.x, np.broadcast_to(self.low - self.x, (len(y), len(self.x))))
+            upto, below = (periodic_kernel(self.kernel, t, self.scale, 0.5 * self._width, -1) for t in ends)
+            return np.asarray(upto - below)
         if np.isfinite(self.low) and np.isfinite(self.high):
             return reflected_kernel(self.kernel, y, self.x, self.scale, self.low, self._width, -1)
         total = interval_masses(self.kernel, self.x, self.scale, self.low, y[:, None])
@@ -276,6 +341,20 @@ class Column:
         if np.isinf(self.kernel.radius):
             return self.kernel.log_profile(u), np.broadcast_to(1.0 / self.scale, u.shape)
         return np.zeros(u.shape), self.kernel.profile(u) / self.scale
+
+    def _around(self, y: Array) -> tuple[Array, Array]:
+        """Return exponent and factor (m, n) of periodic kernels; those with tails keep their logarithms."""
+        W = self._width
+        t = np.abs(y[:, None] - self.x)
+        t = np.minimum(t, np.abs(W - t))  # the distance from the nearest copy
+        value = periodic_kernel(self.kernel, t, self.scale, 0.5 * W)
+        if np.isfinite(self.kernel.radius):
+            return np.zeros(t.shape), value
+        exponent = np.maximum(self.kernel.log_profile(t / self.scale), LEAST_EXPONENT)
+        beyond = exponent <= LEAST_EXPONENT  # where the sum underflows, two copies are all that matter
+        exponent = np.where(beyond, self.kernel.log_profile(t / self.scale), exponent)
+        second = np.exp(self.kernel.log_profile((W - t) / self.scale) - exponent)
+        return exponent, np.where(beyond, (1.0 + second) / self.scale, value * np.exp(-np.where(beyond, 0.0, exponent)))
 
     def _at(self, image: Array, y: Array, exponent: Array) -> Array:
         """Return the contribution of mirror images to the factor."""

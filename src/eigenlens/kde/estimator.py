@@ -15,7 +15,7 @@ from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.source import Source
 from eigenlens.errors import OptionError
 from eigenlens.estimator.base import DensityEstimator
-from eigenlens.estimator.rows import dense_blocks, per_row, validate_rows
+from eigenlens.estimator.rows import column_as_table, dense_blocks, per_row, validate_rows
 from eigenlens.kde import storage
 from eigenlens.kde.bounds import BOUNDARIES
 from eigenlens.kde.model import KernelEstimate
@@ -34,17 +34,18 @@ class KernelDensity(DensityEstimator, DensityMixin, BaseEstimator):  # type: ign
     Parameters:
         kernel: "gaussian", "box", "epanechnikov", "triangular", "biweight", "triweight", "cosine", "laplace", or a
             callable K(u) of arrays: symmetric, not negative, of integral one. Several columns have a product of
-            kernels, one per column.
+            kernels, one per column. scikit-learn's names "tophat", "linear" and "exponential" are taken too.
         bandwidth: the scale h of the kernel: the Gaussian's standard deviation; kernels of bounded support reach from
             −h to h. A number, or one per column (d,), or for the Gaussian its covariance H (d, d). Or a rule:
-            "silverman", "scott", "sheather-jones", "sheather-jones-dpi", "isj", "lscv", "mlcv"; its result for the
-            Gaussian is converted to the kernel by canonical bandwidths.
+            "silverman", "scott", "sheather-jones", "sheather-jones-dpi", "isj", "lscv", "lscv-exact", "mlcv"; its
+            result for the Gaussian is converted to the kernel by canonical bandwidths.
         bounds: None, or a pair (low, high) for all columns, or a pair for each; None or inf means no bound.
         adaptive: whether kernels are wider where rows are rare: times (f(x_i) / g)^(−½), f the density with h alone
             and g its geometric mean (Abramson 1982). Sums over adaptive kernels take longer.
         tol: the relative error of f that Gaussian sums may have; it is usually far smaller. The minimum is 1e-15.
         boundary: "reflect" mirrors the rows at the bounds, so that f has slope 0 there; "renormalize" truncates the
-            kernels and divides each by its mass within the bounds. Either way f integrates to one between the bounds.
+            kernels and divides each by its mass within the bounds; "periodic" is for angles and times of day: what
+            leaves at one bound enters at the other. In every case f integrates to one between the bounds.
         random_state: seed of `sample`.
 
     Attributes:
@@ -60,9 +61,8 @@ class KernelDensity(DensityEstimator, DensityMixin, BaseEstimator):  # type: ign
     logarithm however far away; other kernels give −inf there.
 
     Example:
-        >>> x = np.array([[1.8], [2.0], [2.1], [4.1], [4.4], [4.6]])
-        >>> kde = KernelDensity(bandwidth=0.4).fit(x)
-        >>> kde.density([[2.0], [3.2]]).round(3), kde.cdf([[3.2]]).round(3), kde.ppf([0.5]).round(3)
+        >>> kde = KernelDensity(bandwidth=0.4).fit([1.8, 2.0, 2.1, 4.1, 4.4, 4.6])
+        >>> kde.density([2.0, 3.2]).round(3), kde.cdf([3.2]).round(3), kde.ppf([0.5]).round(3)
         (array([0.474, 0.021]), array([0.502]), array([3.124]))
         >>> kde.score_samples([[100.0]]).round(1)
         array([-28442.9])
@@ -78,14 +78,20 @@ class KernelDensity(DensityEstimator, DensityMixin, BaseEstimator):  # type: ign
     random_state: Any = None
 
     _storage = storage
+    _takes_column = True
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Store the rows of X (n, d), row i counting sample_weight[i] times, and choose the bandwidth."""
+        """Store the rows of X (n, d), or (n,) for one column, and choose the bandwidth.
+
+        Row i counts sample_weight[i] times. Where one column was fitted, the other methods take X (n,) too.
+        """
+        if y is None:  # with a second argument that is ignored, X (n,) is rather a mistake, and scikit-learn says so
+            X = column_as_table(X)
         source = validate_rows(self, X, sample_weight, reset=True)
         kernel, boundary = check_smoothing_kernel(self.kernel), checks.name("boundary", self.boundary, BOUNDARIES)
         tol, adaptive = checks.real("tol", self.tol, 0.0, 1.0), checks.boolean("adaptive", self.adaptive)
         rows, weight = read_complete_rows(source)
-        bounds = check_bounds(self.bounds, rows)
+        bounds = check_bounds(self.bounds, rows, boundary)
         h = resolve_bandwidth(self.bandwidth, rows, weight, kernel, bounds, source.names)
         model = KernelEstimate(rows, h, weight, kernel, bounds, boundary, tol=max(tol, MIN_KDE_TOL))
         self._model = model.adapted() if adaptive else model
@@ -120,7 +126,10 @@ class KernelDensity(DensityEstimator, DensityMixin, BaseEstimator):  # type: ign
 
     @per_row()
     def cdf(self, X: Any) -> Any:
-        """Return the probability (n,) of rows not above those of X (n, d) in any column; NaN in X is no limit."""
+        """Return the probability (n,) of rows not above those of X (n, d) in any column; NaN in X is no limit.
+
+        Where the bandwidth is a matrix, of at most three columns.
+        """
         check_is_fitted(self)
         return self.model_.cdf(np.concatenate(list(dense_blocks(validate_rows(self, X)))))
 

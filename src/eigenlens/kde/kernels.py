@@ -242,6 +242,9 @@ SMOOTHING_KERNELS: dict[str, SmoothingKernel] = {
 }
 """Every smoothing kernel that has a name."""
 
+SMOOTHING_KERNEL_ALIASES = {"tophat": "box", "linear": "triangular", "exponential": "laplace"}
+"""The names of scikit-learn for kernels that have another one here; for one column they are the same functions."""
+
 
 def smoothing_kernel(kernel: str | SmoothingKernel | Callable[[Array], Any]) -> SmoothingKernel:
     """Return the kernel of a name, or of a callable K(u) of arrays: symmetric, not negative, of integral one.
@@ -256,7 +259,7 @@ def smoothing_kernel(kernel: str | SmoothingKernel | Callable[[Array], Any]) -> 
     """
     if isinstance(kernel, SmoothingKernel):
         return kernel
-    chosen: Any = checks.choice("kernel", kernel, SMOOTHING_KERNELS)
+    chosen: Any = checks.choice("kernel", kernel, SMOOTHING_KERNELS, SMOOTHING_KERNEL_ALIASES)
     return SMOOTHING_KERNELS[chosen] if isinstance(chosen, str) else _of_callable(_measure_callable(chosen))
 
 

@@ -51,9 +51,12 @@ def read_complete_rows(source: Source) -> tuple[Array, Array | None]:
 # ---- bounds -------------------------------------------------------------------------------------------------
 
 
-def check_bounds(bounds: Any, X: Array) -> Array:
+def check_bounds(bounds: Any, X: Array, boundary: str) -> Array:
     """Return the bounds (d, 2) of the columns of X (n, d), ±inf where there is none; every row must lie within them."""
     d = X.shape[1]
+    if bounds is None and boundary == "periodic":
+        what = "must be given for boundary='periodic': the two ends of the period, such as (0, 24)"
+        raise OptionError(what, argument="bounds", value=bounds)
     if bounds is None:
         return np.tile([-np.inf, np.inf], (d, 1))
     if _is_pair(bounds):
@@ -67,6 +70,9 @@ def check_bounds(bounds: Any, X: Array) -> Array:
             value=bounds,
         )
     found = np.array([_pair(bounds, pair) for pair in pairs])
+    if boundary == "periodic" and np.any(np.isfinite(found).sum(axis=1) == 1):
+        what = "has a column with one end; boundary='periodic' needs both ends of the period, or none"
+        raise OptionError(what, argument="bounds", value=bounds)
     _check_within(X, found)
     return found
 

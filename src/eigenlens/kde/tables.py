@@ -65,6 +65,14 @@ class DensityTable:
 
 
 @dataclass(frozen=True, eq=False)
+class HistogramTable:
+    """A histogram: edges (b + 1,) of its bins, and heights (b,), shares of all rows over widths."""
+
+    edges: Array
+    heights: Array
+
+
+@dataclass(frozen=True, eq=False)
 class BandwidthTable:
     """A cross-validation criterion as a function of the bandwidth.
 
@@ -166,6 +174,33 @@ def density(
     kernel, h = (f.kernel.name, float(f.bandwidth[0])) if isinstance(f, KernelEstimate) else ("", np.nan)
     values, off = np.exp(f.log_density(x[:, None])), _off(f, X, rows, x[:1], x[-1:])
     return DensityTable(name, x, values, low, high, rows[:, 0], kind, level, kernel, h, off)
+
+
+def histogram(
+    model: Any, X: Any = None, *, column: int | str | None = None, bins: int | str | Sequence[float] = "auto"
+) -> HistogramTable:
+    """Return a histogram of the rows behind a density, of total area 1, weighted as a kernel density weights its rows.
+
+    Args:
+        model, X, column: as for `density`. bins: their number, their edges, or a rule of `numpy.histogram_bin_edges`.
+
+    >>> from eigenlens import KernelDensity
+    >>> table = histogram(KernelDensity(bandwidth=1.0).fit([[0.0], [1.0], [1.5], [4.0]]), bins=2)
+    >>> table.edges, table.heights
+    (array([0., 2., 4.]), array([0.375, 0.125]))
+    """
+    _, f, rows, _ = _select(model, X, None if column is None else [column], 1)
+    if X is None and not isinstance(f, KernelEstimate):
+        what = "needs rows, and this density keeps none"
+        raise OptionError(what, argument="histogram", value=bins, fix="give the rows as X")
+    weight = f.weights if X is None and isinstance(f, KernelEstimate) else np.ones(len(rows))
+    try:
+        edges = np.histogram_bin_edges(rows[:, 0], bins)
+    except (TypeError, ValueError) as error:
+        fix = "give the number of bins, their ascending edges, or a rule of numpy.histogram_bin_edges"
+        raise OptionError(f"is not a number of bins: {error}", argument="histogram", value=bins, fix=fix) from error
+    counts = np.histogram(rows[:, 0], edges, weights=weight)[0]
+    return HistogramTable(edges, counts / (weight.sum() * np.diff(edges)))
 
 
 def bandwidths(

@@ -7,7 +7,7 @@ points at m places cost O(n + m).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -76,6 +76,14 @@ def reflected_line(x: Array, weights: Array, h: float, kernel: SmoothingKernel, 
     pieces = _interpolate_pieces(lambda t: W * periodic_kernel(kernel, W * t, scale, W), edges)
     primitives = _interpolate_pieces(lambda t: periodic_kernel(kernel, W * t, scale, W, -1), edges)
     return WideLine(np.concatenate([x, 2.0 * low - x]), np.tile(weights, 2), W, pieces, primitives)
+
+
+def periodic_line(x: Array, weights: Array, h: float, kernel: SmoothingKernel, low: float, high: float) -> WideLine:
+    """Return the sum of kernels with the period of the bounds."""
+    line = reflected_line(
+        x, weights, h, kernel, low, 0.5 * (low + high)
+    )  # whose kernels have twice the period of its bounds
+    return replace(line, points=x, weights=weights)
 
 
 def truncated_line(x: Array, weights: Array, h: float, kernel: SmoothingKernel, low: float, high: float) -> WideLine:

@@ -1,7 +1,7 @@
 """Plain arrays of nonlinear components for plots and reports: scores, a component over the plane, denoised rows.
 
-A model here is any fitted estimator with `transform` and `explained_variance_ratio_` (`KernelPCA`, and `PCA` to compare
-it with), or the frozen `KernelComponents`. Components are counted from 1, and shares are per cent.
+A model here is any fitted estimator with `transform` and `explained_variance_ratio_` (`KernelPCA`, `PCA`,
+`LinearDiscriminant`, …), or the frozen `KernelComponents`. Components are counted from 1, and shares are per cent.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from eigenlens.arrays import Array, to_numpy
 from eigenlens.data.coerce import as_source
 from eigenlens.errors import DataError, OptionError
 from eigenlens.kernel_pca.model import KernelComponents
-from eigenlens.tables.names import feature_names, row_labels
+from eigenlens.tables.names import axis_stem, feature_names, row_labels
 from eigenlens.tables.rows import first_rows
 from eigenlens.tables.values import ScoreTable
 
@@ -32,6 +32,7 @@ class ContourTable:
     Attributes:
         component: its number, counted from 1. share: per cent of the variance in feature space. names: of the columns.
         rows: (n, 2). x: (p,) and y: (q,) the grid. values: (q, p), values[i, j] the score of (x[j], y[i]).
+        stem: the letters before the component's number.
     """
 
     component: int
@@ -41,6 +42,7 @@ class ContourTable:
     x: Array
     y: Array
     values: Array
+    stem: str = "PC"
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +85,7 @@ def embedding_scores(
     Z = project(X)
     index = [c - 1 for c in chosen]
     whitened = bool(getattr(model, "whiten", False))
-    return ScoreTable(row_labels(labels, len(Z)), chosen, shares[index], Z[:, index], whitened)
+    return ScoreTable(row_labels(labels, len(Z)), chosen, shares[index], Z[:, index], whitened, axis_stem(model))
 
 
 def contours(
@@ -113,7 +115,7 @@ def contours(
     grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     # A Source has no column names that would be compared with those of the fit.
     Z = project(as_source(grid))[:, number - 1].reshape(p, p)
-    return ContourTable(number, float(shares[number - 1]), (first, second), rows, x, y, Z)
+    return ContourTable(number, float(shares[number - 1]), (first, second), rows, x, y, Z, axis_stem(model))
 
 
 def denoising(
@@ -155,7 +157,7 @@ def _projection(model: Any) -> tuple[Callable[[Any], Array], Array]:
         return lambda X: np.asarray(model.scores(first_rows(X)), dtype=np.float64), 100.0 * model.ratio
     if not hasattr(model, "transform") or not hasattr(model, "explained_variance_ratio_"):
         what = f"of type {type(model).__name__} has no components"
-        raise OptionError(what, argument="model", fix="give a fitted KernelPCA or PCA")
+        raise OptionError(what, argument="model", fix="give a fitted model with `transform`, such as PCA or KernelPCA")
     shares = 100.0 * np.asarray(to_numpy(model.explained_variance_ratio_), dtype=np.float64)
     return lambda X: np.asarray(to_numpy(model.transform(X)), dtype=np.float64), shares
 

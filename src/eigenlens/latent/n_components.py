@@ -49,7 +49,8 @@ class DimensionChoice:
     Attributes:
         rule: the name of the rule. k: the number chosen.
         counts: (m,) numbers of dimensions compared.
-        values: (m,) BIC of each (the smallest is best), or mean log density per held-out row (the largest is best).
+        values: (m,) BIC of each, or the average squared partial correlation (the smallest is best); or mean log density
+            per held-out row, or the eigenvalue beyond those of permuted columns (the largest is best).
         errors: (m,) standard errors of the latter over the folds; zeros for BIC.
         fit: the best fit, if it was made on all rows.
         interrupted: whether the user stopped the comparison; the best of those compared by then is chosen.
@@ -198,9 +199,7 @@ def choose_by_parallel_analysis(
     the result are the eigenvalues minus that point; of large sources a sample of rows is used. Missing entries are
     replaced by the means of their columns, permuted or not, which shrinks all eigenvalues beyond the first alike.
     """
-    X, weight = dense_rows(source, rng)
-    if np.isnan(X).any():
-        X = fill_with_mean(X, observed_moments(ArraySource(X)).mean)
+    X, weight = _filled_rows(source, rng)
     rows = CentredRows(ArraySource(X).weighted(weight), standardize=True)
     values = np.linalg.eigvalsh(rows.dense())[::-1]
     shuffled = permuted_spectra(X, N_PERMUTATIONS, rng, standardize=True, weight=weight)
@@ -210,8 +209,71 @@ def choose_by_parallel_analysis(
     return DimensionChoice("parallel", k, np.asarray(counts[:m]), excess, np.zeros(m))
 
 
+def _filled_rows(source: Source, rng: np.random.Generator) -> tuple[Array, Array | None]:
+    """Return the rows, or a sample of many, with missing entries replaced by the means of their columns."""
+    X, weight = dense_rows(source, rng)
+    if np.isnan(X).any():
+        X = fill_with_mean(X, observed_moments(ArraySource(X)).mean)
+    return X, weight
+
+
+def choose_by_map(
+    fit_each: FitEach, source: Source, counts: Sequence[int], rng: np.random.Generator
+) -> DimensionChoice:
+    """Choose the number of factors with the smallest average squared partial correlation (Velicer 1976).
+
+    Missing entries are replaced by the means of their columns; of large sources a sample of rows is used.
+    """
+    X, weight = _filled_rows(source, rng)
+    R = CentredRows(ArraySource(X).weighted(weight), standardize=True).dense()
+    return choose_by_partial_correlations(R, counts)
+
+
+def choose_by_partial_correlations(R: Array, counts: Sequence[int]) -> DimensionChoice:
+    """Choose by Velicer's minimum average partial of a correlation matrix R (d, d); at least one factor.
+
+    >>> choose_by_partial_correlations(np.full((5, 5), 0.5) + 0.5 * np.eye(5), [1, 2, 3]).k
+    1
+    """
+    tried = np.asarray([m for m in counts if m < len(R) - 1])
+    values = average_partials(R)[tried]
+    return DimensionChoice("map", int(tried[np.argmin(values)]), tried, values, np.zeros(len(tried)))
+
+
+def average_partials(R: Array) -> Array:
+    """Return the mean squared correlation of the variables given their first m components, m = 0, …, d − 2.
+
+    With C_m = R − Σ_{l ≤ m} λ_l v_l v_lᵀ, it is Σ_{i≠j} c_ij² / (c_ii c_jj) / (d (d − 1)) (Velicer 1976). It falls as
+    long as components take out what variables have in common, and grows once they take out single variables. Where a
+    variable has nothing left it is infinite.
+
+    >>> average_partials(np.full((3, 3), 0.5) + 0.5 * np.eye(3))
+    array([0.25, 0.25])
+    """
+    d = len(R)
+    values, V = np.linalg.eigh(R)
+    found = np.full(d - 1, np.inf)
+    C = np.array(R)
+    for m in range(d - 1):
+        left = C.diagonal()
+        if left.min() <= MIN_PARTIAL_VARIANCE:
+            break
+        squares = C * C / np.outer(left, left)
+        found[m] = (squares.sum() - d) / (d * (d - 1.0))
+        C = C - values[-1 - m] * np.outer(V[:, -1 - m], V[:, -1 - m])
+    return found
+
+
+MIN_PARTIAL_VARIANCE = 1e-10
+"""The smallest variance of a variable given components, of 1, that is not rounding."""
+
+
 DIMENSION_RULES: dict[str, DimensionRule] = {"bic": choose_by_bic, "cv": choose_by_likelihood}
 """Rules for the number of latent dimensions, by name."""
 
-FACTOR_RULES: dict[str, DimensionRule] = {**DIMENSION_RULES, "parallel": choose_by_parallel_analysis}
+FACTOR_RULES: dict[str, DimensionRule] = {
+    **DIMENSION_RULES,
+    "parallel": choose_by_parallel_analysis,
+    "map": choose_by_map,
+}
 """Rules for the number of factors, by name."""

@@ -17,14 +17,14 @@ MAX_CANDIDATE = 100
 """The largest number of latent dimensions that a rule tries."""
 
 
-def check_latent_dimensions(n_components: Any, d: int, most: int, bound: str) -> int | str:
-    """Check n_components: an integer from 1 to `most`, which `bound` expresses in words, or the name of a rule."""
+def check_latent_dimensions(n_components: Any, d: int, most: int, bound: str, least: int = 1) -> int | str:
+    """Check n_components: an integer from `least` to `most`, which `bound` expresses in words, or a rule by name."""
     if d < 2:
         # The checks of scikit-learn look for "1 feature(s)" or "n_features = 1" in this message.
         raise DataError(f"X has 1 feature(s) (n_features = {d}); a latent dimension and noise need at least 2")
     if isinstance(n_components, str):
         return checks.name("n_components", n_components, DIMENSION_RULES)
-    return checks.integer("n_components", n_components, 1, most, bound)
+    return checks.integer("n_components", n_components, least, most, bound)
 
 
 def candidate_dimensions(most: int, source: Source) -> range:
@@ -50,7 +50,8 @@ def warn_latent_fit(fit: LatentFit, source: Source, tol: float, max_iter: int) -
         settings = {"tol": tol} | ({"max_iter": max_iter} if "{max_iter}" in fix else {})
         what = f"solver {fit.solver!r} stopped after {fit.n_iter} steps ({short})"
         warn_user(ConvergenceWarning(what, fix=fix, settings=settings))
-    empty = _positive_weight_count(source) - fit.rows if fit.solver == "em" else 0
+    may_be_incomplete = fit.solver == "em" or not fit.model.loadings.size
+    empty = _positive_weight_count(source) - fit.rows if may_be_incomplete else 0
     if empty > 0:
         what = f"{empty} rows have no observed entry (NaN in every column) and were left out"
         warn_user(DataWarning(f"{what}; their latent values are 0, with the prior's covariance"))

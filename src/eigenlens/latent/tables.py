@@ -166,7 +166,7 @@ def _parts(model: Any) -> tuple[Array, Array, Array]:
 def _loadings(model: Any, W: Array, psi: Array, Phi: Array, names: Iterable[str] | None) -> ValueTable:
     """Return a table of components if there is one noise variance, and of factors if each variable has its own."""
     d, k = W.shape
-    stem = "PC" if np.ptp(psi) == 0.0 else "F"
+    stem = getattr(type(model), "axis_stem", "PC" if np.ptp(psi) == 0.0 else "F")
     explained = np.einsum("ij,ij->j", W, W @ Phi)
     shares = 100.0 * explained / (float(explained.sum() + psi.sum()) or 1.0)
     return ValueTable("loading", feature_names(model, d, names), tuple(range(1, k + 1)), shares, W, stem)

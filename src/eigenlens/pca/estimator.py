@@ -56,7 +56,9 @@ class PCA(InterpretedComponents):
             a mean square.
         standardize: divide columns by their standard deviations: PCA of the correlation matrix. With center=False, by
             their root mean squares: PCA of the cosines between columns.
-        whiten: scale scores to unit variance. A property of the scores; the model's covariance does not change.
+        whiten: scale scores to unit variance. A property of the scores; the model's covariance does not change. "zca"
+            returns rows S^{-½} (x − mean) (n, d), white and closest to the standardised ones: scores of unit variance
+            turned back to the axes of the columns (Mahalanobis whitening; Bell and Sejnowski 1997).
         solver: "auto" (see `eigenlens.linalg.solve.choose_solver`), "covariance", "gram", "svd", "lanczos",
             "randomized", "power", or a callable.
         missing: "raise" rejects NaN; "em" fits the observed entries by maximum likelihood (of probabilistic PCA), and
@@ -90,7 +92,7 @@ class PCA(InterpretedComponents):
     _: KW_ONLY
     center: bool = True
     standardize: bool = False
-    whiten: bool = False
+    whiten: bool | str = False
     solver: str | Callable[..., Any] = "auto"
     missing: str = "raise"
     tol: float = 1e-9
@@ -224,10 +226,7 @@ class PCA(InterpretedComponents):
         A Dask array gives a Dask array.
         """
         check_is_fitted(self)
-        V = (self.model_.components / self.model_.scale[None, :]).T
-        if self.whiten:
-            deviation = np.sqrt(self.model_.variances)
-            V = V * np.where(deviation > 0.0, 1.0 / np.where(deviation > 0.0, deviation, 1.0), 0.0)
+        V = self.model_.score_map(self.whiten)
         source = validate_rows(self, X)
         project = (
             partial(_project_completed, model=self.model_, V=V)
@@ -238,11 +237,9 @@ class PCA(InterpretedComponents):
 
     def inverse_transform(self, X: Any) -> Any:
         """Return the rows (n, d) whose scores are X (n, k); with q < k columns, those of the q leading components."""
-        Z = self._check_scores(X, fewer=True)
+        Z = self._check_scores(X, fewer=self.whiten != "zca")
         model, like = self.model_, Like(X, np.dtype(np.float32 if "float32" in str(Z.dtype) else np.float64))
-        basis = model.components * model.scale
-        if self.whiten:
-            basis = basis * np.sqrt(model.variances)[:, None]
+        basis = model.row_map(self.whiten)
         return Z @ like(basis[: Z.shape[1]]) + like(model.mean)
 
     def reconstruction_error(self, X: Any, k: Any = None, *, per_row: bool = True, sample_weight: Any = None) -> Any:
@@ -368,6 +365,10 @@ class PCA(InterpretedComponents):
     def n_components_(self) -> int:
         """The number k of components."""
         return int(self.model_.components.shape[0])
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.n_features_in_) if self.whiten == "zca" else self.n_components_
 
     # ---- copies ----------------------------------------------------------------------------------------
 

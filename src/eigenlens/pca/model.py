@@ -90,6 +90,27 @@ class PrincipalComponents:
         """Return the rows (n, d) whose scores are Z (n, k)."""
         return np.asarray(Z @ (self.components * self.scale) + self.mean)
 
+    def score_map(self, whiten: bool | str = False) -> Array:
+        """Return the matrix (d, k) from x − mean to scores, whitened if wanted: diag(scale)⁻¹ Vᵀ, times Λ^{-½}.
+
+        "zca" turns whitened scores back to the axes of the columns, (d, d): Vᵀ Λ^{-½} V, which is S^{-½} if all
+        components are kept. A component without variance has scores of 0.
+        """
+        A = (self.components / self.scale).T
+        if not whiten:
+            return np.asarray(A)
+        deviation = np.sqrt(self.variances)
+        A = A * np.where(deviation > 0.0, 1.0 / np.where(deviation > 0.0, deviation, 1.0), 0.0)
+        return np.asarray(A @ self.components if whiten == "zca" else A)
+
+    def row_map(self, whiten: bool | str = False) -> Array:
+        """Return the matrix (k, d) from scores to x − mean: the inverse of `score_map` within the components."""
+        B = self.components * self.scale
+        if not whiten:
+            return np.asarray(B)
+        B = B * np.sqrt(self.variances)[:, None]
+        return np.asarray(self.components.T @ B if whiten == "zca" else B)
+
     def squared_error(self, X: Array) -> Array:
         """Return ‖x̃ − its projection‖² for each row of X, (n,).
 

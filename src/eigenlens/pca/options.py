@@ -24,7 +24,8 @@ MISSING_VALUE_METHODS = {"raise": fit_pca, "em": fit_pca_missing}
 def check_pca_options(estimator: Any, source: Source, rows_known: bool = True) -> tuple[Any, PCAOptions]:
     """Check the parameters; return `n_components` as `fit_pca` takes it, and the options of `fit_pca`."""
     checks.name("missing", estimator.missing, MISSING_VALUE_METHODS)
-    checks.boolean("whiten", estimator.whiten)
+    if not isinstance(estimator.whiten, bool | np.bool_) and estimator.whiten != "zca":
+        raise OptionError("must be True, False or 'zca'", argument="whiten", value=estimator.whiten)
     center = checks.boolean("center", estimator.center)
     if not center:
         _require_uncentred(estimator)

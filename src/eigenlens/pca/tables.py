@@ -71,7 +71,7 @@ def row_contributions(model: Any, X: Any, components: Components = None, *, labe
 def scores(model: Any, X: Any, components: Components = None, *, labels: Names = None) -> ScoreTable:
     """Return the scores (n, m) of the rows of X, as `transform` does: whitened if the model whitens."""
     chosen, Z = _check_component_numbers(model, components), unwhitened_scores(model, X)
-    whitened = bool(getattr(model, "whiten", False))
+    whitened = getattr(model, "whiten", False) is True
     if whitened:
         Z = _divide_columns(Z, np.sqrt(_principal_components_of(model).variances))
     named, Z = row_labels(labels, len(Z)), Z[:, _index(chosen)]
@@ -158,7 +158,9 @@ def unwhitened_scores(model: Any, X: Any) -> Array:
     if not hasattr(model, "transform"):
         return found.project(_check_rows(found, first_rows(X)))
     Z = np.asarray(to_numpy(model.transform(X)), dtype=np.float64)
-    return Z * np.sqrt(found.variances) if getattr(model, "whiten", False) else Z
+    whiten = getattr(model, "whiten", False)
+    Z = Z @ found.components.T if isinstance(whiten, str) else Z
+    return Z * np.sqrt(found.variances) if whiten else Z
 
 
 def _check_rows(model: PrincipalComponents, rows: Array) -> Array:

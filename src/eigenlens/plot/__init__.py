@@ -7,6 +7,7 @@ from eigenlens.plot._kde import bandwidth_curve, density, density_contours
 from eigenlens.plot._kernel_pca import component_contours, denoising, embedding
 from eigenlens.plot._latent import imputed, likelihood_path, noise, rotation
 from eigenlens.plot._mixture import mixture, mixture_density, mixture_selection, responsibilities
+from eigenlens.plot._pairs import pairs
 from eigenlens.plot._plane import biplot, correlation_circle, scores
 from eigenlens.plot._reconstruction import reconstruction
 
@@ -32,6 +33,7 @@ __all__ = [
     "mixture_density",
     "mixture_selection",
     "noise",
+    "pairs",
     "reconstruction",
     "responsibilities",
     "rotation",

@@ -9,9 +9,11 @@ import numpy as np
 
 from eigenlens import checks
 from eigenlens.arrays import Array
+from eigenlens.errors import OptionError
 from eigenlens.latent import tables as latent_tables
 from eigenlens.pca import tables
 from eigenlens.plot import _style
+from eigenlens.plot._reconstruction import check_image_shape
 from eigenlens.plot._style import BLUE, VERMILLION
 
 if TYPE_CHECKING:
@@ -114,14 +116,19 @@ def loadings(
     *,
     names: Iterable[str] | None = None,
     top: int | None = None,
+    image_shape: tuple[int, int] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the loadings: a heat map with one named row per column up to 60 columns, else one line per component.
+
+    Where a row is an image, so is a component: x ≈ mean + Σ_j z_j u_j adds these images.
 
     Args:
         model: a fitted PCA (V √λ), ProbabilisticPCA or FactorAnalysis (W, rotated if it rotates; see `plot.rotation`).
         components: numbers counted from 1; the first 8 (heat map) or 4 (lines) if None.
         names: column names, if the model has none. top: only the columns with the largest loadings, in order.
+        image_shape: (height, width) if a row is an image: a grid of the first 8 components, each on its own scale,
+            positive loadings in one colour and negative ones in another.
         ax: where to draw; a new figure if None.
 
     >>> from eigenlens import PCA, datasets, plot
@@ -131,6 +138,12 @@ def loadings(
     """
     names = None if names is None else tuple(names)
     d, k = latent_tables.latent_loadings(model, names=names).values.shape
+    if image_shape is not None:
+        shape = check_image_shape(image_shape, d)
+        if top is not None:
+            raise OptionError("would leave pixels out", argument="top", value=top, fix="give image_shape without top")
+        chosen = range(1, min(k, 8) + 1) if components is None else components
+        return _component_images(latent_tables.latent_loadings(model, list(chosen), names=names), shape, ax)
     shown = d if top is None else checks.integer("top", top, 1, d, "the number of columns")
     as_lines = shown > MAX_HEAT_MAP_ROWS
     chosen = range(1, min(k, 4 if as_lines else 8) + 1) if components is None else components
@@ -139,6 +152,34 @@ def loadings(
         table = table.largest(shown)
     ax = _lines(table, ax) if as_lines else _heat_map(table, ax)
     _style.write_note(ax, f"{shown} of {d} columns, largest first" if shown < d else "")
+    return ax
+
+
+MAX_IMAGES_IN_LINE = 4
+IMAGE_STEP = (1.32, 1.1)
+"""Distances of images from one another, in heights, with room for a caption above each, and in widths."""
+
+
+def _component_images(table: ValueTable, shape: tuple[int, int], ax: Axes | None) -> Axes:
+    """Draw components as images in lines of up to four, each over its largest loading, with its name above."""
+    from matplotlib.patches import Rectangle
+
+    m = len(table.components)
+    across = min(m, MAX_IMAGES_IN_LINE)
+    lines = -(-m // across)
+    down, right = IMAGE_STEP[0] * shape[0], IMAGE_STEP[1] * shape[1]
+    ax = _style.new_axes(ax, (6.0, float(np.clip(6.0 * lines * down / (across * right), 1.6, 9.0))))
+    ax.axis("off")
+    look: Any = {"cmap": _style.diverging_colors(), "vmin": -1.0, "vmax": 1.0, "interpolation": "nearest"}
+    for i, values in enumerate(table.values.T):
+        top, left = down * (i // across), right * (i % across)
+        image = values.reshape(shape) / (float(np.abs(values).max()) or 1.0)
+        ax.imshow(image, extent=(left, left + shape[1], top + shape[0], top), **look)
+        frame: Any = {"fill": False, "clip_on": False, "edgecolor": _style.grid_color(), "linewidth": 0.8}
+        ax.add_patch(Rectangle((left, top), shape[1], shape[0], **frame))
+        name = _style.component_label(table.components[i], float(table.shares[i]), table.stem)
+        _style.write_at(ax, name, (left + shape[1] / 2.0, top), (0.0, 3.0), ha="center", va="bottom")
+    ax.set(xlim=(0.0, across * right - 0.1 * shape[1]), ylim=(lines * down - 0.3 * shape[0], -0.3 * shape[0]))
     return ax
 
 

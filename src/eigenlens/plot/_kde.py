@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.errors import OptionError
 from eigenlens.kde import tables as density_tables
 from eigenlens.plot import _style
 from eigenlens.plot._points import MAX_VECTOR_POINTS, draw_points
@@ -29,7 +30,8 @@ def density(
     band: str | None = "auto",
     level: float = 0.95,
     rug: bool = True,
-    color: str = BLUE,
+    histogram: Any = False,
+    color: Any = None,
     label: str | None = None,
     random_state: Any = 0,
     ax: Axes | None = None,
@@ -42,10 +44,14 @@ def density(
     bandwidth.
 
     Args:
-        model: a fitted KernelDensity, or another estimator with a density, or any density of `eigenlens.densities`.
+        model: a fitted KernelDensity, or another estimator with a density, or any density of `eigenlens.densities`; or
+            several by name, {name: model}, with one legend, and the rows of the first below.
         X: rows for the strokes; those of the kernel density if None. column: which of several, by number or name.
-        band: "asymptotic" or "bootstrap", for kernel densities; None for none; "auto" for the first where possible.
-        level: its coverage. rug: whether to draw the strokes. color: of curve, band and strokes.
+        band: "asymptotic" or "bootstrap", for kernel densities; None for none; "auto" for the first where possible,
+            and for none of several densities.
+        level: its coverage. rug: whether to draw the strokes.
+        histogram: True for a histogram of the rows under the curve; or its number of bins, their edges, or a rule.
+        color: of curve, band and strokes; of several densities, one colour each.
         label: a name in the legend, for several densities on the same axes. random_state: of the bootstrap.
         ax: where to draw; a new figure if None.
 
@@ -53,36 +59,109 @@ def density(
     >>> x = np.random.default_rng(0).standard_normal((50, 1))
     >>> density(KernelDensity(bandwidth=0.5).fit(x)).get_title(loc="left")
     'gaussian kernel, h = 0.5; band: 95% at each place, asymptotic'
+    >>> several = {f"h = {h}": KernelDensity(bandwidth=h).fit(x) for h in (0.1, 0.5)}
+    >>> [text.get_text() for text in density(several, histogram=True).get_legend().get_texts()]
+    ['h = 0.1', 'h = 0.5']
     """
-    table = density_tables.density(model, X, column=column, band=band, level=level, random_state=random_state)
+    several = isinstance(model, Mapping)
+    models = _check_densities(model, band, label) if several else {label: model}
+    colours = _check_colors(color, len(models))
+    band = None if several and band == "auto" else band
+    options: Any = {"column": column, "band": band, "level": level, "random_state": random_state}
+    found = {name: density_tables.density(each, X, **options) for name, each in models.items()}
+    first = next(iter(models.values()))
+    bars = None
+    if histogram is not False:
+        bins = "auto" if histogram is True else histogram
+        bars = density_tables.histogram(first, X, column=column, bins=bins)
     shared = ax is not None and bool(ax.lines)
     ax = _style.new_axes(ax)
-    if table.low is not None and table.high is not None:
-        ax.fill_between(table.x, table.low, table.high, color=color, alpha=0.2, linewidth=0.0)
-    (curve,) = ax.plot(table.x, table.values, color=color, linewidth=1.6)
+    if bars is not None:
+        _bars(ax, bars)
+    for (name, table), colour in zip(found.items(), colours, strict=True):
+        _curve(ax, table, colour, name)
+    table = next(iter(found.values()))
     drawn = rug and (X is not None or table.kernel != "")
     if drawn:
-        _rug(ax, table.rows[(table.rows >= table.x[0]) & (table.rows <= table.x[-1])], color)
-    _style.style_axes(ax)
-    ax.set_ylim(bottom=0.0)
-    if label is not None:
-        _add_to_legend(ax, curve, label)
-    if not shared:  # the names on shared axes belong to the first density
-        _style.name_axes(ax, table.name)
-        ax.set_ylabel("density")
-        _style.write_note(ax, *_remarks(table, drawn))
+        _rug(ax, table.rows[(table.rows >= table.x[0]) & (table.rows <= table.x[-1])], colours[0], several or shared)
+    _finish(ax, table, shared, [] if several else _remarks(table, drawn))
     return ax
 
 
-def _rug(ax: Axes, rows: Array, color: str) -> None:
-    """Draw a stroke at the axis for each row, fainter where there are many."""
+def _check_densities(models: Mapping[str, Any], band: str | None, label: str | None) -> dict[str, Any]:
+    if not models:
+        raise OptionError("is empty", argument="model", fix="give at least one density, {name: model}")
+    if label is not None:
+        raise OptionError("is for one density", argument="label", value=label, fix="the names of several are the keys")
+    return {str(name): model for name, model in models.items()}
+
+
+def _check_colors(color: Any, count: int) -> list[str]:
+    """Return one colour per density."""
+    if color is None or isinstance(color, str):
+        return [color or BLUE] if count == 1 else [color or _style.category_color(i) for i in range(count)]
+    colours = list(color)
+    if len(colours) != count:
+        what = f"has {len(colours)} colours, but there are {count} densities"
+        raise OptionError(what, argument="color", fix="give one colour per density")
+    return colours
+
+
+def _curve(ax: Axes, table: density_tables.DensityTable, color: str, name: str | None) -> None:
+    """Draw one density, with its band and its name in the legend, where it has them."""
+    if table.low is not None and table.high is not None:
+        ax.fill_between(table.x, table.low, table.high, color=color, alpha=0.2, linewidth=0.0)
+    (curve,) = ax.plot(table.x, table.values, color=color, linewidth=1.6)
+    if name is not None:
+        curve.set_label(name)  # so that a legend that the user draws has it too
+        _add_to_legend(ax, curve, name)
+
+
+def _bars(ax: Axes, table: density_tables.HistogramTable) -> None:
+    """Draw a histogram behind the curves, in the colour of the grid."""
+    look: Any = {"color": _style.grid_color(), "edgecolor": _style.page_color(), "linewidth": 0.8, "zorder": 0.8}
+    ax.bar(table.edges[:-1], table.heights, width=np.diff(table.edges), align="edge", **look)
+
+
+def _finish(ax: Axes, table: density_tables.DensityTable, shared: bool, remarks: list[str]) -> None:
+    """Name the axes by the first density; remarks on one bandwidth do not belong above several."""
+    _style.style_axes(ax)
+    ax.set_ylim(bottom=0.0)
+    if not shared:
+        _style.name_axes(ax, table.name)
+        ax.set_ylabel("density")
+        _style.write_note(ax, *remarks)
+    elif table.kernel:
+        _style.write_note(ax)
+
+
+RUG_MARK = "eigenlens-rug"
+"""The `gid` of a rug, by which another density on the same axes finds it."""
+
+
+def _rug(ax: Axes, rows: Array, color: str, several: bool) -> None:
+    """Draw a stroke at the axis for each row, fainter where there are many; once for the same rows.
+
+    Where several densities share the axes, and the rows, the strokes have the colour of none of them.
+    """
     ranks = np.linspace(0, rows.size - 1, min(rows.size, MAX_RUG_STROKES)).round().astype(np.intp)
     strokes = np.sort(rows)[ranks]
+    for line in ax.lines:
+        if line.get_gid() == RUG_MARK and _same_rows(line.get_xdata(), strokes):
+            line.set_color(_style.muted_color())
+            return
+    color = _style.muted_color() if several else color
     faint = float(np.clip(8.0 / np.sqrt(strokes.size), 0.1, 0.8))
     ax.plot(
         strokes, np.full(strokes.size, 0.012), "|", transform=ax.get_xaxis_transform(), color=color, markersize=7.0,
-        markeredgewidth=0.7, alpha=faint, zorder=3, rasterized=strokes.size > 1_000,
+        markeredgewidth=0.7, alpha=faint, zorder=3, rasterized=strokes.size > 1_000, gid=RUG_MARK,
     )  # fmt: skip
+
+
+def _same_rows(drawn: Any, strokes: Array) -> bool:
+    """Return whether one set of strokes contains the other: frames of different width cut off different rows."""
+    fewer, more = sorted((np.asarray(drawn), strokes), key=len)
+    return bool(np.isin(fewer, more).all())
 
 
 def _remarks(table: density_tables.DensityTable, rug: bool) -> list[str]:

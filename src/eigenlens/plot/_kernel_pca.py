@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from math import isqrt
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
 from eigenlens.kernel_pca import tables as kernel_tables
 from eigenlens.plot import _style
-from eigenlens.plot._plane import component_pair, draw_scores
+from eigenlens.plot._plane import scores
 from eigenlens.plot._points import MAX_INNER_KEYS, MAX_VECTOR_POINTS, check_color, draw_points
 from eigenlens.plot._reconstruction import check_image_shape, make_mosaic
 from eigenlens.plot._style import MAX_RANGE_RATIO
@@ -30,26 +30,22 @@ MAX_CONTOUR_LEVELS = 14
 def embedding(
     model: Any,
     X: Any,
-    components: tuple[int, int] = (1, 2),
+    components: int | Sequence[int] | None = None,
     *,
     labels: Iterable[Any] | None = None,
     color: Any = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the rows of X on two components in feature space, with equal units.
+    """Draw the rows of X on two components in feature space, with equal units; `scores` by another name.
 
-    Args:
-        model: a fitted KernelPCA (or PCA). X: rows (n, d), fitted or new. components: two numbers counted from 1.
-        labels: one per row, written beside it where there is room.
-        color: a colour; or one value per row: categories get a legend, numbers a scale.
-        ax: where to draw; a new figure if None.
+    Args: as for `scores`, which also draws ellipses.
 
     >>> from eigenlens import PCA, datasets, plot
     >>> food = datasets.load("uk-food")
     >>> plot.embedding(PCA().fit(food.data), food.data, labels=food.rows).get_ylabel()
     'PC2 (29.1%)'
     """
-    return draw_scores(kernel_tables.embedding_scores(model, X, component_pair(components), labels=labels), color, ax)
+    return scores(model, X, components, labels=labels, color=color, ax=ax)
 
 
 def component_contours(
@@ -125,7 +121,7 @@ def _surface(ax: Axes, table: kernel_tables.ContourTable) -> None:
         dashes = ["dashed" if level < 0.0 else "solid" for level in inner]
         ax.contour(table.x, table.y, table.values, inner, linestyles=dashes, **look)
     even = np.round(levels / (levels[1] - levels[0])) % 2 == 0  # every other level, zero among them
-    label = f"score on {_style.component_label(table.component, table.share)}"
+    label = f"score on {_style.component_label(table.component, table.share, table.stem)}"
     _style.draw_color_scale(ax, bands, 0.8, label, ticks=levels[even])
 
 

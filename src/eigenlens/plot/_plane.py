@@ -1,4 +1,4 @@
-"""Plots of two components: scores, biplot and correlation circle."""
+"""Plots of one or two components: scores, biplot and correlation circle."""
 
 from __future__ import annotations
 
@@ -10,11 +10,16 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
+from eigenlens.kernel_pca import tables as kernel_tables
 from eigenlens.pca import tables
+from eigenlens.pca.model import PrincipalComponents
 from eigenlens.plot import _style
+from eigenlens.plot._ellipses import ELLIPSE_NOTES, draw_ellipses
 from eigenlens.plot._labels import LabelPlacer
 from eigenlens.plot._points import MAX_INNER_KEYS, check_color, draw_points
+from eigenlens.plot._strip import draw_strip
 from eigenlens.plot._style import BLUE, GREEN, VERMILLION
+from eigenlens.tables.ellipses import group_ellipses
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,42 +34,60 @@ MAX_ARROWS = 30
 def scores(
     model: Any,
     X: Any,
-    components: tuple[int, int] = (1, 2),
+    components: int | Sequence[int] | None = None,
     *,
     labels: Iterable[Any] | None = None,
     color: Any = None,
+    ellipses: str | None = None,
+    level: float = 0.95,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the rows of X on two components, with equal units.
+    """Draw the rows of X on two axes of a model, with equal units; or on one, as a strip.
 
     Args:
-        model: a fitted PCA. X: rows (n, d), fitted or new. components: two numbers counted from 1.
+        model: a fitted PCA, KernelPCA, ProbabilisticPCA, FactorAnalysis or LinearDiscriminant.
+        X: rows (n, d), fitted or new.
+        components: one or two numbers counted from 1; the first two if None, or the only one.
         labels: one per row, written beside it where there is room.
-        color: a colour; or one value per row: categories get a legend, numbers a scale.
+        color: a colour; or one value per row: categories get a legend, or a strip each, and numbers a scale.
+        ellipses: "concentration" for an ellipse that holds `level` of a Gaussian with the covariance of each category;
+            "mean" for one that covers the true mean of the category with that confidence. None for none.
+        level: of the ellipses, between 0 and 1.
         ax: where to draw; a new figure if None.
 
     >>> from eigenlens import PCA, datasets, plot
     >>> food = datasets.load("uk-food")
     >>> plot.scores(PCA().fit(food.data), food.data, labels=food.rows).get_ylabel()
     'PC2 (29.1%)'
+    >>> plot.scores(PCA(1).fit(food.data), food.data, labels=food.rows).get_xlabel()
+    'PC1 (67.4%)'
     """
-    return draw_scores(tables.scores(model, X, component_pair(components), labels=labels), color, ax)
+    chosen = check_components(components, model)
+    frozen = isinstance(model, PrincipalComponents)
+    table = (tables.scores if frozen else kernel_tables.embedding_scores)(model, X, chosen, labels=labels)
+    if len(chosen) == 2:
+        return draw_scores(table, color, ax, ellipses, level)
+    if ellipses is not None:
+        raise OptionError("needs two components", argument="ellipses", value=ellipses)
+    return draw_strip(table, color, ax)
 
 
-def draw_scores(table: ScoreTable, color: Any, ax: Axes | None) -> Axes:
+def draw_scores(
+    table: ScoreTable, color: Any, ax: Axes | None, ellipses: str | None = None, level: float = 0.95
+) -> Axes:
     """Draw the scores of rows on two components, of any model."""
     colours = check_color(color, len(table.values))
+    found = None if ellipses is None else group_ellipses(table.values, colours, ellipses, level)
     ax = _style.new_axes(ax)
     square_plane(ax)
     draw_points(ax, table.values, colours)
-    unit = ", unit variance" if table.whitened else ""
-    ax.set_xlabel(_style.component_label(table.components[0], table.shares[0]) + unit)
-    ax.set_ylabel(_style.component_label(table.components[1], table.shares[1]) + unit)
+    draw_ellipses(ax, found or (), colours)
+    ax.set(xlabel=table.axis_labels[0], ylabel=table.axis_labels[1])
     wanted = LabelPlacer(ax)
     if table.labels is not None:
         wanted.want(table.values, table.labels, _style.text_color())
         wanted.keep_clear(zero_lines(ax))
-    place_labels(ax, wanted)
+    place_labels(ax, wanted, "" if ellipses is None else ELLIPSE_NOTES[ellipses].format(100.0 * level))
     return ax
 
 
@@ -161,6 +184,16 @@ def correlation_circle(
         wanted.keep_clear(np.concatenate([_along(tips), _unit_circle()]))
     place_labels(ax, wanted, remark)
     return ax
+
+
+def check_components(components: int | Sequence[int] | None, model: Any) -> tuple[int, ...]:
+    """Check the numbers of one or two components; the first two that the model has, or its only one, if None."""
+    if components is None:
+        shares = getattr(model, "explained_variance_ratio_", getattr(model, "variances", (1, 1)))
+        return (1, 2)[: max(1, min(2, len(shares)))]
+    if isinstance(components, int | np.integer):
+        return (int(components),)
+    return (components[0],) if hasattr(components, "__len__") and len(components) == 1 else component_pair(components)
 
 
 def component_pair(components: Sequence[int]) -> tuple[int, int]:

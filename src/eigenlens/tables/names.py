@@ -18,6 +18,24 @@ def feature_names(model: Any, d: int, names: Iterable[str] | None = None) -> tup
     return found
 
 
+def axis_stem(model: Any) -> str:
+    """Return the letters before the number of one of a model's axes: "PC", "F" of factors, "LD" of discriminants.
+
+    An estimator has them as its class attribute `axis_stem`; a user's own may too.
+    """
+    return str(getattr(type(model), "axis_stem", "PC"))
+
+
+def axis_names(model: Any, k: int) -> list[str]:
+    """Return the names of k scores: PC1, …; F1, … of factors; LD1, … of discriminants.
+
+    >>> from eigenlens import FactorAnalysis
+    >>> axis_names(FactorAnalysis(2), 2)
+    ['F1', 'F2']
+    """
+    return [f"{axis_stem(model)}{j + 1}" for j in range(k)]
+
+
 def row_labels(labels: Iterable[Any] | None, n: int, *, at_least: bool = False) -> tuple[str, ...] | None:
     """Return one label per row as text, or None; with `at_least`, labels of rows that are not shown may follow."""
     if labels is None:

@@ -91,6 +91,7 @@ class ScoreTable:
     Attributes:
         labels: (n,) row names, or None. components: (m,) numbers counted from 1. shares: (m,) per cent.
         values: (n, m). whitened: whether they are divided by the components' standard deviations.
+        stem: the letters before a component's number.
     """
 
     labels: tuple[str, ...] | None
@@ -98,6 +99,14 @@ class ScoreTable:
     shares: Array
     values: Array
     whitened: bool = False
+    stem: str = "PC"
+
+    @property
+    def axis_labels(self) -> tuple[str, ...]:
+        """Return the names of the axes (m,) with their shares of the variance."""
+        unit = ", unit variance" if self.whitened else ""
+        pairs = zip(self.components, self.shares, strict=True)
+        return tuple(f"{self.stem}{number} ({share:.1f}%){unit}" for number, share in pairs)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,8 @@ from eigenlens.cli.files import OUTPUT_FORMATS, check_target, require_files, wri
 from eigenlens.cli.options import ModelFile, RunningOptions, takes
 from eigenlens.cli.output import json_text
 from eigenlens.cli.session import session
-from eigenlens.cli.summaries import axis_names, python_call
-from eigenlens.tables.names import feature_names
+from eigenlens.cli.summaries import python_call
+from eigenlens.tables.names import axis_names, feature_names
 
 
 @takes(running=RunningOptions)

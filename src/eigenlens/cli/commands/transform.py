@@ -6,7 +6,7 @@ from typing import Any
 
 from eigenlens.cli.commands.apply import apply_model
 from eigenlens.cli.options import DataFiles, ModelFile, Output, ReadingOptions, RunningOptions, takes
-from eigenlens.cli.summaries import axis_names
+from eigenlens.tables.names import axis_names
 
 
 @takes(reading=ReadingOptions, running=RunningOptions)

@@ -15,7 +15,7 @@ from eigenlens import checks
 from eigenlens.arrays import Array, dense
 from eigenlens.data.coerce import as_source, require_finite
 from eigenlens.errors import DataError, OptionError
-from eigenlens.kde.bandwidth.cross_validation import lscv, mlcv
+from eigenlens.kde.bandwidth.cross_validation import lscv, lscv_exact, mlcv
 from eigenlens.kde.bandwidth.multivariate import (
     BandwidthRule,
     cross_validated,
@@ -36,6 +36,7 @@ BANDWIDTH_RULES: dict[str, BandwidthRule] = {
     "sheather-jones-dpi": BandwidthRule(sheather_jones_direct, partial(each_column, rule=sheather_jones_direct)),
     "isj": BandwidthRule(isj, partial(each_column, rule=isj)),
     "lscv": BandwidthRule(lscv, partial(cross_validated, rule="lscv")),
+    "lscv-exact": BandwidthRule(lscv_exact, partial(cross_validated, rule="lscv-exact")),
     "mlcv": BandwidthRule(mlcv, partial(cross_validated, rule="mlcv")),
 }
 """Every bandwidth rule that has a name, for one column and for several."""
@@ -59,9 +60,9 @@ def bandwidth(
 
     Returns:
         h for one column. For d columns of a Gaussian: one h per column (d,) by plug-in rules, or the kernel's
-        covariance H (d, d) by "silverman", "scott", "lscv" and "mlcv", which keep the shape of the data's covariance.
-        Other kernels are products over columns and have one h per column by every rule; "lscv" and "mlcv" fit them to
-        correlated columns, while the others use one column at a time and are too wide there.
+        covariance H (d, d) by "silverman", "scott", "lscv", "lscv-exact" and "mlcv", which keep the shape of the
+        data's covariance. Other kernels are products over columns and have one h per column by every rule; those of
+        cross-validation fit them to correlated columns, while the others use one column at a time and are too wide.
 
     Where values repeat, so that h depends on their rounding more than on the density, a `DataWarning` is issued.
 

@@ -24,7 +24,7 @@ def bandwidths_by_rule(x: Array, weight: Array | None = None) -> tuple[dict[str,
 
     >>> found, remarks = bandwidths_by_rule(np.random.default_rng(0).standard_normal(500))
     >>> len(found), remarks
-    (7, ())
+    (8, ())
     """
     found: dict[str, float] = {}
     remarks: dict[str, None] = {}
@@ -48,7 +48,7 @@ def squared_error_curve(x: Array, weight: Array | None, h: Array) -> Array:
 
     def values(some: Array) -> list[float]:
         spectrum = sample.spectrum(float(some[0]), math.sqrt(2.0) * float(some[-1]))
-        return [squared_error(spectrum, float(u), sample.n, sample.n) / sample.span for u in some]
+        return [squared_error(spectrum, float(u), sample.n, sample.n, sample.n) / sample.span for u in some]
 
     return _in_pieces(sample, h, values)
 

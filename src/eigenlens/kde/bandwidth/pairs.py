@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import scipy.spatial
@@ -67,19 +68,20 @@ def _keys(X: Array) -> Array:
 # ---- least squares ------------------------------------------------------------------------------------------
 
 
-def _scale_squares_criterion(Y: Array, copies: Array, own: Array) -> Prepare:
+def _scale_squares_criterion(Y: Array, copies: Array, own: Array, exact: bool = False) -> Prepare:
     """Return ∫ f̂² − 2 Σ_{i≠j} w_i w_j φ_c / n² of rows Y (V, d), by squared distances in bins of their logarithm.
 
-    A bin is placed at its mean: the error is the square of its relative width. Cost: O(V² d) once, O(bins) per c.
+    The exact form has n (n − 1) in place of the last n². A bin is placed at its mean: the error is the square of its
+    relative width. Cost: O(V² d) once, O(bins) per c.
     """
     mass, at = _binned(Y, copies)
     n, d = float(copies.sum()), Y.shape[1]
-    leaving = float(copies @ own)
+    leaving, twice = float(copies @ own), 2.0 * n / (n - 1.0) if exact else 2.0
 
     def criterion(c: float) -> float:
         whole = float(mass @ np.exp(-at / (4.0 * c * c)))
         left = float(mass @ np.exp(-at / (2.0 * c * c))) - leaving
-        return (whole * math.pow(2.0, -d / 2.0) - 2.0 * left) / (n * n * math.pow(c, d))
+        return (whole * math.pow(2.0, -d / 2.0) - twice * left) / (n * n * math.pow(c, d))
 
     return lambda low, high, fine: criterion
 
@@ -172,6 +174,7 @@ def _squares_to_others(Y: Array, rows: Array) -> Array:
 
 SCALE_CRITERIA: dict[str, Callable[[Array, Array, Array], Prepare]] = {
     "lscv": _scale_squares_criterion,
+    "lscv-exact": partial(_scale_squares_criterion, exact=True),
     "mlcv": _scale_likelihood_criterion,
 }
 """Criteria of a scale, from rows (V, d), the weight of each (V,) and the weight left out with it (V,)."""

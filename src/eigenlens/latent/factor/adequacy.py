@@ -61,8 +61,10 @@ def kmo(X: Any, *, sample_weight: Any = None) -> Adequacy:
     >>> bool(np.isclose(kmo(np.corrcoef(X.T)).overall, kmo(X).overall))
     True
     """
-    S = _as_covariance(X)
-    return correlation_adequacy(_correlations(X, sample_weight)[0] if S is None else correlations_from_covariance(S))
+    S = as_covariance(X)
+    return correlation_adequacy(
+        complete_covariance(X, sample_weight, standardize=True)[0] if S is None else correlations_from_covariance(S)
+    )
 
 
 def bartlett_sphericity(X: Any, *, n_samples: float | None = None, sample_weight: Any = None) -> Sphericity:
@@ -74,7 +76,7 @@ def bartlett_sphericity(X: Any, *, n_samples: float | None = None, sample_weight
     >>> bartlett_sphericity(rng.standard_normal((500, 6))).p > 0.01
     True
     """
-    S = _as_covariance(X)
+    S = as_covariance(X)
     if S is None:
         if n_samples is not None:
             what = (
@@ -82,7 +84,7 @@ def bartlett_sphericity(X: Any, *, n_samples: float | None = None, sample_weight
                 "positive diagonal"
             )
             raise OptionError(what, argument="n_samples", value=n_samples, fix="leave n_samples out if X holds rows")
-        return correlation_sphericity(*_correlations(X, sample_weight))
+        return correlation_sphericity(*complete_covariance(X, sample_weight, standardize=True))
     if n_samples is None:
         what = "is needed: X is a correlation or covariance matrix, from which the number of rows cannot be read"
         raise OptionError(what, argument="n_samples")
@@ -134,7 +136,7 @@ def _require_inverse(R: Array) -> None:
         )
 
 
-def _as_covariance(X: Any) -> Array | None:
+def as_covariance(X: Any) -> Array | None:
     """Return X (d, d) if it is symmetric with a positive diagonal, which rows never are by chance; else None."""
     shape: tuple[int, ...] = np.shape(X) if isinstance(X, list | tuple) else getattr(X, "shape", ())
     if isinstance(X, Source) or is_sparse(X) or len(shape) != 2 or shape[0] != shape[1] or shape[0] < 2:
@@ -145,10 +147,11 @@ def _as_covariance(X: Any) -> Array | None:
     return S if symmetric and np.all(S.diagonal() > 0.0) else None
 
 
-def _correlations(X: Any, sample_weight: Any) -> tuple[Array, float]:
+def complete_covariance(X: Any, sample_weight: Any, *, standardize: bool) -> tuple[Array, float]:
+    """Return the covariance matrix (d, d) of complete rows, or their correlation matrix, and the sum of the weights."""
     source = as_source(X)
     source = positive_weight_rows(source.weighted(checks.weights(sample_weight, source.n_rows)))
-    rows = CentredRows(source, standardize=True)
+    rows = CentredRows(source, standardize=standardize)
     try:
         R = rows.dense()
     except DataError as error:
@@ -159,7 +162,7 @@ def _correlations(X: Any, sample_weight: Any) -> tuple[Array, float]:
             f"ProbabilisticPCA({source.n_features - 1}).fit(X).get_covariance()",
         ) from None
     constant = constant_column_indices(rows.columns.mean, rows.columns.square / rows.columns.weight)
-    if constant:
+    if constant and standardize:
         name = source.names[constant[0]] if source.names else constant[0]
         what = f"column {name!r} of X is constant and has no correlations"
         raise DataError(what, columns=[str(name)], fix="leave it out")

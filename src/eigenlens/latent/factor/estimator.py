@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -33,6 +33,7 @@ from eigenlens.latent.factor.options import (
     without_gradient_warning,
 )
 from eigenlens.latent.factor.profile_likelihood import FactorOptions
+from eigenlens.latent.factor.reliability import factor_omega
 from eigenlens.latent.factor.solvers import FACTOR_SOLVERS
 from eigenlens.latent.n_components import FACTOR_RULES
 from eigenlens.latent.options import check_latent_dimensions, warn_latent_fit
@@ -50,20 +51,26 @@ class FactorAnalysis(LatentGaussian):
     their observed entries, and mu is estimated with the other parameters.
 
     Parameters:
-        n_components: the number k < d of factors; or "parallel" for parallel analysis, "bic" for the smallest Bayesian
+        n_components: the number k < d of factors; or "parallel" for parallel analysis, "map" for Velicer's
+            minimum average partial correlation, "bic" for the smallest Bayesian
             information criterion, "cv" for the best likelihood of held-out rows in five folds. Beyond (d − k)² ≥ d + k
             there are more parameters than correlations: the fit is one of many, and cannot be tested.
         rotation: None for the canonical form (Wᵀ Psi⁻¹ W diagonal, descending), "varimax", "quartimax", "equamax",
-            "promax", "oblimin", or a callable from loadings (d, k) to a matrix (k, k). The density stays the same. The
-            matrix is found from loadings over standard deviations, so that it does not depend on the units of X.
-        rotation_options: a dictionary for the rotation: power of "promax", gamma of "oblimin", kaiser, n_starts.
-            "varimax" and "promax" stop where R stops them; {"polish": True} goes on to the maximum of the criterion.
+            "promax", "oblimin", "geomin", or a callable from loadings (d, k) to a matrix (k, k). The density stays the
+            same. The matrix is found from loadings over standard deviations, so that it does not depend on the units of
+            X.
+        rotation_options: a dictionary for the rotation: power of "promax", and normalize, True for psych's and SPSS's;
+            gamma of "oblimin"; delta of "geomin"; kaiser, n_starts. "varimax" and "promax" stop where R stops them;
+            {"polish": True} goes on to the maximum of the criterion.
         standardize: report loadings and noise for columns of unit variance, as for a correlation matrix. The density,
             means, samples and imputations are in the units of X either way: the maximum does not depend on units.
-        solver: "auto" is "quasi-newton", and "em" if X has NaN. "em" is expectation-maximisation.
+        solver: "auto" is "quasi-newton", and "em" if X has NaN. "em" is expectation-maximisation. "minres" minimises
+            squared residuals of the correlations, Σ_{i≠j} (r_ij − w_iᵀ w_j)², instead of maximising the likelihood, and
+            "principal-axis" iterates principal axes, which end at the same factors in more steps; neither takes NaN.
+            Their loglik_ is that of the model found, and their unrotated loadings have WᵀW diagonal.
         max_iter: the largest number of steps.
-        tol: bound on the gradient of −2/n log-likelihood in log Psi; "em" stops when the log-likelihood per entry still
-            to be gained is estimated to be below tol².
+        tol: bound on the gradient of −2/n log-likelihood in log Psi, or of least squares in Psi; "em" stops when the
+            log-likelihood per entry still to be gained is estimated to be below tol².
         n_init: 1 for the starts that are always made, which are deterministic: two, and more where these leave doubt.
             Each beyond adds a random one. The end of largest likelihood is kept.
         min_uniqueness: the smallest uniqueness, a share of the column's variance. Where the maximum is at 0 it costs
@@ -75,6 +82,7 @@ class FactorAnalysis(LatentGaussian):
     Attributes:
         loadings_: (d, k) rotated loadings. mean_: (d,) mu. noise_variance_: (d,) Psi. scale_: (d,), ones unless
             standardised: loadings_ and noise_variance_ are of (x − mu) / scale_.
+        explained_variance_ratio_: (k,) the shares of the total variance that the rotated factors explain.
         communalities_, uniquenesses_: (d,) the shares of each column's variance that the factors explain, and the rest.
         rotation_matrix_: T (k, k), the rotated factors being Tᵀ z. factor_correlations_: (k, k) TᵀT.
         loglik_, loglik_path_, n_iter_, converged_, solver_, n_components_, n_samples_, selection_, model_: as for
@@ -94,6 +102,8 @@ class FactorAnalysis(LatentGaussian):
         >>> fa.goodness_of_fit().df
         4
     """
+
+    axis_stem: ClassVar[str] = "F"
 
     n_components: int | str
     _: KW_ONLY
@@ -132,7 +142,7 @@ class FactorAnalysis(LatentGaussian):
         """Maximise the likelihood of rows of which only the covariance or correlation matrix S (d, d) is known.
 
         Every method that does not need the fitted rows works as after `fit`; other rows are taken to have this mean
-        (d,), 0 if None. n_components may be a number or "bic".
+        (d,), 0 if None. n_components may be a number, "bic" or "map".
 
         Args:
             S: positive semidefinite; a frame names the variables by its columns. Its divisor is taken to be n, which
@@ -246,6 +256,17 @@ class FactorAnalysis(LatentGaussian):
         d, k = self.model_.loadings.shape
         return goodness_of_fit(self.loglik_, self._likelihoods(X, sample_weight), self._fitted.weight, d, k)
 
+    def omega(self) -> float:
+        """Return McDonald's ω: the share of the variance of the sum of the columns that the factors explain.
+
+        ω = 1ᵀ Λ Φ Λᵀ 1 / (1ᵀ Λ Φ Λᵀ 1 + Σ psi), whatever the rotation: the reliability of the sum as a measure of the
+        factors (McDonald 1999). The sum is of the columns in their own units, or of standardised ones if `standardize`.
+        Columns that count the other way must be reversed first. `eigenlens.cronbach_alpha` needs no factors.
+        """
+        check_is_fitted(self)
+        W = self.model_.loadings / self._scale[:, None]
+        return factor_omega(W, np.eye(W.shape[1]), self.model_.noise / self._scale**2)
+
     def _likelihoods(self, X: Any, sample_weight: Any) -> ReferenceLikelihoods:
         fit = self._fitted
         if fit.rows <= fit.model.mean.size:  # a free covariance matrix would fit without error
@@ -293,6 +314,18 @@ class FactorAnalysis(LatentGaussian):
     def communalities_(self) -> Any:
         """Return the share (d,) of each column's variance that the factors explain."""
         return self._like(1.0 - self._shares)
+
+    @property
+    def explained_variance_ratio_(self) -> Any:
+        """Return the shares (k,) of the variance of the columns that the rotated factors explain, in their order.
+
+        With Λ the loadings and Φ the factors' correlations, diag(Φ Λᵀ Λ) / tr(Λ Φ Λᵀ + Psi): the sums of squared
+        loadings over the number of columns, if they are standardised and the rotation is orthogonal.
+        """
+        W, T = self.model_.loadings / self._scale[:, None], self._rotation_matrix
+        total = float(np.sum(W**2) + np.sum(self.model_.noise / self._scale**2))
+        rotated = W if T is None else np.linalg.solve(T, W.T).T
+        return self._like(np.sum(rotated * (W if T is None else W @ T), axis=0) / total)
 
     @property
     def uniquenesses_(self) -> Any:

@@ -25,12 +25,14 @@ from eigenlens.latent.factor.goodness_of_fit import max_factors
 from eigenlens.latent.factor.profile_likelihood import FactorOptions, profile_point
 from eigenlens.latent.factor.solvers import (
     FACTOR_SOLVERS,
+    LEAST_SQUARES_SOLVERS,
     canonical_factors,
     first_starts,
     minimise_from_starts,
+    principal_factors,
     random_uniquenesses,
 )
-from eigenlens.latent.n_components import FACTOR_RULES, DimensionChoice
+from eigenlens.latent.n_components import FACTOR_RULES, DimensionChoice, choose_by_partial_correlations
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.missing.fit import fit_incomplete_rows, more_start_count
 from eigenlens.missing.result import (
@@ -56,9 +58,12 @@ def fit_factor(source: Source, k: int, *, solver: str = "auto", **options: Any) 
     | auto         | quasi-newton                                         | em                           |
     | quasi-newton | the profile likelihood in Psi, from one pass         | an error                     |
     | em           | expectation-maximisation on the correlation matrix   | that of the observed entries |
+    | minres       | least squares of the correlations, by L-BFGS         | an error                     |
+    | principal-axis | the same by iterated principal axes                | an error                     |
 
     Beyond (d − k)² ≥ d + k the fit is not unique: there are fewer correlations than parameters. Loadings have their
-    canonical form: Wᵀ Psi⁻¹ W is diagonal and descends, with the signs of `linalg.spectrum.orient`.
+    canonical form: Wᵀ Psi⁻¹ W, or WᵀW of correlations for least squares, is diagonal and descends, with the signs of
+    `linalg.spectrum.orient`.
 
     >>> from eigenlens.data.memory import ArraySource
     >>> rng = np.random.default_rng(0)
@@ -98,7 +103,7 @@ def _fit_each_complete(
 def _fit_each_missing(
     source: Source, observed: ColumnMoments, counts: Sequence[int], solver: str, settings: FactorOptions
 ) -> Iterator[LatentFit]:
-    if solver == "quasi-newton":
+    if solver not in ("auto", "em"):
         raise needs_complete_rows(solver)
     _require_variance(observed.square / observed.weight, observed.mean, source.names)
     for k in _feasible(counts, row_count(source)):
@@ -148,14 +153,17 @@ def choose_covariance_factors(
     S: Array, n: float, rule: str, source: Source, options: dict[str, Any]
 ) -> DimensionChoice:
     """Choose the number of factors of a covariance matrix S (d, d) of n rows by a rule that needs no rows."""
-    if rule != "bic":
+    if rule not in ("bic", "map"):
         what = "needs the rows themselves"
-        raise OptionError(what, argument="n_components", value=rule, fix="give a number, or 'bic'")
+        raise OptionError(what, argument="n_components", value=rule, fix="give a number, 'bic' or 'map'")
 
     def fit_each(source: Source, counts: Sequence[int]) -> Iterator[LatentFit]:
         return (fit_factor_covariance(S, n, k, **options) for k in counts)
 
     most = max(1, min(max_factors(len(S)), round(n) - 2))
+    if rule == "map":
+        choice = choose_by_partial_correlations(correlations_from_covariance(S), range(1, most + 1))
+        return replace(choice, fit=fit_factor_covariance(S, n, choice.k, **options))
     return FACTOR_RULES[rule](fit_each, source, range(1, most + 1), options["rng"])
 
 
@@ -174,14 +182,18 @@ def _fit(
     found = minimise_from_starts(correlations, k, solver, replace(options, note=note, lead=lead))
     path = tuple(map(loglik, found.path))
     model = LinearGaussian(mean, found.loadings * scale[:, None], found.uniquenesses * variance)
-    model = canonical_factors(model, scale if options.standardize else np.ones(d))
+    signs = scale if options.standardize else np.ones(d)
+    if solver in LEAST_SQUARES_SOLVERS:
+        model = principal_factors(model, scale, signs)
+    else:
+        model = canonical_factors(model, signs)
     return LatentFit(
         model, path[-1], path, len(path), found.converged, found.residual, n, 0, solver=solver,
         interrupted=found.interrupted, ended=found.ended,
     )  # fmt: skip
 
 
-PROGRESS_NAMES = {"quasi-newton": "quasi-Newton", "em": "EM"}
+PROGRESS_NAMES = {"quasi-newton": "quasi-Newton", "em": "EM", "minres": "minres", "principal-axis": "principal axes"}
 """The names of the solvers in progress reports."""
 
 

@@ -19,12 +19,21 @@ GRADIENT_ADVICE = {
 """The advice about a fit that did not converge, by why it ended."""
 
 
+RESIDUAL_WORDS = {
+    "quasi-newton": "a gradient",
+    "minres": "a gradient",
+    "principal-axis": "a change of the uniquenesses",
+}
+"""What the residual of each solver is that `warn_gradient` reports on."""
+
+
 def warn_gradient(fit: LatentFit, estimator: Any) -> None:
-    """Warn the caller of `fit` that the quasi-Newton method stopped early; the parameters are the estimator's."""
-    if fit.solver == "quasi-newton" and not fit.converged:
+    """Warn the caller of `fit` that a search on correlations stopped early; the parameters are the estimator's."""
+    if fit.solver in RESIDUAL_WORDS and not fit.converged:
         what = "was interrupted" if fit.interrupted else "stopped"
         what = (
-            f"solver 'quasi-newton' {what} after {fit.n_iter} steps with a gradient of {fit.residual:.1e}, above "
+            f"solver {fit.solver!r} {what} after {fit.n_iter} steps with {RESIDUAL_WORDS[fit.solver]} of "
+            f"{fit.residual:.1e}, above "
             f"tol={estimator.tol:g}; the best model is kept"
         )
         fix, names = GRADIENT_ADVICE[fit.ended], ("max_iter", "tol", "min_uniqueness")
@@ -56,4 +65,4 @@ def warn_rotation(rotation: Any, result: Rotation) -> None:
 
 def without_gradient_warning(fit: LatentFit) -> LatentFit:
     """Return the fit as converged if `warn_gradient` is responsible for it, so that it is warned about once."""
-    return replace(fit, converged=True, interrupted=False) if fit.solver == "quasi-newton" else fit
+    return replace(fit, converged=True, interrupted=False) if fit.solver in RESIDUAL_WORDS else fit

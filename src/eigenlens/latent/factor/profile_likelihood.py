@@ -103,6 +103,7 @@ class ProfileMinimum:
         uniquenesses: psi (d,), on the scale of correlations. loadings: W (d, k). path: f after each step, falling.
         residual: the largest entry of the projected gradient; for EM, the log-likelihood per entry still to be gained.
         ended: why it ended, a key of `missing.result.STOP_REASONS`.
+        objective: what was minimised where it is not f: the squared residuals of least squares. None otherwise.
     """
 
     uniquenesses: Array
@@ -110,6 +111,12 @@ class ProfileMinimum:
     path: tuple[float, ...]
     residual: float
     ended: str
+    objective: float | None = None
+
+    @property
+    def value(self) -> float:
+        """Return the end value of what was minimised."""
+        return self.path[-1] if self.objective is None else self.objective
 
     @property
     def converged(self) -> bool:

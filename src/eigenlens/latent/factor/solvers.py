@@ -19,6 +19,7 @@ from eigenlens.arrays import Array
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.latent.factor.correlation_operator import Correlations, DenseCorrelations
 from eigenlens.latent.factor.em import minimise_by_em
+from eigenlens.latent.factor.least_squares import iterate_principal_axes, minimise_residuals
 from eigenlens.latent.factor.newton import ProfileStack, minimise_by_newton
 from eigenlens.latent.factor.profile_likelihood import FactorOptions, ProfileMinimum, minimise_profile, profile_point
 from eigenlens.linalg.spectrum import orient
@@ -84,8 +85,13 @@ def _quasi_newton(correlations: Correlations, k: int, start: Array, options: Fac
 FACTOR_SOLVERS: dict[str, FactorSolver] = {
     "quasi-newton": _quasi_newton,
     "em": minimise_by_em,
+    "minres": minimise_residuals,
+    "principal-axis": iterate_principal_axes,
 }
 """Solvers by name: (R, k, uniquenesses to start from, options) → the minimum reached."""
+
+LEAST_SQUARES_SOLVERS = ("minres", "principal-axis")
+"""Those that do not maximise the likelihood."""
 
 
 # ---- starts -------------------------------------------------------------------------------------------------
@@ -200,8 +206,9 @@ def minimise_from_starts(correlations: Correlations, k: int, solver: str, option
     | up to 200                    | 2 quasi-Newton | 6 quasi-Newton, the best of them finished by Newton             |
     | more                         | 1 quasi-Newton | none                                                            |
 
-    "em" makes the first starts only. No finite number of starts is proof: of small random problems made to be badly
-    determined, about one in a thousand still has a higher maximum that scikit-learn or ten random starts find.
+    "em" and least squares make the first starts only. No finite number of starts is proof: of small random problems
+    made to be badly determined, about one in a thousand still has a higher maximum that scikit-learn or ten random
+    starts find.
     """
     with one_thread() if correlations.size <= MAX_VARIABLES_ONE_THREAD else nullcontext():
         ends = list[ProfileMinimum]()
@@ -214,8 +221,8 @@ def minimise_from_starts(correlations: Correlations, k: int, solver: str, option
             if not ends:
                 raise
             ends[0] = replace(ends[0], ended="interrupted")
-        lowest = _best(ends).path[-1]
-        best = min((end for end in ends if end.path[-1] <= lowest + SAME_VALUE), key=lambda each: not each.converged)
+        lowest = _best(ends).value
+        best = min((end for end in ends if end.value <= lowest + SAME_VALUE), key=lambda each: not each.converged)
         return replace(best, ended="interrupted") if any(end.interrupted for end in ends) else best
 
 
@@ -259,7 +266,7 @@ def _leading_starts(correlations: Correlations, k: int, options: FactorOptions) 
 
 
 def _best(ends: Sequence[ProfileMinimum]) -> ProfileMinimum:
-    return min(ends, key=lambda each: each.path[-1])
+    return min(ends, key=lambda each: each.value)
 
 
 def _try_neighbours(
@@ -301,6 +308,16 @@ def canonical_factors(model: LinearGaussian, scale: Array) -> LinearGaussian:
     """
     W = rotate_to_diagonal(model)[0].loadings
     return LinearGaussian(model.mean, orient(W / scale[:, None]) * scale[:, None], model.noise)
+
+
+def principal_factors(model: LinearGaussian, scale: Array, signs: Array) -> LinearGaussian:
+    """Return the same density, rotated so that WᵀW of the loadings over `scale` (d,) is diagonal and descends.
+
+    Signs are decided on W over `signs` (d,).
+    """
+    _, _, Vt = np.linalg.svd(model.loadings / scale[:, None], full_matrices=False)
+    W = model.loadings @ Vt.T
+    return LinearGaussian(model.mean, orient(W / signs[:, None]) * signs[:, None], model.noise)
 
 
 def heywood_columns(model: LinearGaussian, floor: float = FactorOptions.floor) -> Array:

@@ -28,8 +28,9 @@ class ProbabilisticPCA(LatentGaussian):
     observed entries, and mu is estimated with the other parameters.
 
     Parameters:
-        n_components: the number k < d of latent dimensions; or "bic" for the smallest Bayesian information criterion,
-            "cv" for the best likelihood of held-out rows in five folds (1, 2, … dimensions, at most 100).
+        n_components: the number k < d of latent dimensions, 0 for noise alone (a spherical Gaussian); or "bic" for the
+            smallest Bayesian information criterion, "cv" for the best likelihood of held-out rows in five folds (1, 2,
+            … dimensions, at most 100).
         solver: "auto" is "closed-form", and "em" if X has NaN. "closed-form" costs what PCA does. "em" is
             expectation-maximisation with parameter expansion: one pass over the rows and O(ndk) per step.
         max_iter: the largest number of steps of "em".
@@ -86,7 +87,7 @@ class ProbabilisticPCA(LatentGaussian):
         """
         source = validate_rows(self, X, sample_weight, reset=True)
         most = source.n_features - 1
-        wanted = check_latent_dimensions(self.n_components, most + 1, most, "one less than the number of features")
+        wanted = self._wanted_dimensions(most)
         methods = (DIMENSION_RULES, fit_ppca, fit_each_ppca)
         fit, selection = self._fit_rows(source, wanted, most, self._checked_options(), *methods)
         self._keep(X, source, replace(fit, moments=None), selection)
@@ -109,7 +110,7 @@ class ProbabilisticPCA(LatentGaussian):
         """
         given, options = read_covariance(self, S, n_samples, mean, constant=True), self._checked_options()
         most = given.source.n_features - 1
-        wanted = check_latent_dimensions(self.n_components, most + 1, most, "one less than the number of features")
+        wanted = self._wanted_dimensions(most)
         if options["solver"] == "em":
             what = "makes passes over rows, but S is given in their place"
             raise OptionError(what, argument="solver", value="em", fix="use {solver}", settings={"solver": "auto"})
@@ -117,6 +118,10 @@ class ProbabilisticPCA(LatentGaussian):
         self._keep(S, given.source, fit, selection)
         warn_latent_fit(fit, given.source, self.tol, self.max_iter)
         return self
+
+    def _wanted_dimensions(self, most: int) -> int | str:
+        bound = "one less than the number of features"
+        return check_latent_dimensions(self.n_components, most + 1, most, bound, least=0)
 
     def _checked_options(self) -> dict[str, Any]:
         """Check the parameters; return the keywords of `fit_ppca`."""
@@ -133,7 +138,7 @@ class ProbabilisticPCA(LatentGaussian):
         Exact for complete rows: the discarded variances join the noise. With missing values, or by "em", another number
         of dimensions has other axes, and is an error.
         """
-        count = checks.integer("k", k, 1, self.n_components_, "the number of dimensions fitted")
+        count = checks.integer("k", k, 0, self.n_components_, "the number of dimensions fitted")
         if self.solver_.solver != "closed-form":
             what = f"a model fitted by solver {self.solver_.solver!r} cannot be truncated, as its axes depend on k"
             raise OptionError(what, fix="fit again with {n_components}", settings={"n_components": count})

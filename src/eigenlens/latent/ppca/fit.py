@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eigenlens.arrays import Array
+from eigenlens.arrays import Array, dense
 from eigenlens.data.memory import ArraySource, MappedSource
-from eigenlens.data.source import Progress, Source
+from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.covariance_matrix import GivenCovariance
@@ -98,6 +98,8 @@ def fit_ppca(source: Source, k: int, *, solver: str = "auto", **options: Any) ->
     >>> fit.model.noise, fit.model.loadings.ravel(), fit.solver
     (0.1875, array([1.346, 0.   , 0.   ]), 'closed-form')
     """
+    if k == 0:
+        return complete_or_observed(source, _noise_alone_of_complete, _noise_alone)
     return PPCA_SOLVERS[solver](source, k, _Options(**options))
 
 
@@ -156,6 +158,36 @@ def _until_no_noise(fits: Iterator[LatentFit]) -> Iterator[LatentFit]:
         yield from fits
     except OptionError:
         return
+
+
+# ---- no latent dimension ----------------------------------------------------------------------------------
+
+
+def _noise_alone_of_complete(source: Source) -> LatentFit:
+    return _noise_alone(source, CentredRows(source).columns)
+
+
+def _noise_alone(source: Source, moments: ColumnMoments) -> LatentFit:
+    """Return the fit of independent columns with one variance: the means, and the mean square about them.
+
+    In closed form also for incomplete rows: sigma² = Σ (x − mean)² / N over the N observed entries.
+    """
+    constant, d = _constant_columns(moments.mean, moments.square), moments.mean.size
+    entries = float(np.sum(np.broadcast_to(moments.weight, (d,))))
+    noise = float(moments.square.sum()) / entries
+    loglik = -0.5 * entries * (np.log(2.0 * np.pi * noise) + 1.0)
+    rows, weight = accumulate(source, _rows_with_entries) if np.any(moments.missing) else (moments.rows, moments.weight)
+    return LatentFit(
+        LinearGaussian(moments.mean, np.zeros((d, 0)), noise), loglik, (loglik,), 1, True, 0.0, float(weight),
+        int(rows), None, "no latent dimension", "closed-form", passes=1, constant=constant,
+    )  # fmt: skip
+
+
+def _rows_with_entries(block: Block) -> Array:
+    """Return the number of rows of positive weight with an observed entry, and their weight."""
+    seen = np.asarray(~np.isnan(dense(block.rows)).all(axis=1))
+    w = np.ones(seen.size) if block.weight is None else block.weight
+    return np.array([np.count_nonzero(seen & (w > 0.0)), w[seen].sum()])
 
 
 # ---- the closed form --------------------------------------------------------------------------------------
@@ -255,7 +287,7 @@ def _require_noise(rest: float, values: Array, V: Array, rows: CentredRows) -> N
     outside = np.maximum(1.0 - np.einsum("jl,jl->j", V, V), 0.0)
     stored, computed = (ROUNDING_UNITS * float(np.finfo(dtype).eps) for dtype in (rows.source.dtype, np.float64))
     rounding = stored**2 * float(square @ outside) + computed**2 * float(square.sum())
-    if rest > rounding and values[-1] > 0.0:
+    if rest > rounding and np.all(values[-1:] > 0.0):
         return
     rank = int(np.count_nonzero(values > stored**2 * float(square.sum())))
     what = (

@@ -1,4 +1,4 @@
-"""Rotations of loadings towards simple structure: orthogonal by orthomax, oblique by promax and direct oblimin.
+"""Rotations of loadings towards simple structure: orthogonal by orthomax, oblique by promax, direct oblimin and geomin.
 
 x = L z + e and x = (L T⁻ᵀ)(Tᵀ z) + e are one model. A rotation finds the T for which the rotated loadings Λ = L T⁻ᵀ are
 easiest to read; the rotated factors Tᵀ z have the correlations Φ = Tᵀ T, and Λ Φ Λᵀ = L Lᵀ. T is orthogonal and Φ = I
@@ -21,10 +21,21 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
 from eigenlens.latent.rotation.base import Rotation
-from eigenlens.latent.rotation.oblique import oblimin, promax
+from eigenlens.latent.rotation.oblique import geomin, oblimin, promax
 from eigenlens.latent.rotation.orthogonal import equamax, orthomax, quartimax, varimax
 
-__all__ = ["ROTATIONS", "Rotation", "equamax", "oblimin", "orthomax", "promax", "quartimax", "rotate", "varimax"]
+__all__ = [
+    "ROTATIONS",
+    "Rotation",
+    "equamax",
+    "geomin",
+    "oblimin",
+    "orthomax",
+    "promax",
+    "quartimax",
+    "rotate",
+    "varimax",
+]
 
 ROTATIONS: dict[str, Callable[..., Any]] = {
     "varimax": varimax,
@@ -32,6 +43,7 @@ ROTATIONS: dict[str, Callable[..., Any]] = {
     "equamax": equamax,
     "promax": promax,
     "oblimin": oblimin,
+    "geomin": geomin,
 }
 """Rotations by name: each takes loadings (d, k) and its own options, and returns a `Rotation` or its matrix T (k, k).
 

@@ -25,8 +25,8 @@ class Rotation:
         correlations: Φ = Tᵀ T (k, k) of the rotated factors, the identity for an orthogonal rotation.
         converged: whether the residual met the tolerance. iterations: sweeps, or steps.
         criterion: its value at the loadings; maximised by the orthogonal rotations (for promax, of the varimax that it
-            starts from), minimised by oblimin.
-        residual: the size of its gradient, over Σ h⁴ with h the lengths of the rotated rows.
+            starts from), minimised by oblimin and geomin.
+        residual: the size of its gradient, over Σ h⁴ with h the lengths of the rotated rows (Σ h² for geomin).
     """
 
     loadings: Array

@@ -47,7 +47,7 @@ def _missing(rows: ShownRows) -> Array:
 
 PREPARED: dict[str, dict[Any, str]] = {
     "standardize": {True: "columns divided by their standard deviations", False: "columns in their own units"},
-    "whiten": {True: "scores divided by their standard deviations"},
+    "whiten": {True: "scores divided by their standard deviations", "zca": "rows whitened along the columns"},
     "missing": {"em": "missing values by EM"},
 }
 """Descriptions of preprocessing by option and value."""

@@ -33,22 +33,15 @@ inline void window_powers(Arguments& given) {
   line.window_powers({low, high, h, closed}, table, degree, sums, threads);
 }
 
-inline void window_waves(Arguments& given) {
+// Sums whose only parameter is h; `sum` is a method of PointsOnLine.
+template <auto sum>
+void sums_of_width(Arguments& given) {
   const PointsOnLine line = points_on_line(given);
   const double h = given.real();
   const auto sums = given.output();
   const std::size_t threads = given.size();
   const Unlocked unlocked(given);
-  line.window_waves(h, sums, threads);
-}
-
-inline void laplace(Arguments& given) {
-  const PointsOnLine line = points_on_line(given);
-  const double h = given.real();
-  const auto sums = given.output();
-  const std::size_t threads = given.size();
-  const Unlocked unlocked(given);
-  line.laplace(h, sums, threads);
+  (line.*sum)(h, sums, threads);
 }
 
 inline void gaussian_line(Arguments& given) {
@@ -92,8 +85,8 @@ inline void tile_sums(Arguments& given) {
 inline PyMethodDef kde_functions[] = {
     method<sort_order>("sort_order"),
     method<window_powers>("window_powers"),
-    method<window_waves>("window_waves"),
-    method<laplace>("laplace"),
+    method<sums_of_width<&PointsOnLine::window_waves>>("window_waves"),
+    method<sums_of_width<&PointsOnLine::laplace>>("laplace"),
     method<gaussian_line>("gaussian_line"),
     method<tiles>("tiles"),
     method<tile_sums>("tile_sums"),

@@ -1,0 +1,76 @@
+"""The distribution function of Gaussians with zero mean in two and three dimensions, without simulation."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import ndtr, owens_t
+
+from eigenlens.arrays import Array, slices
+
+TAIL = 9.0
+"""Standard deviations below which a Gaussian has a mass of 1e-19."""
+
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(96)
+
+MAX_CDF_COLUMNS = 3
+"""Columns whose distribution function with a matrix is computed: each further one multiplies the cost by 96."""
+
+
+CDF_PAIRS = 1 << 18
+"""Pairs of a place and a kernel that are worked on at once."""
+
+
+def normal_cdf(Y: Array, H: Array) -> Array:
+    """Return P(x ≤ y in every column) (m,) for x ~ N(0, H), H (d, d) and y the rows of Y (m, d), d at most 3.
+
+    The error is of the order of 1e-15 in two dimensions, by Owen's function, and of 1e-9 in three, by quadrature.
+
+    >>> normal_cdf(np.zeros((1, 2)), np.array([[1.0, 0.5], [0.5, 1.0]]))  # 1/4 + arcsin(1/2) / 2π
+    array([0.3333])
+    """
+    s = np.sqrt(np.diag(H))
+    R, Z = H / np.outer(s, s), Y / s
+    if len(s) == 1:
+        return np.asarray(ndtr(Z[:, 0]))
+    return _two_columns(Z[:, 0], Z[:, 1], R[0, 1]) if len(s) == 2 else _three_columns(Z, R)
+
+
+def sum_normal_cdfs(Y: Array, points: Array, weights: Array, scales: Array | None, H: Array) -> Array:
+    """Return Σ_i w_i P(x_i + s_i e ≤ y) (m,) at the rows of Y (m, d), e ~ N(0, H); −inf in a row makes it 0."""
+    never = np.any(-np.inf == Y, axis=1)
+    Y, out = np.where(never[:, None], 0.0, Y), np.zeros(len(Y))
+    for part in slices(len(Y), max(1, CDF_PAIRS // len(points))):
+        D = Y[part, None, :] - points
+        if scales is not None:
+            D /= scales[:, None]
+        out[part] = normal_cdf(D.reshape(-1, Y.shape[1]), H).reshape(D.shape[:2]) @ weights
+    return np.where(never, 0.0, out)
+
+
+def _two_columns(h: Array, k: Array, r: float) -> Array:
+    """Return Φ₂(h, k; r) = ½ (Φ(h) + Φ(k)) − T(h, a) − T(k, b) − β, T Owen's function (Owen 1956, eq. 2.1).
+
+    a = (k − r h) / (h √(1 − r²)) and b with h and k exchanged; β is ½ where h and k have different signs, else 0.
+    """
+    h, k = h + 0.0, k + 0.0  # no negative zeros
+    root = np.sqrt((1.0 - r) * (1.0 + r))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        a, b = (k - r * h) / (h * root), (h - r * k) / (k * root)
+    both = (h == 0.0) & (k == 0.0)
+    a, b = np.where(both, (1.0 - r) / root, a), np.where(both, (1.0 - r) / root, b)
+    apart = (h * k < 0.0) | ((h * k == 0.0) & (h + k < 0.0))
+    value = 0.5 * (ndtr(h) + ndtr(k)) - owens_t(h, a) - owens_t(k, b) - 0.5 * apart
+    return np.asarray(np.clip(value, 0.0, 1.0))
+
+
+def _three_columns(Z: Array, R: Array) -> Array:
+    """Return ∫ φ(t) Φ₂(y₂, y₃ | t) dt over t ≤ y₁, which is smooth, by Gauss–Legendre quadrature."""
+    spread = np.sqrt(1.0 - R[0, 1:] ** 2)
+    r = (R[1, 2] - R[0, 1] * R[0, 2]) / (spread[0] * spread[1])
+    top = np.clip(Z[:, 0], -TAIL, TAIL)
+    total, half = np.zeros(len(Z)), 0.5 * (top + TAIL)
+    for node, weight in zip(NODES, WEIGHTS, strict=True):
+        t = -TAIL + half * (1.0 + node)
+        given = (Z[:, 1:] - R[0, 1:] * t[:, None]) / spread
+        total += weight * half * np.exp(-0.5 * t * t) * _two_columns(given[:, 0], given[:, 1], r)
+    return np.asarray(total / np.sqrt(2.0 * np.pi))

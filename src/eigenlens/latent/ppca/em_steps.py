@@ -1,0 +1,106 @@
+"""EM for probabilistic PCA as it is taught, one step at a time: from the rows, and from their covariance alone.
+
+The solver "em" of `ProbabilisticPCA` maximises more in each step, and needs fewer (see `latent.ppca.em`). Here are
+the two steps of Tipping and Bishop (1999, J. R. Statist. Soc. B 61, 611, appendix B), on the frozen `LinearGaussian`:
+with M = WᵀW + sigma² I, the expectations given the rows are
+
+    ⟨z_i⟩ = M⁻¹ Wᵀ(x_i − mu),     Σ ⟨z_i z_iᵀ⟩ = n sigma² M⁻¹ + Σ ⟨z_i⟩⟨z_i⟩ᵀ .
+
+    >>> X = np.random.default_rng(0).standard_normal((50, 3)) * [3.0, 1.0, 1.0]
+    >>> model = LinearGaussian(X.mean(axis=0), np.ones((3, 1)), 1.0)
+    >>> S = np.cov(X.T, ddof=0)
+    >>> by_rows, fused = em_step(model, X), em_step_of_covariance(model, S)
+    >>> np.allclose(by_rows.loadings, fused.loadings), np.allclose(by_rows.noise, fused.noise)
+    (True, True)
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from eigenlens.arrays import Array
+from eigenlens.densities.linear_gaussian import LinearGaussian
+
+
+class ExpectedLatents(NamedTuple):
+    """The expectations of the latent values: ⟨z_i⟩ (n, k), and Σ ⟨z_i z_iᵀ⟩ (k, k)."""
+
+    means: Array
+    squares: Array
+
+
+def expected_latents(model: LinearGaussian, X: Array) -> ExpectedLatents:
+    """Return the expectations of the latent values given the rows of X (n, d): the E-step."""
+    W, noise = model.loadings, float(model.noise)
+    M = W.T @ W + noise * np.eye(W.shape[1])
+    Z = np.linalg.solve(M, W.T @ (X - model.mean).T).T
+    return ExpectedLatents(Z, len(X) * noise * np.linalg.inv(M) + Z.T @ Z)
+
+
+def maximise_expected(mean: Array, X: Array, latents: ExpectedLatents) -> LinearGaussian:
+    """Return the model that maximises the expected complete-data log-likelihood: the M-step.
+
+    W = [Σ (x_i − mu) ⟨z_i⟩ᵀ] [Σ ⟨z_i z_iᵀ⟩]⁻¹,
+    sigma² = Σ {‖x_i − mu‖² − 2 ⟨z_i⟩ᵀ Wᵀ(x_i − mu) + tr(⟨z_i z_iᵀ⟩ WᵀW)} / (n d).
+    """
+    centred = X - mean
+    W = np.linalg.solve(latents.squares, latents.means.T @ centred).T
+    left = np.sum(centred**2) - 2.0 * np.sum(latents.means * (centred @ W)) + np.sum(latents.squares * (W.T @ W))
+    return LinearGaussian(mean, W, float(left / X.size))
+
+
+def em_step(model: LinearGaussian, X: Array) -> LinearGaussian:
+    """Return the model after one step of EM on the rows of X (n, d): expectations, then their maximum."""
+    return maximise_expected(model.mean, X, expected_latents(model, X))
+
+
+def em_step_of_covariance(model: LinearGaussian, S: Array) -> LinearGaussian:
+    """Return the model after one step of EM on the covariance S (d, d), divisor n: both steps fused.
+
+    W ← S W (sigma² I + M⁻¹ WᵀSW)⁻¹,    sigma² ← (tr S − tr(S W M⁻¹ W̃ᵀ)) / d with W̃ the new W (ibid., eq. 29 and 30).
+    """
+    W, noise = model.loadings, float(model.noise)
+    eye = np.eye(W.shape[1])
+    M, SW = W.T @ W + noise * eye, S @ W
+    new = np.linalg.solve((noise * eye + np.linalg.solve(M, W.T @ SW)).T, SW.T).T
+    left = np.trace(S) - np.sum(np.linalg.solve(M, SW.T).T * new)
+    return LinearGaussian(model.mean, new, float(left / len(S)))
+
+
+def complete_log_likelihood(model: LinearGaussian, X: Array, Z: Array) -> float:
+    """Return Σ log p(x_i, z_i) = Σ log N(x_i | W z_i + mu, sigma² I) + log N(z_i | 0, I), as if Z (n, k) were known."""
+    left = X - model.mean - Z @ model.loadings.T
+    noise = float(model.noise)
+    of_rows = X.size * np.log(2.0 * np.pi * noise) + np.sum(left**2) / noise
+    return float(-0.5 * (of_rows + Z.size * np.log(2.0 * np.pi) + np.sum(Z**2)))
+
+
+def expected_complete_log_likelihood(model: LinearGaussian, X: Array, latents: ExpectedLatents) -> float:
+    """Return the expectation of `complete_log_likelihood`, which the M-step maximises over models (ibid., eq. 23)."""
+    centred, W, noise = X - model.mean, model.loadings, float(model.noise)
+    left = np.sum(centred**2) - 2.0 * np.sum(latents.means * (centred @ W)) + np.sum(latents.squares * (W.T @ W))
+    of_latents = latents.means.size * np.log(2.0 * np.pi) + np.trace(latents.squares)
+    return float(-0.5 * (X.size * np.log(2.0 * np.pi * noise) + left / noise + of_latents))
+
+
+class EMPath(NamedTuple):
+    """The models of EM, the start first, and the log-likelihood (T + 1,) of each."""
+
+    models: tuple[LinearGaussian, ...]
+    logliks: Array
+
+
+def em_path(start: LinearGaussian, S: Array, n: float, steps: int) -> EMPath:
+    """Return the models of `steps` steps of EM on the covariance S (d, d), divisor n, of n rows."""
+    models = [start]
+    for _ in range(steps):
+        models.append(em_step_of_covariance(models[-1], S))
+    return EMPath(tuple(models), np.array([_log_likelihood(model, S, n) for model in models]))
+
+
+def _log_likelihood(model: LinearGaussian, S: Array, n: float) -> float:
+    """Return −n/2 (d log 2π + log |C| + tr C⁻¹S)."""
+    C = model.covariance()
+    return float(-0.5 * n * (len(S) * np.log(2.0 * np.pi) + np.linalg.slogdet(C)[1] + np.trace(np.linalg.solve(C, S))))

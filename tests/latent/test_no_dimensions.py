@@ -1,0 +1,71 @@
+"""Probabilistic PCA without a latent dimension: a spherical Gaussian."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.stats import norm
+
+import eigenlens
+from eigenlens import ProbabilisticPCA
+from eigenlens.errors import OptionError
+
+
+def rows(n=50, d=4, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, d)) @ rng.standard_normal((d, d)) + np.arange(d)
+
+
+@pytest.mark.parametrize("solver", ["auto", "closed-form", "em"])
+def test_it_is_the_spherical_gaussian(solver, tmp_path):
+    X = rows()
+    ppca = ProbabilisticPCA(0, solver=solver).fit(X)
+    noise = np.mean((X - X.mean(axis=0)) ** 2)
+    np.testing.assert_allclose(ppca.noise_variance_, noise, rtol=1e-12)
+    wanted = norm(X.mean(axis=0), np.sqrt(noise)).logpdf(X)
+    np.testing.assert_allclose(ppca.score_samples(X), wanted.sum(axis=1), rtol=1e-10)
+    np.testing.assert_allclose(ppca.loglik_, wanted.sum(), rtol=1e-12)
+    np.testing.assert_allclose(ppca.bic(), -2 * wanted.sum() + 5 * np.log(50), rtol=1e-12)
+    assert ppca.transform(X).shape == (50, 0)
+    assert ppca.components_.shape == (0, 4)
+    np.testing.assert_allclose(ppca.inverse_transform(ppca.transform(X)), np.tile(X.mean(axis=0), (50, 1)))
+    np.testing.assert_allclose(ppca.get_covariance(), noise * np.eye(4), rtol=1e-10)
+    assert ppca.sample(3).shape == (3, 4)
+    ppca.save(tmp_path / "noise.safetensors")
+    assert eigenlens.load(tmp_path / "noise.safetensors").score(X) == ppca.score(X)
+
+
+def test_weights_sparse_rows_covariances_and_truncation():
+    X, weight = rows(), np.random.default_rng(1).integers(0, 4, 50)
+    whole = ProbabilisticPCA(0).fit(np.repeat(X, weight, axis=0))
+    weighted = ProbabilisticPCA(0).fit(X, sample_weight=weight)
+    np.testing.assert_allclose([weighted.noise_variance_, weighted.loglik_], [whole.noise_variance_, whole.loglik_])
+    plain = ProbabilisticPCA(0).fit(X)
+    for other in (
+        ProbabilisticPCA(0).fit(sparse.csr_array(X)),
+        ProbabilisticPCA(0).fit_covariance(np.cov(X.T, ddof=0), 50, X.mean(axis=0)),
+        ProbabilisticPCA(3).fit(X).truncated(0),
+    ):
+        np.testing.assert_allclose([other.noise_variance_, other.loglik_], [plain.noise_variance_, plain.loglik_])
+
+
+def test_incomplete_rows_have_a_closed_form():
+    X = rows()
+    X[np.random.default_rng(2).random(X.shape) < 0.2] = np.nan
+    X[7] = np.nan
+    with pytest.warns(eigenlens.errors.DataWarning, match="1 rows have no observed entry"):
+        ppca = ProbabilisticPCA(0).fit(X)
+    mean = np.nanmean(X, axis=0)
+    noise = np.nanmean((X - mean) ** 2)
+    np.testing.assert_allclose(ppca.mean_, mean, rtol=1e-12)
+    np.testing.assert_allclose(ppca.noise_variance_, noise, rtol=1e-12)
+    np.testing.assert_allclose(ppca.loglik_, np.nansum(norm(mean, np.sqrt(noise)).logpdf(X)), rtol=1e-12)
+    np.testing.assert_allclose(ppca.impute(X), np.where(np.isnan(X), mean, X))
+    assert ppca.n_samples_ == 49
+    assert ppca.loglik_ < ProbabilisticPCA(1).fit(X[~np.isnan(X).all(axis=1)]).loglik_
+
+
+def test_negative_numbers_are_rejected():
+    with pytest.raises(OptionError, match="n_components=-1 must be at least 0"):
+        ProbabilisticPCA(-1).fit(rows())
