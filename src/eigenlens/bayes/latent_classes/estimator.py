@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
 from eigenlens.arrays import Array, Like
 from eigenlens.bayes.latent_classes import storage
+from eigenlens.bayes.latent_classes.distinct_rows import encode_table, rows_with_entries
 from eigenlens.bayes.latent_classes.fit import LatentClassFit, fit_latent_classes
 from eigenlens.bayes.latent_classes.options import (
     check_component_count,
@@ -21,15 +21,22 @@ from eigenlens.bayes.latent_classes.options import (
     warn_latent_class_fit,
 )
 from eigenlens.bayes.naive.class_parameters import ProbabilityTable, class_probability_table, count_parameters
-from eigenlens.bayes.naive.feature_table import frame_kind, rows_from_columns, table_to_fit, table_to_predict
-from eigenlens.bayes.naive.fit import row_slices
+from eigenlens.bayes.naive.feature_table import (
+    frame_kind,
+    log_likelihoods,
+    rows_from_columns,
+    table_to_fit,
+    table_to_predict,
+)
 from eigenlens.bayes.naive.plan import FeatureTable, make_plan
-from eigenlens.bayes.rule import posterior
+from eigenlens.bayes.rule import log_sum_and_posterior
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import progress_callback
+from eigenlens.data.table import observed_rows
 from eigenlens.estimator.base import IterativeFit, ModelEstimator, forward
 from eigenlens.estimator.rows import per_row
 from eigenlens.estimator.sampled_rows import sampled_rows
+from eigenlens.native.class_sums import winners
 
 
 @dataclass(eq=False, repr=False)
@@ -38,24 +45,30 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
 
     Naive Bayes whose classes are not known (Lazarsfeld and Henry 1968; Goodman 1974), by maximum likelihood. The table
     may hold numbers, booleans, text and categories, as in `NaiveBayes`. EM (Dempster, Laird and Rubin 1977) from
-    several starts, one pass over the rows per step. A missing entry leaves its factor out, which is exact here.
+    several starts, one pass over the rows per step; slow steps are extrapolated. A missing entry leaves its factor out,
+    which is its exact likelihood; rows without an observed entry are left out, with a warning.
 
     Parameters:
         n_components: the number K of components.
         features: as in `NaiveBayes`: "auto", a family for all columns, or {column: family}. Families: "gaussian",
-            "shared-gaussian" (one variance for all components), "categorical", "bernoulli", "multinomial" (without
-            missing counts), or a `Family` with `summarise` and `estimate`.
-        n_init: starts, from each of which EM takes a few steps; the best are iterated to the end.
+            "shared-gaussian" (one variance for all components), "categorical", "bernoulli", "multinomial" (a block of
+            counts; where one is missing, the others are judged given their total), or a `Family` of your own with
+            `summarise` and `estimate`. "kde", "mixture" and density estimators keep rows, and EM does not fit them.
+        n_init: starts, from each of which EM takes a few steps; the best are continued, and the best of these to the
+            end.
         floor: the smallest variance of a Gaussian, as a share of the variance of its column over all rows.
-        max_iter: the most passes of EM.
+        max_iter: the most passes of EM from one start.
         tol: EM stops when the log-likelihood per row is estimated to be within tol of its maximum.
+        accelerate: False for plain EM steps, which families of your own always take.
         random_state: seed of starts and samples.
         verbose: True for a progress bar, or a callable (done, in all, label).
 
     Attributes:
         weights_: (K,) pi, the largest first. features_: the family of each column, and the reason; print it.
-        loglik_: Σ log p(x). loglik_path_: after each step, never decreasing. n_iter_, converged_: of the best start.
-        n_samples_: rows with positive weight. model_: the frozen `NaiveModel` with the weights as its prior.
+        loglik_: Σ log p(x) of the fitted rows. loglik_path_: after each accepted step, never decreasing.
+        n_iter_, converged_: passes from the best start, rejected extrapolations included, and whether tol was met.
+        n_components_, n_samples_: components, and rows with positive weight and an observed entry.
+        model_: the frozen `NaiveModel` with the weights as its prior.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -73,6 +86,7 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
     floor: float = 1e-4
     max_iter: int = 1000
     tol: float = 1e-8
+    accelerate: bool = True
     random_state: Any = None
     verbose: Any = False
 
@@ -86,13 +100,16 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
         source = table_to_fit(self, X, reset=True)
         options, n = check_latent_class_options(self), row_count(source)
         given = checks.weights(sample_weight, n)
-        weight = np.ones(n) if given is None else given
+        counted = np.ones(n) if given is None else given
+        weight = counted * rows_with_entries(source)  # a row without an observed entry has the density 1
         K = check_component_count(self.n_components, weight)
         plan = make_plan(source, self.features, weight=given)
         check_component_families(plan)
-        rng = checks.generator(self.random_state)
+        rng, table = checks.generator(self.random_state), encode_table(source, weight, plan)
         with progress_callback(self.verbose) as progress:
-            self._fit = fit_latent_classes(source, weight, K, plan, options, rng, progress)
+            fit = fit_latent_classes(table, K, plan, options, rng, progress)
+        rows = int(np.count_nonzero(weight))
+        self._fit = replace(fit, rows=rows, empty=int(np.count_nonzero(counted)) - rows)
         self._plan, self._frame, self._rows_like = plan, frame_kind(X), Like(X, np.dtype(np.float64))
         warn_latent_class_fit(self._fit, options)
         return self
@@ -106,48 +123,61 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
     @per_row(dtype=lambda self, source: np.intp)
     def predict(self, X: Any) -> Any:
         """Return the most likely component (n,) of each row."""
-        return np.asarray(self._log_joint(X).argmax(axis=1))
+        return winners(self._log_joint(X))
 
-    @per_row(lambda self: len(self.weights_))
+    @per_row(lambda self: self.n_components_)
     def predict_proba(self, X: Any) -> Any:
-        """Return P(component k | x_i) (n, K)."""
-        joint = self._log_joint(X)
-        impossible = ~np.isfinite(joint.max(axis=1))
-        joint[impossible] = self.model_.log_prior  # a row that no component can have says nothing about them
-        return posterior(joint)
+        """Return P(component k | x_i) (n, K); the weights for a row that no component can have."""
+        log_density, shares = log_sum_and_posterior(self._log_joint(X))
+        return np.where(np.isfinite(log_density)[:, None], shares, self.model_.prior)
 
     def _log_joint(self, X: Any) -> Array:
         """Return ln pi_k + ln p_k(x) (n, K)."""
-        check_is_fitted(self)
-        source = table_to_predict(self, X)
-        slices = (piece for rows in source.rows() for piece in row_slices(rows, copied=True))
-        return np.concatenate([self.model_.log_joint(piece) for piece in slices])
+        return self._joint_and_presence(X)[0]
+
+    def _joint_and_presence(self, X: Any) -> tuple[Array, Array]:
+        """Return ln pi_k + ln p_k(x) (n, K), and whether a row has an observed entry (n,)."""
+        model, source = self.model_, table_to_predict(self, X)
+        pieces = [(found, observed_rows(rows)) for rows, found in log_likelihoods(model, source)]
+        found, present = (np.concatenate(part) for part in zip(*pieces, strict=True))
+        return found + model.log_prior, present
 
     # ---- the density ------------------------------------------------------------------------------------
 
     @per_row()
     def score_samples(self, X: Any) -> Any:
-        """Return the log density (n,) of the observed entries of each row; −inf for an unknown category."""
-        return np.asarray(logsumexp(self._log_joint(X), axis=1))
+        """Return the log density (n,) of the observed entries of each row; −inf for an unknown category.
+
+        Of counts it is that of their order too: the coefficient N! / Π x_j!, the same in all components, is left out.
+        """
+        return log_sum_and_posterior(self._log_joint(X))[0]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the mean log density per row."""
-        found = np.asarray(logsumexp(self._log_joint(X), axis=1))
-        return float(np.average(found, weights=checks.weights(sample_weight, len(found))))
+        found = log_sum_and_posterior(self._log_joint(X))[0]
+        w = checks.weights(sample_weight, len(found))
+        return float(found.mean() if w is None else np.average(found[w > 0.0], weights=w[w > 0.0]))
 
     def icl(self, X: Any, sample_weight: Any = None) -> float:
-        """Return BIC − 2 Σ w log P(most likely component | x) (Biernacki, Celeux and Govaert 2000)."""
-        best = np.log(self.predict_proba(X).max(axis=1))
-        weight = checks.weights(sample_weight, len(best))
-        return self.bic(X, sample_weight) - 2.0 * float(best.sum() if weight is None else weight @ best)
+        """Return BIC − 2 Σ w log P(most likely component | x): BIC with a penalty for rows between components.
+
+        Biernacki, Celeux and Govaert (2000); the smaller the better.
+        """
+        (log_density, shares), w = self._fit_to(X, sample_weight)
+        sure = np.log(np.where(np.isfinite(log_density), shares.max(axis=1), self.model_.prior.max()))
+        return self.bic(X, sample_weight) - 2.0 * float(w @ sure)
 
     def _likelihood(self, X: Any, sample_weight: Any) -> tuple[float, float]:
         if X is None:
             return super()._likelihood(X, sample_weight)
-        found = np.asarray(logsumexp(self._log_joint(X), axis=1))
-        weight = checks.weights(sample_weight, len(found))
-        weight = np.ones(len(found)) if weight is None else weight
-        return float(weight[weight > 0.0] @ found[weight > 0.0]), float(weight.sum())
+        (log_density, _), w = self._fit_to(X, sample_weight)
+        return float(w @ np.where(w > 0.0, log_density, 0.0)), float(w.sum())
+
+    def _fit_to(self, X: Any, sample_weight: Any) -> tuple[tuple[Array, Array], Array]:
+        """Return log densities (n,) and responsibilities (n, K), and weights (n,), 0 for a row without entries."""
+        joint, present = self._joint_and_presence(X)
+        weight = checks.weights(sample_weight, len(joint))
+        return log_sum_and_posterior(joint), present * (1.0 if weight is None else weight)
 
     @property
     def _n_parameters(self) -> int:

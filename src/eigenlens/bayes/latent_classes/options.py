@@ -12,7 +12,7 @@ from eigenlens.bayes.latent_classes.fit import LatentClassFit, LatentClassOption
 from eigenlens.bayes.naive.families.base import NaiveOptions
 from eigenlens.bayes.naive.families.complement import ComplementFactor
 from eigenlens.bayes.naive.plan import Plan
-from eigenlens.errors import ConvergenceWarning, DataWarning, OptionError, warn_user
+from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError, warn_user
 
 
 def check_latent_class_options(estimator: Any) -> LatentClassOptions:
@@ -21,13 +21,16 @@ def check_latent_class_options(estimator: Any) -> LatentClassOptions:
         n_init=checks.integer("n_init", estimator.n_init, 1),
         tol=checks.not_negative("tol", estimator.tol),
         max_iter=checks.integer("max_iter", estimator.max_iter, 1),
+        accelerate=checks.boolean("accelerate", estimator.accelerate),
         naive=NaiveOptions(smoothing=0.0, floor=checks.real("floor", estimator.floor, 0.0, 1.0)),
     )
 
 
 def check_component_count(n_components: Any, weight: Array) -> int:
-    """Return the number K of components, at most that of rows with positive weight."""
+    """Return the number K of components, at most that of rows with positive weight, of which there must be some."""
     rows = int(np.count_nonzero(weight))
+    if not rows:
+        raise DataError("X has no observed entry in any row of positive weight")
     return checks.integer("n_components", n_components, 1, rows, "the number of rows with positive weight")
 
 
@@ -42,7 +45,7 @@ def check_component_families(plan: Plan) -> None:
 
 
 def warn_latent_class_fit(fit: LatentClassFit, options: LatentClassOptions) -> None:
-    """Warn of a fit that ended before it converged."""
+    """Warn of a fit that ended before it converged, of columns that collapsed, and of rows left out."""
     left = f"log-likelihood per row still to gain: about {fit.remaining_gain:.1e}, tol={options.tol:g}"
     if fit.interrupted:
         warn_user(
@@ -56,3 +59,5 @@ def warn_latent_class_fit(fit: LatentClassFit, options: LatentClassOptions) -> N
         what = f"{fit.clamped} Gaussian columns of components have collapsed: their variances are clamped at the floor"
         fix = "ask for fewer components, or give a larger {floor}"
         warn_user(DataWarning(what, fix=fix, settings={"floor": 10.0 * options.naive.floor}))
+    if fit.empty:
+        warn_user(DataWarning(f"{fit.empty} rows have no observed entry and were left out"))

@@ -21,7 +21,7 @@ from eigenlens.model_file import Layout, pack, unpack
 LATENT_CLASS_LAYOUT = Layout(
     LatentClassFit,
     arrays=["path"],
-    header=["loglik", "n_iter", "remaining_gain", "converged", "interrupted", "weight", "rows", "clamped"],
+    header=["loglik", "n_iter", "remaining_gain", "converged", "interrupted", "weight", "clamped", "rows", "empty"],
     place="fit",
 )
 

@@ -71,7 +71,8 @@ def class_category_counts(model: NaiveModel, statistics: NaiveStatistics, plan: 
 def count_parameters(model: NaiveModel) -> int:
     """Return the number of free parameters of the densities of all columns and classes.
 
-    A density of the user's own family has them in its attribute `n_parameters`.
+    A category that never occurs is none. A density of the user's own family has them in its attribute `n_parameters`,
+    or in the record of its fit, `fitted.free`.
     """
     return sum(_count_group(conditional) for _, conditional in model.groups)
 
@@ -84,12 +85,16 @@ def _count_group(conditional: Any) -> int:
     if isinstance(conditional, MultinomialColumns):
         return int(conditional.shares.size - len(conditional.shares))
     if isinstance(conditional, CategoricalColumns):
-        return sum(len(p) * max(0, p.shape[1] - 1) for p in conditional.probabilities)
-    densities = [density for column in conditional.densities for density in column]
-    if not all(hasattr(density, "n_parameters") for density in densities):
-        what = "the densities of a family of your own have no attribute n_parameters, which AIC and BIC need"
-        raise OptionError(what, fix="add it, or compare by held-out likelihood")
-    return sum(int(density.n_parameters) for density in densities)
+        return sum(len(p) * max(0, int(p.any(axis=0).sum()) - 1) for p in conditional.probabilities)
+    return sum(_count_density(density) for column in conditional.densities for density in column)
+
+
+def _count_density(density: Any) -> int:
+    found = getattr(density, "n_parameters", getattr(getattr(density, "fitted", None), "free", None))
+    if found is None:
+        what = f"AIC and BIC need the attribute n_parameters of densities, which {type(density).__name__} has not"
+        raise OptionError(what, fix="add it, or compare by the log-likelihood of held-out rows: cv=5")
+    return int(found)
 
 
 @dataclass(frozen=True, eq=False)
