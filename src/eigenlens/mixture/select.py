@@ -146,8 +146,12 @@ def select_mixture(
         pairs = _pairs(n_components, covariance_types, as_source(X).n_features)
         _check_common(X, sample_weight, options)
     else:
-        pairs = _family_pairs(n_components, covariance_types)
-        options = options | {"features": features}
+        pairs, options = _family_pairs(n_components, covariance_types), options | {"features": features}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            _candidate(PRODUCT, 1, random_state, options).fit(
+                X, sample_weight=sample_weight
+            )  # for what is wrong in all
     rows = list[_Row]()
     with progress_callback(verbose) as progress:
         for i, (name, K) in enumerate(pairs):
@@ -266,7 +270,8 @@ def _short_messages(estimator: Any, caught: list[warnings.WarningMessage]) -> li
     """Return the warnings of a fit in few words."""
     fit = estimator._fitted
     messages = ["collapsed"] if fit.clamped else []
-    messages += [f"only {estimator.n_components_} components left"] if fit.lost else []
+    K = estimator.n_components_
+    messages += [f"only {K} components left"] if estimator.n_components > K else []
     messages += ["interrupted"] if fit.interrupted else [] if fit.converged else ["not converged"]
     known = (ConvergenceWarning, DataWarning)
     return messages + [str(warning.message) for warning in caught if not issubclass(warning.category, known)]

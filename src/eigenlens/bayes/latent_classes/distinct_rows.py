@@ -7,7 +7,8 @@ likelihood needs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from eigenlens.bayes.naive.families.categorical import CategoricalFactor
 from eigenlens.bayes.naive.plan import Plan
 from eigenlens.data.rows import select_rows
 from eigenlens.data.source import Block, Source, accumulate
-from eigenlens.data.table import MixedRows, encode_columns, observed_rows
+from eigenlens.data.table import MixedRows, encode_columns, numbers_of, observed_rows
 
 MAX_POSSIBLE_ROWS = 2**62
 """Rows are numbered by their categories, which must fit into 64 bits."""
@@ -106,16 +107,75 @@ def _number_rows(rows: MixedRows) -> Array | None:
     return found
 
 
-class _ObservedRows:
-    """Which rows (b,) of a block have an observed entry; those of halves follow each other."""
+class _PerRow:
+    """One number per row of a block (b,); those of halves follow each other."""
 
-    def __init__(self, present: Array) -> None:
-        self.present = present
+    def __init__(self, values: Array) -> None:
+        self.values = values
 
-    def __add__(self, other: _ObservedRows) -> _ObservedRows:
-        return _ObservedRows(np.concatenate([self.present, other.present]))
+    def __add__(self, other: _PerRow) -> _PerRow:
+        return _PerRow(np.concatenate([self.values, other.values]))
 
 
-def rows_with_entries(source: Source) -> Array:
+def find_observed_rows(source: Source) -> Array:
     """Return which rows (n,) of a table have an observed entry, in one pass."""
-    return accumulate(source, lambda block: _ObservedRows(observed_rows(block.rows))).present
+    return accumulate(source, _presence).values
+
+
+def _presence(block: Block) -> _PerRow:
+    return _PerRow(observed_rows(block.rows))
+
+
+# ---- rows in an order of their own ------------------------------------------------------------------------------
+
+
+class DistinctRows(NamedTuple):
+    """The distinct rows of a table, in an order that depends on their entries alone.
+
+    Attributes:
+        first: (u,) the first row with each content, by number. weight: (u,) Σ w of all with this content.
+    """
+
+    first: Array
+    weight: Array
+
+
+def find_distinct_rows(source: Source, weight: Array) -> DistinctRows:
+    """Return the distinct rows of positive weight of a table, in one pass: what is drawn from them is reproducible.
+
+    Rows are compared by 64-bit hashes, of which two agree by chance once in 4 billion tables of 100,000 rows.
+
+    >>> from eigenlens.data.memory import ArraySource
+    >>> find_distinct_rows(ArraySource(np.array([[5.0], [1.0], [5.0]])), np.ones(3)).weight.sum()
+    np.float64(3.0)
+    """
+    hashes = accumulate(source, _hashes).values
+    kept = np.flatnonzero(weight > 0.0)
+    _, first, which = np.unique(hashes[kept], return_index=True, return_inverse=True)
+    return DistinctRows(kept[first], np.bincount(which.reshape(-1), weight[kept], minlength=len(first)))
+
+
+def _hashes(block: Block) -> _PerRow:
+    rows = block.rows
+    found: Array = np.zeros(rows.shape[0], dtype=np.uint64)
+    for j in range(rows.shape[1]):
+        found = _mix(found ^ _entry_bits(rows, j))
+    return _PerRow(found)
+
+
+def _entry_bits(rows: Any, j: int) -> Array:
+    """Return 64 bits (b,) for the entries of a column: those of numbers, or a checksum of categories."""
+    if isinstance(rows, MixedRows) and rows.places[j] < 0:
+        place = -1 - rows.places[j]
+        sums = [crc32(repr(category).encode()) for category in rows.categories[place]]
+        return np.array([*sums, 0], dtype=np.uint64)[rows.codes[:, place]]
+    x = numbers_of(rows, np.array([j]))[:, 0].astype(np.float64) + 0.0  # −0 is 0
+    x[np.isnan(x)] = np.nan  # which has many bit patterns
+    return x.view(np.uint64)
+
+
+def _mix(bits: Array) -> Array:
+    """Return well-mixed bits: the finaliser of MurmurHash3 (Appleby 2011)."""
+    for shift, factor in ((33, 0xFF51AFD7ED558CCD), (33, 0xC4CEB9FE1A85EC53)):
+        bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
+    return np.asarray(bits ^ (bits >> np.uint64(33)))

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenlens import checks
 from eigenlens.arrays import Array, Like
 from eigenlens.bayes.latent_classes import storage
-from eigenlens.bayes.latent_classes.distinct_rows import encode_table, rows_with_entries
+from eigenlens.bayes.latent_classes.distinct_rows import encode_table, find_observed_rows
 from eigenlens.bayes.latent_classes.fit import LatentClassFit, fit_latent_classes
 from eigenlens.bayes.latent_classes.options import (
     check_component_count,
@@ -101,7 +101,7 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
         options, n = check_latent_class_options(self), row_count(source)
         given = checks.weights(sample_weight, n)
         counted = np.ones(n) if given is None else given
-        weight = counted * rows_with_entries(source)  # a row without an observed entry has the density 1
+        weight = counted * find_observed_rows(source)  # a row without an observed entry has the density 1
         K = check_component_count(self.n_components, weight)
         plan = make_plan(source, self.features, weight=given)
         check_component_families(plan)

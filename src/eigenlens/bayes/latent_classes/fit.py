@@ -14,6 +14,7 @@ from operator import add
 import numpy as np
 
 from eigenlens.bayes.latent_classes.coordinates import ColumnScale, ModelCoordinates, has_coordinates
+from eigenlens.bayes.latent_classes.distinct_rows import find_distinct_rows
 from eigenlens.bayes.latent_classes.starts import share_out, start_statistics
 from eigenlens.bayes.naive.families.base import NaiveOptions
 from eigenlens.bayes.naive.families.gaussian import GaussianColumns
@@ -132,8 +133,8 @@ def fit_latent_classes(
     """
     assert table.weight is not None
     total = float(table.weight.sum())
-    seeds = rng.spawn(options.n_init if K > 1 else 1)
-    starts = [_estimate(start_statistics(table, table.weight, K, plan, seed), plan, options) for seed in seeds]
+    distinct, seeds = find_distinct_rows(table, table.weight), rng.spawn(options.n_init if K > 1 else 1)
+    starts = [_estimate(start_statistics(table, distinct, K, plan, seed), plan, options) for seed in seeds]
     scales = _column_scales(starts[0], options.naive.floor)
     step = partial(_em_step, table, plan, options)
     parameters = _parameter_map(scales) if options.accelerate and has_coordinates(starts[0].model) else None

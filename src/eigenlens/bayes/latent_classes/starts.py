@@ -8,6 +8,7 @@ from operator import add
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.bayes.latent_classes.distinct_rows import DistinctRows
 from eigenlens.bayes.naive.fit import NaiveStatistics, attach_labels, row_slices
 from eigenlens.bayes.naive.model import NaiveModel
 from eigenlens.bayes.naive.plan import Plan
@@ -17,13 +18,18 @@ SEED_SHARE = 0.5
 """A component starts as all rows with one row of this share of the weight: near that row, and wide enough for all."""
 
 
-def start_statistics(table: Source, weight: Array, K: int, plan: Plan, rng: np.random.Generator) -> NaiveStatistics:
+def start_statistics(
+    table: Source, distinct: DistinctRows, K: int, plan: Plan, rng: np.random.Generator
+) -> NaiveStatistics:
     """Return statistics of K components that are all rows together, each with one row drawn at random counting more.
 
-    That needs no distance between rows, so it works for columns of any kind.
+    That needs no distance between rows, so it works for columns of any kind. The rows differ, and depend neither on
+    their order nor on whether a row has weight 2 or comes twice.
     """
-    count = min(K, int(np.count_nonzero(weight)))
-    seeds = rng.choice(len(weight), size=count, replace=False, p=weight / weight.sum())
+    weight = table.weight
+    assert weight is not None
+    count = min(K, len(distinct.first))
+    seeds = rng.choice(distinct.first, size=count, replace=False, p=distinct.weight / distinct.weight.sum())
     labels = np.full(len(weight), -1, dtype=np.int32)
     labels[seeds] = np.arange(count)
     summarise = partial(_seeded_block, plan=plan, K=K, total=float(weight.sum()))
