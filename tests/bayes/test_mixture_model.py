@@ -210,7 +210,7 @@ def test_choice_of_the_number_of_components():
     frame, _ = table()
     found = select_mixture(frame, range(1, 5), features="auto", random_state=0)
     assert found.components[0] == 2
-    assert found.types == ("product",) * 4
+    assert found.types == ("independent",) * 4
     assert found.best.n_components_ == 2
     with pytest.raises(OptionError, match="belongs to Gaussian mixtures, and features are given"):
         select_mixture(frame, 2, "full", features="auto")

@@ -107,17 +107,24 @@ def mixture_summary(model: Any) -> Summary:
 
 def latent_class_summary(model: Any) -> Summary:
     """Return the line, the table and the facts of a mixture of any families."""
-    weights = np.asarray(model.weights_)
-    fit = f"log-likelihood {model.loglik_:,.2f}, BIC {model.bic():,.2f}"
-    lines = [[f"{i}", f"{w:.4f}", f"{w * model.n_samples_:,.1f}"] for i, w in enumerate(weights)]
-    shown = f"{limited_table(['component', 'weight', 'rows'], lines)}\n\n{model.features_}"
-    families = {str(choice.column): str(choice.family) for choice in model.features_}
-    return (
-        f"{count_noun(weights.size, 'component')}, {fit}",
-        shown,
-        _likelihood(model) | {"weights": weights, "families": families},
-    )
+    from eigenlens.bayes.latent_classes.tables import class_profile
 
+    found = class_profile(model)
+    line = f"{count_noun(len(found.weights), 'component')}, log-likelihood {model.loglik_:,.2f}, BIC {model.bic():,.2f}"
+    order = np.sort(largest_first(found.spread, most=PROFILE_SHOWN)[:PROFILE_SHOWN])
+    lines = [["weight", *(f"{w:.4f}" for w in found.weights)]]
+    lines += [[f"P({found.labels[i]})", *(f"{p:.3f}" for p in found.probabilities[i])] for i in order]
+    shown = limited_table(["component", *map(str, range(len(found.weights)))], lines, most=PROFILE_SHOWN + 1)
+    left = len(found.labels) - len(order)
+    shown += f"\n{left:,} more categories differ less" if left else ""
+    families = {str(choice.column): str(choice.family) for choice in model.features_}
+    facts = {"weights": found.weights, "families": families, "labels": list(found.labels)}
+    facts |= {"probabilities": found.probabilities}
+    return line, f"{shown}\n\n{model.features_}", _likelihood(model) | facts
+
+
+PROFILE_SHOWN = 20
+"""The most lines of the profile of latent classes that are shown: those in which components differ most."""
 
 MEANS_SHOWN = 6
 """The most columns whose means are shown: as many as fit beside one another."""

@@ -39,7 +39,7 @@ class MixtureSelection:
 
     Attributes:
         criterion: "bic", "aic", "icl" or "held_out".
-        types: (m,) covariance structures. components: (m,) numbers K.
+        types: (m,) covariance structures, "independent" for columns of any family. components: (m,) numbers K.
         loglik, parameters: (m,) of the fits. bic, aic, icl: (m,), smaller is better.
         held_out: (m,) mean log density of a row that was left out of the fit, larger is better; NaN without cv.
         held_out_errors: (m,) their standard errors. seconds: (m,) of a fit to all rows.
@@ -74,11 +74,10 @@ class MixtureSelection:
     def __str__(self) -> str:
         shown = [name for name in CRITERION_TITLES if np.isfinite(getattr(self, name)).any()]
         titles = [f"{CRITERION_TITLES[name] + ('*' if name == self.criterion else ''):>11}" for name in shown]
-        lines = [
-            f"{'covariance':<10} {'K':>3} {'parameters':>10} {'loglik':>12} {' '.join(titles)} {'fit s':>7}".rstrip()
-        ]
+        kind = "columns" if PRODUCT in self.types else "covariance"
+        lines = [f"{kind:<11} {'K':>3} {'parameters':>10} {'loglik':>12} {' '.join(titles)} {'fit s':>7}".rstrip()]
         for i, name in enumerate(self.types):
-            start = f"{name:<10} {self.components[i]:>3}"
+            start = f"{name:<11} {self.components[i]:>3}"
             if not np.isfinite(self.loglik[i]):
                 lines.append(f"{start} failed: {self.remarks[i]}")
                 continue
@@ -170,8 +169,8 @@ def select_mixture(
     return _table(criterion, rows)
 
 
-PRODUCT = "product"
-"""The structure of mixtures of any family, whose columns are independent within a component."""
+PRODUCT = "independent"
+"""The structure of mixtures of any family: columns are independent within a component."""
 
 
 def _candidate(name: str, K: int, random_state: Any, options: dict[str, Any]) -> Any:
