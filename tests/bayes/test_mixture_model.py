@@ -524,3 +524,57 @@ def test_scikit_learns_own_checks(K, features):
         on_skip=None,
         on_fail="raise",
     )
+
+
+# ---- missing entries -------------------------------------------------------------------------------------------
+
+
+def test_imputed_numbers_are_those_of_the_gaussian_mixture():
+    rng = np.random.default_rng(3)
+    X = np.concatenate([rng.normal(0.0, 1.0, (200, 3)), rng.normal(4.0, 2.0, (200, 3))])
+    X[rng.random(X.shape) < 0.2] = np.nan
+    X = X[~np.isnan(X).all(axis=1)]
+    ours = MixtureModel(2, features="gaussian", random_state=0, tol=1e-13).fit(X)
+    theirs = GaussianMixture(2, covariance_type="diag", random_state=0, tol=1e-13).fit(X)
+    for found, expected in zip(ours.impute(X, return_std=True), theirs.impute(X, return_std=True), strict=True):
+        assert_allclose(found, expected, atol=1e-4)
+    assert_array_equal(ours.impute(X)[~np.isnan(X)], X[~np.isnan(X)])
+
+
+def test_imputed_categories_are_the_most_likely_ones():
+    frame, _ = table()
+    model = MixtureModel(2, random_state=0).fit(frame)
+    found, std = model.impute(frame, return_std=True)
+    assert found["city"].notna().all()
+    assert found.index.equals(frame.index)
+    assert found["member"].dtype == bool
+    gone = frame["city"].isna().to_numpy()
+    proba = model.predict_proba(frame)[gone]
+    p = np.stack([model.density("city", k).probabilities for k in range(2)])
+    assert_array_equal(found["city"][gone], np.array(list("abc"))[(proba @ p).argmax(axis=1)])
+    assert np.isnan(std[gone, 1]).all()
+    assert_array_equal(std[~gone, 1], 0.0)
+    means = np.array([model.density("height", k).mean[0] for k in range(2)])
+    absent = frame["height"].isna().to_numpy()
+    assert_allclose(found["height"][absent], model.predict_proba(frame)[absent] @ means)
+
+
+def test_imputed_counts_are_expected_given_the_others():
+    rng = np.random.default_rng(6)
+    X = rng.multinomial(20, [0.5, 0.3, 0.2], 300).astype(float)
+    model = MixtureModel(1, features="multinomial").fit(X)
+    theta = model.density(0, 0).probabilities
+    gone = X.copy()
+    gone[:, 2] = np.nan
+    assert_allclose(model.impute(gone)[:, 2], gone[:, :2].sum(axis=1) * theta[2] / theta[:2].sum())
+
+
+def test_a_family_of_your_own_is_imputed_by_its_mean():
+    x = np.random.default_rng(0).poisson(3.0, (50, 1)).astype(float)
+    X = np.column_stack([x, x])
+    model = MixtureModel(1, features={0: PoissonFamily(), 1: GaussianFamily()}).fit(X)
+    X[0, 1] = np.nan
+    assert_allclose(model.impute(X)[0, 1], x.mean())
+    X[0, 0] = np.nan
+    with pytest.raises(OptionError, match="the attribute mean of densities, which Poisson has not"):
+        model.impute(X)

@@ -187,6 +187,12 @@ def test_latent_classes_of_columns_of_all_kinds(run):
     assert "sky" in run("sample", "m.safetensors", "-n", "2")
     run("export", "m.safetensors", "-o", "m.csv")
     assert long("m.csv")["families", "sky", ""] == "categorical"
+    gaps = pl.read_csv("flowers.csv").with_columns(sky=pl.when(pl.int_range(75) > 2).then("sky"))
+    gaps.write_csv("gaps.csv")
+    filled = pl.read_csv(io.StringIO(run("impute", "m.safetensors", "gaps.csv")))
+    assert filled["sky"].null_count() == 0
+    assert filled["sky"].to_list()[3:] == gaps["sky"].to_list()[3:]
+    assert "x_std" in run("impute", "m.safetensors", "gaps.csv", "--std")
     compared = run("compare", "flowers.csv", "--drop", "plot,kind", "--models", "mix:k=1,mix:k=2", "--cv", "3")
     assert "mix:k=2" in compared
 

@@ -82,6 +82,7 @@ CASES = {
     **{f"{type(model).__name__} score_samples": answer(model, "score_samples") for model in
        (el.ProbabilisticPCA(2), el.FactorAnalysis(1), el.GaussianMixture(2, random_state=0), el.KernelDensity())},
     "GaussianMixture predict": answer(el.GaussianMixture(2, random_state=0), "predict"),
+    "MixtureModel imputed": lambda x: el.MixtureModel(2, random_state=0).fit(x(INCOMPLETE)).impute(x(INCOMPLETE)),
     "MixtureModel predict": answer(el.MixtureModel(2, n_init=2, random_state=0), "predict"),
     "MixtureModel score_samples": answer(el.MixtureModel(2, n_init=2, random_state=0), "score_samples"),
     "KernelDensity density": answer(el.KernelDensity(), "density"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
@@ -14,6 +15,7 @@ from eigenlens.arrays import Array, Like
 from eigenlens.bayes.latent_classes import storage
 from eigenlens.bayes.latent_classes.distinct_rows import encode_table, find_observed_rows
 from eigenlens.bayes.latent_classes.fit import LatentClassFit, fit_latent_classes
+from eigenlens.bayes.latent_classes.impute import impute_block
 from eigenlens.bayes.latent_classes.options import (
     check_component_count,
     check_component_families,
@@ -141,6 +143,38 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
         pieces = [(found, observed_rows(rows)) for rows, found in log_likelihoods(model, source)]
         found, present = (np.concatenate(part) for part in zip(*pieces, strict=True))
         return found + model.log_prior, present
+
+    def impute(self, X: Any, return_std: bool = False) -> Any:
+        """Return X (n, d) with missing entries replaced, by what the observed entries of the row say of its component.
+
+        Numbers get their conditional mean, categories the most likely one, counts their expectation given the others.
+        With return_std, also the standard deviations (n, d): 0 for observed entries, NaN for categories, counts and
+        families of your own. A frame gives a frame of the same kind; everything else an array, of objects where columns
+        differ in kind.
+        """
+        with_std = checks.boolean("return_std", return_std)
+        filled = self._imputed(X)
+        return (filled, self._imputed_std(X)) if with_std else filled
+
+    @per_row(lambda self: self.n_features_in_)
+    def _imputed(self, X: Any) -> Any:
+        columns = zip(*(parts for parts, _ in self._impute_blocks(X)), strict=True)
+        found = rows_from_columns([np.concatenate(parts) for parts in columns], self._plan.fields, frame_kind(X))
+        if frame_kind(X) == "pandas":
+            found.index = X.index
+        return found
+
+    @per_row(lambda self: self.n_features_in_)
+    def _imputed_std(self, X: Any) -> Any:
+        return np.concatenate([deviations for _, deviations in self._impute_blocks(X)])
+
+    def _impute_blocks(self, X: Any) -> Iterator[tuple[list[Array], Array]]:
+        """Yield the columns of some rows at a time with missing entries replaced, and the standard deviations."""
+        model = self.model_
+        for rows, found in log_likelihoods(model, table_to_predict(self, X)):
+            log_density, shares = log_sum_and_posterior(found + model.log_prior)
+            possible = np.isfinite(log_density)[:, None]
+            yield impute_block(model, rows, np.where(possible, shares, model.prior))
 
     # ---- the density ------------------------------------------------------------------------------------
 
