@@ -30,6 +30,7 @@ figure, (left, right) = plt.subplots(
 eigenlens.plot.profile(classes, ax=left)
 left.set(ylabel="probability of putting duty first", xlabel="situation")
 left.get_legend().remove()
+left.tick_params(labelsize=12)
 for k, height in enumerate((0.2, 0.82)):
     left.text(1.2, height, f"{classes.weights_[k]:.0%} of the students", ha="center", va="center")
 left.set_title("Two classes", loc="left", fontsize=14)
