@@ -36,6 +36,7 @@ MODULES = {
     "densities": "Densities with a closed form: frozen values, built by hand or by `fit`.",
     "plot": "Plots of fitted models. Each function returns the matplotlib Axes it drew on.",
     "datasets": "The embedded examples.",
+    "textbook": "Algorithms as they are taught, step by step: the power method, and EM for probabilistic PCA.",
 }
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # for type checkers, which do not read the catalogue; a test 
     from eigenlens import datasets as datasets
     from eigenlens import densities as densities
     from eigenlens import plot as plot
+    from eigenlens import textbook as textbook
     from eigenlens.bayes.classifier.estimator import BayesClassifier as BayesClassifier
     from eigenlens.bayes.discriminant.estimator import LinearDiscriminant as LinearDiscriminant
     from eigenlens.bayes.discriminant.estimator import QuadraticDiscriminant as QuadraticDiscriminant
@@ -73,7 +74,7 @@ _FUNCTIONS = {
 }
 """Public names besides the models, by the module that defines each."""
 
-_MODULES = ("datasets", "densities", "plot")
+_MODULES = ("datasets", "densities", "plot", "textbook")
 
 
 def __getattr__(name: str) -> Any:

@@ -82,7 +82,7 @@ MODELS: dict[str, ModelEntry] = {
         "eigenlens.pca.estimator.PCA",
         "pca",
         "principal components",
-        options=_K | _same("standardize", "whiten", "solver", "missing"),
+        options=_K | _same("center", "standardize", "whiten", "solver", "missing") | {"zca": "whiten"},
         names={
             "k": OptionNames(
                 "eigenlens.linalg.n_components.N_COMPONENTS_RULES", ("mle", "parallel", "gavish-donoho", "cv", "kaiser")
@@ -104,7 +104,9 @@ MODELS: dict[str, ModelEntry] = {
         "kernel principal components",
         aliases=("kernel-pca",),
         options=_K
-        | _same("kernel", "gamma", "sigma", "degree", "solver", "approximation", "preimage", "max_memory")
+        | _same(
+            "kernel", "center", "gamma", "sigma", "degree", "coef0", "solver", "approximation", "preimage", "max_memory"
+        )
         | {"landmarks": "n_landmarks"},
         defaults={"n_components": 10},
         names={
@@ -132,7 +134,9 @@ MODELS: dict[str, ModelEntry] = {
         defaults={"n_components": "bic"},
         names={
             "k": OptionNames("eigenlens.latent.n_components.DIMENSION_RULES", ("bic", "cv")),
-            "solver": OptionNames("eigenlens.latent.ppca.fit.PPCA_SOLVERS", ("auto", "closed-form", "em")),
+            "solver": OptionNames(
+                "eigenlens.latent.ppca.fit.PPCA_SOLVERS", ("auto", "closed-form", "em", "accelerated-em")
+            ),
         },
         density=True,
         incomplete=True,
@@ -150,7 +154,7 @@ MODELS: dict[str, ModelEntry] = {
         names={
             "k": OptionNames("eigenlens.latent.n_components.FACTOR_RULES", ("bic", "cv", "parallel", "map")),
             "rotation": OptionNames(
-                "eigenlens.latent.rotation.ROTATIONS",
+                "eigenlens.rotation.ROTATIONS",
                 ("varimax", "quartimax", "equamax", "promax", "oblimin", "geomin"),
             ),
             "solver": OptionNames(
@@ -207,7 +211,7 @@ MODELS: dict[str, ModelEntry] = {
         "kernel density estimate",
         group="Densities",
         aliases=("kernel-density", "density"),
-        options=_same("kernel", "bandwidth", "adaptive"),
+        options=_same("kernel", "bandwidth", "adaptive", "bounds", "boundary"),
         names={
             "kernel": OptionNames(
                 "eigenlens.kde.kernels.SMOOTHING_KERNELS",
@@ -216,6 +220,9 @@ MODELS: dict[str, ModelEntry] = {
             "bandwidth": OptionNames(
                 "eigenlens.kde.bandwidth.BANDWIDTH_RULES",
                 ("silverman", "scott", "sheather-jones", "sheather-jones-dpi", "isj", "lscv", "lscv-exact", "mlcv"),
+            ),
+            "boundary": OptionNames(
+                "eigenlens.kde.bounds.BOUNDARIES", ("reflect", "renormalize", "periodic", "linear")
             ),
         },
         density=True,

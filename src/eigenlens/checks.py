@@ -265,6 +265,13 @@ def target_file(path: Any, *, overwrite: bool = True, make_folder: bool = False)
     return target
 
 
+def has_components(model: Any) -> None:
+    """Raise for a fitted model of n_components=0, which has no scores or loadings to show."""
+    if getattr(model, "n_components_", None) == 0:
+        what = f"{type(model).__name__} has no components, so there is nothing to show"
+        raise OptionError(what, fix="fit it with n_components=1 or more")
+
+
 def generator(random_state: Any) -> np.random.Generator:
     """Return the Generator that `random_state` means: a seed, a Generator, a RandomState or None.
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
-from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
+from sklearn.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
 
 import eigenlens
 from eigenlens import NaiveBayes
@@ -95,3 +95,21 @@ def test_declared_categories_are_in_the_table():
     model = NaiveBayes().fit(frame, [0, 0, 1, 1])
     assert_array_equal(model.category_count_[0], [[1.0, 1.0, 0.0]] * 2)
     assert_allclose(model.probability_table().probabilities[:, 0], [0.4, 0.4, 0.2])
+
+
+@pytest.mark.parametrize(
+    ("family", "peer"), [("bernoulli", BernoulliNB()), ("multinomial", MultinomialNB()), ("complement", ComplementNB())]
+)
+def test_counts_and_priors_of_scikit_learn(family, peer):
+    rng = np.random.default_rng(0)
+    X, y, w = rng.integers(0, 2, (60, 5)), rng.integers(0, 3, 60), rng.random(60)
+    ours, theirs = NaiveBayes(family).fit(X, y, sample_weight=w), peer.fit(X, y, sample_weight=w)
+    assert_allclose(ours.feature_count_, theirs.feature_count_, rtol=1e-12)
+    assert_allclose(ours.class_log_prior_, theirs.class_log_prior_, rtol=1e-12)
+    with pytest.raises(AttributeError, match="zeros and ones, or counts"):
+        NaiveBayes("gaussian").fit(X, y).feature_count_
+
+
+def test_number_of_categories():
+    X, y = np.array([[0, 5.5], [1, 2.5], [2, 1.0], [0, 4.0]]), [0, 1, 0, 1]
+    assert NaiveBayes({0: "categorical", 1: "gaussian"}).fit(X, y).n_categories_.tolist() == [3, 0]

@@ -66,6 +66,22 @@ def test_standard_deviations_of_imputed_values_are_lazy_too():
         np.testing.assert_allclose(lazy.compute(), expected, rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::eigenlens.DataWarning")
+@pytest.mark.parametrize(
+    "model", [el.PCA(2), el.ProbabilisticPCA(2), el.FactorAnalysis(1), el.KernelPCA(2, kernel="rbf")], ids=repr
+)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rows_of_scores_are_lazy(model, dtype):
+    scores = model.fit(X.astype(dtype)).transform(X.astype(dtype))
+    found = model.inverse_transform(da.from_array(scores, chunks=(25, 1)))
+    assert isinstance(found, da.Array)
+    expected = model.inverse_transform(scores)
+    assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+    np.testing.assert_allclose(found.compute(), expected, rtol=1e-5 if dtype == np.float32 else 1e-10)
+    with pytest.raises(el.DataError, match=r"have \d column"):
+        model.inverse_transform(da.zeros((60, 3), chunks=25))
+
+
 def test_chunks_without_rows_have_results_without_rows():
     model = el.GaussianMixture(2, random_state=0).fit(X)
     empty = da.concatenate([da.from_array(X[:30], chunks=10), da.from_array(X[:0], chunks=10)])

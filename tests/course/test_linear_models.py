@@ -7,17 +7,18 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from eigenlens import PCA, ProbabilisticPCA
-from eigenlens.densities.linear_gaussian import LinearGaussian
+from eigenlens.densities import LinearGaussian
 from eigenlens.errors import ConvergenceWarning
-from eigenlens.latent.ppca.em_steps import (
+from eigenlens.textbook import (
+    PowerMethod,
     complete_log_likelihood,
     em_path,
     em_step,
     expected_complete_log_likelihood,
     expected_latents,
     maximise_expected,
+    power_path,
 )
-from eigenlens.linalg.power import PowerMethod, power_path
 
 
 def course_rows(n=120, d=6, seed=0):
@@ -161,12 +162,22 @@ def test_item_112_m_step_maximises_the_expected_likelihood():
 
 
 def test_item_113_em_version_1():
-    model = START
-    for _ in range(2000):
-        model = em_step(model, X)
-    fitted = ProbabilisticPCA(2).fit(X)
-    np.testing.assert_allclose(model.covariance(), fitted.get_covariance(), atol=1e-6)
-    np.testing.assert_allclose(model.noise, fitted.noise_variance_, rtol=1e-8)
+    W, noise = START.loadings, START.noise
+    with pytest.warns(ConvergenceWarning, match="stopped after 40 steps"):
+        ppca = ProbabilisticPCA(2, solver="em", init=(W, noise), max_iter=40).fit(X)
+    logliks = []
+    for _ in range(40):  # the ten lines of the course, by NumPy
+        M_inverse = np.linalg.inv(W.T @ W + noise * np.eye(2))
+        Z = (X - MEAN) @ W @ M_inverse
+        ZZ = N * noise * M_inverse + Z.T @ Z
+        W = (X - MEAN).T @ Z @ np.linalg.inv(ZZ)
+        left = np.sum((X - MEAN) ** 2) - 2.0 * np.sum(Z * ((X - MEAN) @ W)) + np.trace(ZZ @ W.T @ W)
+        noise = left / X.size
+        logliks.append(multivariate_normal(MEAN, W @ W.T + noise * np.eye(6)).logpdf(X).sum())
+    np.testing.assert_allclose(ppca.loglik_path_, logliks, rtol=1e-12)
+    np.testing.assert_allclose(ppca.get_covariance(), W @ W.T + noise * np.eye(6), rtol=1e-9, atol=1e-9)
+    model = em_step(START, X)
+    np.testing.assert_allclose(model.log_density(X).sum(), logliks[0], rtol=1e-12)
 
 
 def test_item_114_em_version_2_is_version_1():

@@ -130,7 +130,7 @@ def test_a_comparison_that_is_not_on_the_page_fails(accuracy):
 
 def test_every_public_name_is_in_the_reference():
     text = "\n".join(public_names.pages().values())
-    modules = {"densities": eigenlens.densities, "plot": eigenlens.plot, "datasets": eigenlens.datasets}
+    modules = {name: getattr(eigenlens, name) for name in ("densities", "plot", "datasets", "textbook")}
     for name in set(eigenlens.__all__) - set(modules):
         assert re.search(rf":: eigenlens\.{name}$", text, flags=re.MULTILINE), name
     for module, found in modules.items():

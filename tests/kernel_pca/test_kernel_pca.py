@@ -151,6 +151,11 @@ class TestRoutes:
             values = rbf_kernel(new, X, gamma=0.1) if other is given else new
             np.testing.assert_allclose(other.transform(values), dense.transform(new), atol=1e-7)
 
+    def test_scikit_learns_name_of_a_solver(self):
+        model = KernelPCA(2, gamma=0.1, solver="arpack", random_state=0).fit(rows())
+        assert model.solver_.solver == "lanczos"
+        assert model.solver == "arpack"
+
     def test_the_trace_needs_no_further_eigenvalues(self):
         K = rbf_kernel(rows(), gamma=0.1)
         lam, _ = slow(K)
@@ -518,7 +523,7 @@ class TestBadInput:
             KernelPCA(2).fit(rows()).transform(X)
 
     def test_names_are_checked(self):
-        for options in ({"kernel": "rfb"}, {"solver": "arpack"}, {"approximation": "fast"}, {"preimage": "best"}):
+        for options in ({"kernel": "rfb"}, {"solver": "arpac"}, {"approximation": "fast"}, {"preimage": "best"}):
             with pytest.raises(OptionError, match=f"{next(iter(options))}="):
                 KernelPCA(2, **options).fit(rows())
 

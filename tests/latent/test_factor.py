@@ -29,9 +29,9 @@ from eigenlens.latent.factor.goodness_of_fit import (
 )
 from eigenlens.latent.factor.profile_likelihood import profile_point
 from eigenlens.latent.factor.solvers import heywood_columns
-from eigenlens.latent.rotation import ROTATIONS
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.missing.result import principal_form
+from eigenlens.rotation import ROTATIONS
 from eigenlens.stats.moments import Moments
 from references import airquality as air
 from references import factanal as numbers

@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError
 from eigenlens.latent.factor.adequacy import bartlett_sphericity, kmo
 from eigenlens.latent.factor.estimator import FactorAnalysis
-from eigenlens.latent.rotation import ROTATIONS
+from eigenlens.rotation import ROTATIONS
 from references import airquality as air
 from references import factanal as numbers
 from references import rotations as rotated
@@ -290,7 +290,7 @@ def test_too_few_steps_are_warned_of():
     ("options", "message"),
     [
         ({"n_components": 9}, "n_components=9 must be at most 8, one less than the number of features"),
-        ({"n_components": 0}, "n_components=0 must be at least 1"),
+        ({"n_components": -1}, "n_components=-1 must be at least 0"),
         ({"n_components": "horn"}, "n_components='horn' is not known"),
         ({"n_components": 2, "rotation": "varimx"}, "rotation='varimx' is not known; did you mean 'varimax'"),
         ({"n_components": 2, "solver": "closed-form"}, "solver='closed-form' is not known"),

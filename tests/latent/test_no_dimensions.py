@@ -1,14 +1,14 @@
-"""Probabilistic PCA without a latent dimension: a spherical Gaussian."""
+"""Models without a latent dimension: a spherical Gaussian, and independent columns."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.stats import norm
+from scipy.stats import chi2, norm
 
 import eigenlens
-from eigenlens import ProbabilisticPCA
+from eigenlens import PCA, FactorAnalysis, ProbabilisticPCA
 from eigenlens.errors import OptionError
 
 
@@ -17,7 +17,7 @@ def rows(n=50, d=4, seed=0):
     return rng.standard_normal((n, d)) @ rng.standard_normal((d, d)) + np.arange(d)
 
 
-@pytest.mark.parametrize("solver", ["auto", "closed-form", "em"])
+@pytest.mark.parametrize("solver", ["auto", "closed-form", "em", "accelerated-em"])
 def test_it_is_the_spherical_gaussian(solver, tmp_path):
     X = rows()
     ppca = ProbabilisticPCA(0, solver=solver).fit(X)
@@ -66,6 +66,55 @@ def test_incomplete_rows_have_a_closed_form():
     assert ppca.loglik_ < ProbabilisticPCA(1).fit(X[~np.isnan(X).all(axis=1)]).loglik_
 
 
-def test_negative_numbers_are_rejected():
+@pytest.mark.parametrize("options", [{}, {"solver": "em"}, {"solver": "minres"}, {"rotation": "varimax"}])
+def test_no_factors_are_independent_columns(options, tmp_path):
+    X = rows()
+    fa = FactorAnalysis(0, **options).fit(X)
+    wanted = norm(X.mean(axis=0), X.std(axis=0)).logpdf(X)
+    np.testing.assert_allclose(fa.score_samples(X), wanted.sum(axis=1), rtol=1e-10)
+    np.testing.assert_allclose(fa.loglik_, wanted.sum(), rtol=1e-12)
+    np.testing.assert_allclose(fa.get_covariance(), np.diag(X.var(axis=0)), atol=1e-10)
+    assert fa.transform(X).shape == (50, 0)
+    assert fa.communalities_.tolist() == [0.0] * 4
+    np.testing.assert_allclose(fa.inverse_transform(fa.transform(X)), np.tile(X.mean(axis=0), (50, 1)))
+    fa.save(tmp_path / "none.safetensors")
+    assert eigenlens.load(tmp_path / "none.safetensors").score(X) == fa.score(X)
+
+
+def test_the_fit_of_no_factors_is_bartletts_test_of_sphericity():
+    X = rows()
+    fit = FactorAnalysis(0).fit(X).goodness_of_fit()
+    # factanal's correction with 0 factors is Bartlett's: −(n − 1 − (2d + 5) / 6) ln|R|
+    statistic = -(49 - 13 / 6) * np.linalg.slogdet(np.corrcoef(X.T))[1]
+    np.testing.assert_allclose(fit.chi2, statistic, rtol=1e-10)
+    np.testing.assert_allclose(fit.p, chi2(6).sf(statistic), rtol=1e-8)
+
+
+def test_no_factors_of_incomplete_rows():
+    X = rows()
+    X[np.random.default_rng(2).random(X.shape) < 0.2] = np.nan
+    mean, spread = np.nanmean(X, axis=0), np.nanstd(X, axis=0)
+    fa = FactorAnalysis(0).fit(X)
+    np.testing.assert_allclose(fa.noise_variance_, spread**2, rtol=1e-12)
+    np.testing.assert_allclose(fa.loglik_, np.nansum(norm(mean, spread).logpdf(X)), rtol=1e-12)
+    np.testing.assert_allclose(fa.impute(X), np.where(np.isnan(X), mean, X))
+
+
+def test_no_components_are_the_mean_alone(tmp_path):
+    X = rows()
+    pca, whole = PCA(0).fit(X), PCA().fit(X)
+    assert pca.transform(X).shape == (50, 0)
+    np.testing.assert_allclose(pca.inverse_transform(pca.transform(X)), np.tile(X.mean(axis=0), (50, 1)))
+    np.testing.assert_allclose(pca.noise_variance_, X.var(axis=0, ddof=1).mean(), rtol=1e-12)
+    spread = np.sqrt(pca.noise_variance_)
+    np.testing.assert_allclose(pca.score_samples(X), norm(X.mean(axis=0), spread).logpdf(X).sum(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(pca.reconstruction_error(X), whole.reconstruction_error(X, k=0), rtol=1e-12)
+    np.testing.assert_allclose(whole.truncated(0).score(X), pca.score(X), rtol=1e-12)
+    pca.save(tmp_path / "mean.safetensors")
+    assert eigenlens.load(tmp_path / "mean.safetensors").score(X) == pca.score(X)
+
+
+@pytest.mark.parametrize("model", [PCA, FactorAnalysis, ProbabilisticPCA])
+def test_negative_numbers_are_rejected(model):
     with pytest.raises(OptionError, match="n_components=-1 must be at least 0"):
-        ProbabilisticPCA(-1).fit(rows())
+        model(-1).fit(rows())

@@ -232,7 +232,7 @@ def test_names_pipelines_and_output():
     assert clone(ProbabilisticPCA(2, tol=1e-3)).tol == 1e-3
 
 
-@pytest.mark.parametrize("solver", ["closed-form", "em"])
+@pytest.mark.parametrize("solver", ["closed-form", "em", "accelerated-em"])
 def test_weights(solver):
     X, w = rows(60), np.random.default_rng(3).integers(0, 4, 60)
     options = {"solver": solver, "random_state": 0}
@@ -244,10 +244,10 @@ def test_weights(solver):
 
 def test_em_by_name_is_repeatable_and_agrees():
     X = rows()
-    a, b = (ProbabilisticPCA(2, solver="em", random_state=7).fit(X) for _ in range(2))
+    a, b = (ProbabilisticPCA(2, solver="accelerated-em", random_state=7).fit(X) for _ in range(2))
     np.testing.assert_array_equal(a.loadings_, b.loadings_)
     assert a.loglik_ == pytest.approx(ProbabilisticPCA(2).fit(X).loglik_, abs=1e-7)
-    assert (a.solver_.solver, a.solver_.reason) == ("em", "asked for")
+    assert (a.solver_.solver, a.solver_.reason) == ("accelerated-em", "asked for")
     assert a.n_iter_ == len(a.loglik_path_) == a.solver_.iterations
 
 
@@ -266,7 +266,9 @@ def test_the_number_of_dimensions(rule):
 def test_progress_says_the_likelihood():
     said = []
     for X in (rows(), with_missing(rows())):
-        ProbabilisticPCA(2, solver="em", random_state=0, verbose=lambda *said_now: said.append(said_now)).fit(X)
+        ProbabilisticPCA(
+            2, solver="accelerated-em", random_state=0, verbose=lambda *said_now: said.append(said_now)
+        ).fit(X)
     steps = [what for _, _, what in said if what.startswith("EM: step")]
     assert steps[0].startswith("EM: step 1, log-likelihood -")
 
@@ -277,7 +279,7 @@ def test_an_interrupt_keeps_the_best_so_far():
             raise KeyboardInterrupt
 
     with pytest.warns(ConvergenceWarning, match=r"interrupted after 4 steps.*tol=1e-12"):
-        ppca = ProbabilisticPCA(2, solver="em", random_state=0, verbose=stop).fit(rows())
+        ppca = ProbabilisticPCA(2, solver="accelerated-em", random_state=0, verbose=stop).fit(rows())
     assert ppca.loglik_path_.size == 4
     assert ppca.transform(rows()).shape == (200, 2)
 
@@ -285,7 +287,7 @@ def test_an_interrupt_keeps_the_best_so_far():
 @pytest.mark.parametrize("share", [0.0, 0.2])
 def test_stopping_early_is_warned_of(share):
     with pytest.warns(ConvergenceWarning, match=r"stopped after 3 steps.*to be gained: about .*raise max_iter=3"):
-        ppca = ProbabilisticPCA(2, solver="em", max_iter=3, random_state=0).fit(with_missing(rows(), share))
+        ppca = ProbabilisticPCA(2, solver="accelerated-em", max_iter=3, random_state=0).fit(with_missing(rows(), share))
     assert not ppca.converged_
 
 
@@ -453,7 +455,7 @@ def test_rows_without_an_entry_do_not_count_in_bic():
     assert ppca.bic(np.vstack([M, np.full((50, 6), np.nan)])) == pytest.approx(ppca.bic(), rel=1e-10)
 
 
-@pytest.mark.parametrize("solver", ["auto", "closed-form", "em"])
+@pytest.mark.parametrize("solver", ["auto", "closed-form", "em", "accelerated-em"])
 def test_rows_of_weight_zero_may_be_missing(solver):
     X, w = rows(), np.ones(200)
     w[:30] = 0.0
@@ -537,7 +539,7 @@ def test_incomplete_sparse_rows_are_dense_a_few_at_a_time():
 
 def ended(how):
     model = LinearGaussian(np.zeros(2), np.ones((2, 1)), 1.0)
-    return LatentFit(model, -1.0, (-2.0, -1.0), 2, False, 1e-3, 5.0, 5, solver="em", ended=how)
+    return LatentFit(model, -1.0, (-2.0, -1.0), 2, False, 1e-3, 5.0, 5, solver="accelerated-em", ended=how)
 
 
 def test_the_way_out_depends_on_how_it_ended():

@@ -91,7 +91,10 @@ def test_plain_steps_from_the_same_start_are_scikit_learns(name):
     with pytest.warns(ConvergenceWarning):
         fit = mixture(covariance_type=name, init=(pi, mu, C), accelerate=False, max_iter=12, tol=1e-15).fit(X)
     assert fit.n_iter_ == 12
-    assert fit.loglik_ == pytest.approx(300 * peer.lower_bound_, rel=1e-10)
+    assert fit.loglik_ == pytest.approx(300 * peer.score(X), rel=1e-10)
+    np.testing.assert_allclose(
+        fit.model_.means[np.argsort(fit.means_[:, 0])], peer.means_[np.argsort(peer.means_[:, 0])], rtol=1e-9
+    )
     assert fit.aic() - fit.bic() == pytest.approx(peer.aic(X) - peer.bic(X))
 
 
@@ -418,7 +421,7 @@ def test_early_stop_says_by_how_much():
     with pytest.warns(ConvergenceWarning, match=r"stopped after 4 steps .* still to gain: about .*raise max_iter=4"):
         mixture(init="random", n_init=1, max_iter=4).fit(rows(spread=1.0))
     with pytest.warns(ConvergenceWarning, match="not known after so few steps"):
-        mixture(init="random", n_init=1, max_iter=2).fit(rows(spread=1.0))
+        mixture(init="random", n_init=1, max_iter=1).fit(rows(spread=1.0))
 
 
 def test_interrupted_fit_keeps_the_best():
@@ -492,7 +495,7 @@ def test_constant_columns_are_named():
         ({"init": np.ones((300, 3)), "weights_init": [0.5, 0.3, 0.2]}, "leave out init, or weights_init"),
         ({"n_init": 0}, "n_init=0"),
         ({"accelerate": "yes"}, "accelerate='yes' must be True or False"),
-        ({"init": "kmeans"}, "did you mean 'k-means'"),
+        ({"init": "k-mean"}, "did you mean 'k-means'"),
         ({"init": np.ones((3, 3))}, r"init has shape \(3, 3\); responsibilities of X and n_components are \(300, 3\)"),
         ({"init": -np.ones((300, 3))}, "negative"),
         ({"init": (np.ones(3), np.ones((3, 4)))}, "init is a tuple of 2"),
@@ -570,8 +573,7 @@ def test_a_file_is_of_the_structure_that_was_fitted(tmp_path):
 def test_responsibilities_of_empty_bins_are_left_out():
     edges, counts = np.arange(9.0), np.array([0, 4, 9, 5, 0, 3, 8, 4.0])
     R = np.eye(2)[[0, 0, 0, 0, 1, 1, 1, 1]]
-    with pytest.warns(ConvergenceWarning):
-        fit = GaussianMixture(2, init=R, max_iter=1).fit_binned(edges, counts)
+    fit = GaussianMixture(2, init=R, max_iter=0).fit_binned(edges, counts)
     centres = edges[:-1] + 0.5
     means = [np.average(centres[part], weights=counts[part]) for part in (slice(4), slice(4, 8))]
     np.testing.assert_allclose(fit.means_.ravel(), means, rtol=1e-12)

@@ -77,6 +77,38 @@ def test_max_iter_0_keeps_the_start():
     assert GaussianMixture(3, max_iter=0, random_state=0).fit(IRIS).n_iter_ == 0
 
 
+@pytest.mark.parametrize("max_iter", [1, 2, 5])
+@pytest.mark.parametrize("name", TYPES)
+def test_as_many_steps_lead_to_the_same_mixture(name, max_iter):
+    options = {"covariance_type": name, "max_iter": max_iter, "tol": 0.0, "reg_covar": 0.0} | start(name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = Reference(3, **options).fit(IRIS)
+        ours = GaussianMixture(3, accelerate=False, **options).fit(IRIS)
+    assert ours.n_iter_ == theirs.n_iter_ == max_iter
+    for attribute in ("weights_", "means_", "covariances_"):
+        assert_allclose(getattr(ours, attribute), getattr(theirs, attribute), rtol=1e-10, err_msg=attribute)
+
+
+@pytest.mark.parametrize("max_iter", [1, 2, 10])
+def test_a_few_steps_at_a_time_converge(max_iter):
+    options = {"tol": 1e-6, "random_state": 0, "init": "random_from_data", "n_init": 1, "accelerate": False}
+    fit, scores = GaussianMixture(2, warm_start=True, max_iter=max_iter, **options), []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        while not scores or not fit.converged_:
+            scores.append(fit.fit(IRIS).score(IRIS))
+            assert len(scores) < 200
+    assert np.all(np.diff(scores) >= 0.0)
+    assert_allclose(scores[-1], GaussianMixture(2, **options).fit(IRIS).score(IRIS), rtol=0, atol=2e-6)
+
+
+def test_names_of_starts():
+    for alias, name in {"kmeans": "k-means", "random_from_data": "random"}.items():
+        theirs, ours = (GaussianMixture(3, init=init, random_state=0).fit(IRIS) for init in (alias, name))
+        assert_array_equal(theirs.means_, ours.means_)
+
+
 def test_tol_0_runs_until_steps_gain_nothing():
     exact = GaussianMixture(3, tol=0, random_state=0).fit(IRIS)
     assert exact.converged_

@@ -19,10 +19,10 @@ from eigenlens.errors import DataError, OptionError
 from eigenlens.latent import tables as latent_tables
 from eigenlens.latent.factor.estimator import FactorAnalysis
 from eigenlens.latent.ppca.estimator import ProbabilisticPCA
-from eigenlens.latent.rotation import rotate, varimax
 from eigenlens.pca import tables
 from eigenlens.pca.model import PrincipalComponents
 from eigenlens.plot._style import BLUE, VERMILLION
+from eigenlens.rotation import rotate, varimax
 from eigenlens.tables.rows import first_rows
 
 NAMES = ("a", "b", "c", "d", "e", "f")

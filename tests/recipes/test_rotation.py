@@ -11,7 +11,7 @@ from eigenlens.catalogue import MODELS
 from eigenlens.cli import main
 from eigenlens.errors import OptionError
 from eigenlens.latent import tables
-from eigenlens.latent.rotation import ROTATIONS
+from eigenlens.rotation import ROTATIONS
 
 
 def by_angle(L, *, degrees=30.0):

@@ -34,7 +34,8 @@ def incomplete():
 def test_the_charts_of_a_factor_analysis(incomplete):
     assert [chart["title"] for chart in incomplete[2]] == [
         "The model", "Likelihood path", "Latent values", "Loadings before rotation", "Loadings after varimax",
-        "Noise by column", "Communalities", "Imputed entries, with intervals", "Imputed entries", "Held-out coverage",
+        "Loadings with standard errors", "Noise by column", "Communalities", "Imputed entries, with intervals",
+        "Imputed entries", "Held-out coverage",
     ]  # fmt: skip
 
 
@@ -44,6 +45,14 @@ def test_loadings_are_in_standard_deviations_of_their_columns(incomplete):
     W, psi = np.asarray(model.model_.loadings), np.asarray(model.model_.noise)
     expected = W / np.sqrt(np.sum(W**2, axis=1) + psi)[:, None]
     np.testing.assert_allclose(np.abs(np.reshape(cells["fill"], W.shape)), np.abs(expected), rtol=1e-5, atol=1e-7)
+
+
+def test_loadings_have_the_standard_errors_of_the_model(incomplete):
+    values, model, charts = incomplete
+    found, expected = table(named(charts, "Loadings with standard errors")), model.standard_errors(values)
+    np.testing.assert_allclose(found["F2"], model.loadings_[:, 1], rtol=1e-5)
+    np.testing.assert_allclose(found["error of F2"], expected.loadings[:, 1], rtol=1e-5)
+    np.testing.assert_allclose(found["error of uniqueness"], expected.uniquenesses, rtol=1e-5)
 
 
 def test_imputed_entries_have_the_intervals_of_the_model(incomplete):

@@ -10,7 +10,7 @@ within reach; with a hundred it is not.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from eigenlens.densities import Bernoulli
+from eigenlens.densities import Bernoulli, log_likelihood
 
 BLUE, RED = "#0072B2", "#D55E00"
 plt.rcParams.update({"font.size": 13})
@@ -20,8 +20,7 @@ figure, ax = plt.subplots(figsize=(9, 4.6), layout="constrained")
 for n, colour, height, where in ((10, BLUE, 0.42, 0.36), (100, RED, 0.88, 0.79)):
     tosses = np.repeat([1, 0], [7 * n // 10, 3 * n // 10])
     coin = Bernoulli.fit(tosses)
-    path = np.array([Bernoulli(share).log_density(tosses).sum() for share in p])
-    likelihood = np.exp(path - coin.fitted.loglik)
+    likelihood = np.exp(log_likelihood(Bernoulli, tosses, p) - coin.fitted.loglik)
     ax.plot(p, likelihood, color=colour, linewidth=3)
     ax.fill_between(p, likelihood, color=colour, alpha=0.1, linewidth=0)
     words = f"{tosses.sum()} heads of {n}\np = {coin.probability:.1f} ± {coin.standard_errors():.3f}"

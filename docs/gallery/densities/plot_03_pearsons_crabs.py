@@ -12,13 +12,14 @@ import numpy as np
 
 import eigenlens
 from eigenlens import GaussianMixture
+from eigenlens.densities import bin_edges
 
 BLUE, RED = "#0072B2", "#D55E00"
 plt.rcParams.update({"font.size": 13})
 
 crabs = eigenlens.datasets.load("crabs")
 centres, counts = crabs.data[:, 0], crabs.weight
-edges = np.append(centres - 0.002, centres[-1] + 0.002)
+edges = bin_edges(centres)
 one = GaussianMixture(1).fit_binned(edges, counts)
 two = GaussianMixture(2, random_state=0).fit_binned(edges, counts)
 

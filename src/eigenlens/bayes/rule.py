@@ -182,6 +182,12 @@ class BayesRule(ClassifierMixin):  # type: ignore[misc]
         """The prior p(c) (C,)."""
         return self._like.exact(self._prior)
 
+    @property
+    def class_log_prior_(self) -> Any:
+        """The logarithm ln p(c) (C,) of the prior."""
+        with np.errstate(divide="ignore"):
+            return self._like.exact(np.log(self._prior))
+
     # ---- parts ------------------------------------------------------------------------------------------
 
     def _decisions(self, X: Any) -> Iterator[tuple[Array, Array]]:

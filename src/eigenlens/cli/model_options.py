@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from eigenlens.catalogue import MODELS, ModelEntry, entry_of, import_part, model_entry
@@ -51,7 +51,7 @@ def _about(option: str, text: str) -> str:
 
 
 def _option(name: str, text: str, **more: Any) -> Any:
-    return option_field(f"--{name}", _about(name, text), panel=MODEL_PANEL, **more)
+    return option_field(more.pop("flag", f"--{name}"), _about(name, text), panel=MODEL_PANEL, **more)
 
 
 def _names(command: str, option: str = "k") -> str:
@@ -74,7 +74,11 @@ class ModelOptions:
         panel=MODEL_PANEL,
     )
     standardize: bool = _option("standardize", "divide columns by their standard deviations.", default=False)
+    center: bool | None = _option(
+        "center", "whether means are subtracted, of rows or in feature space; default yes.", flag="--center/--no-center"
+    )
     whiten: bool = _option("whiten", "scale scores to unit variance.", default=False)
+    zca: bool = _option("zca", "whiten, and turn back to the axes of the columns.", default=False)
     solver: str | None = _option("solver", "{names}.", metavar="NAME")
     missing: str | None = _option(
         "missing", "treatment of missing values: {names}, which fits the observed entries.", metavar="HOW"
@@ -83,6 +87,7 @@ class ModelOptions:
     gamma: str | None = _option("gamma", "scale of the kernel: a number, {names}.", metavar="G")
     sigma: float | None = _option("sigma", "width of the kernel rbf, instead of gamma = 1 / (2 sigma²).", metavar="S")
     degree: int | None = _option("degree", "degree of the kernel poly.", metavar="N")
+    coef0: float | None = _option("coef0", "constant term of the kernels poly and sigmoid.", metavar="C")
     approximation: str | None = _option("approximation", "{names}, for many rows.", metavar="NAME")
     landmarks: str | None = _option(
         "landmarks", "number of landmarks or random features of an approximation.", metavar="N"
@@ -94,6 +99,8 @@ class ModelOptions:
     prior: str | None = _option("prior", "{names}, which keeps components from collapsing.", metavar="NAME")
     bandwidth: str | None = _option("bandwidth", "a number, or {names}.", metavar="H")
     adaptive: bool = _option("adaptive", "wider kernels where rows are sparse.", default=False)
+    bounds: str | None = _option("bounds", "where the density ends, such as 0:24, or 0: for one end.", metavar="A:B")
+    boundary: str | None = _option("boundary", "what happens at --bounds: {names}.", metavar="HOW")
     density: str | None = _option(
         "density", f"density of each class: {join_words(commands('density'))}; its options apply.", metavar="MODEL"
     )
@@ -164,7 +171,7 @@ def takes_text(model: Any) -> bool:
 def make_estimator(command: str, options: Mapping[str, Any], extra: Mapping[str, Any], seed: int) -> Any:
     """Return an unfitted estimator by its name, options of the command line (None: not given) and other parameters."""
     entry = find_model(command)
-    given = {option: value for option, value in options.items() if value is not None and value is not False}
+    given = {option: value for option, value in options.items() if value is not UNSET.get(option)}
     if entry.required and entry.required not in given and entry.options[entry.required] not in extra:
         fix = (
             f"add --density {join_words(commands('density'))}" if entry.wraps else f"see --help about {entry.required}"
@@ -190,6 +197,7 @@ COMPANIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "landmarks": ("approximation", MODELS["KernelPCA"].names["approximation"].names),
     "degree": ("kernel", ("poly",)),
     "factors": ("covariance", ("ppca", "factor")),
+    "coef0": ("kernel", ("poly", "sigmoid")),
 }
 """Options that have an effect only together with certain values of another."""
 
@@ -206,6 +214,23 @@ def _make_density(command: str, options: Mapping[str, Any], extra: Mapping[str, 
     return make_estimator(command, options, extra, seed)
 
 
+UNSET = {each.name: each.default for each in fields(ModelOptions)}
+"""The values of options that are not given."""
+
+FLAG_VALUES = {"zca": "zca"}
+"""What a flag sets its parameter to, where that is not True."""
+
+
+def parse_bounds(text: str) -> Any:
+    """Return the pair of numbers of a text such as 0:24, None for an end without a bound; JSON gives one per column.
+
+    >>> parse_bounds("0:24"), parse_bounds("0:"), parse_bounds("[[0, 1], null]")
+    ((0, 24), (0, None), [[0, 1], None])
+    """
+    low, sign, high = text.partition(":")
+    return tuple(option_value(end) if end else None for end in (low, high)) if sign else option_value(text)
+
+
 NUMBERS = {"k", "gamma", "bandwidth", "landmarks", "smoothing", "shrinkage", "prior", "max_memory"}
 """Options that are numbers where they look like one, and names otherwise."""
 
@@ -215,13 +240,20 @@ def _check_taken(entry: ModelEntry, given: Mapping[str, Any]) -> list[tuple[str,
     taken = []
     for option, value in given.items():
         if option in entry.options:
-            taken.append((option, option_value(value) if option in NUMBERS else value))
+            taken.append((option, _typed_value(option, value)))
         elif option != "max_memory":
             takers = ", ".join(other.command for other in MODELS.values() if option in other.options)
             own = ", ".join(flag_of(each) for each in entry.options if each != "max_memory")
             fix = f"{flag_of(option)} is for {takers}; {entry.command} takes {own}"
             fail(f"{flag_of(option)} is not an option of {entry.command}", fix)
     return taken
+
+
+def _typed_value(option: str, value: Any) -> Any:
+    """Return what the text of an option means."""
+    if option == "bounds":
+        return parse_bounds(value)
+    return option_value(value) if option in NUMBERS else FLAG_VALUES.get(option, value)
 
 
 def require_method(model: Any, method: str, verb: str) -> None:

@@ -76,15 +76,36 @@ def ppca_summary(model: Any) -> Summary:
 
 def factor_summary(model: Any) -> Summary:
     """Return the line, the table and the facts of a factor analysis."""
+    from eigenlens.latent.tables import factor_errors_if_quick
+
     k = model.n_components_
     line = f"{count_noun(k, 'factor')}, log-likelihood {model.loglik_:,.2f}"
     names = feature_names(model, model.n_features_in_)
     W, own = np.asarray(model.loadings_), np.asarray(model.uniquenesses_)
     shared = (W**2).sum(axis=1)
-    order = largest_first(shared / (shared + own))
-    lines = [[names[j], *(format_figure(w, ".3f") for w in W[j]), format_figure(own[j], ".3f")] for j in order]
-    shown = limited_table(["loadings", *axis_names(model, k), "uniqueness"], lines)
-    return line, shown, _likelihood(model) | {"n_components": k, "loadings": W, "uniquenesses": own, "columns": names}
+    order, figures = largest_first(shared / (shared + own)), np.column_stack([W, own])
+    facts = _likelihood(model) | {"n_components": k, "loadings": W, "uniquenesses": own, "columns": names}
+    errors = factor_errors_if_quick(model)
+    if errors is not None:
+        facts |= {"loadings_errors": errors.loadings, "uniquenesses_errors": errors.uniquenesses}
+    spread = None if errors is None or k > MAX_FACTORS_WITH_ERRORS else [*errors.loadings.T, errors.uniquenesses]
+    lines = [[names[j], *_with_errors(figures[j], None if spread is None else [e[j] for e in spread])] for j in order]
+    return line, limited_table(["loadings", *axis_names(model, k), "uniqueness"], lines), facts
+
+
+MAX_FACTORS_WITH_ERRORS = 4
+"""The largest number of factors whose standard errors fit beside their loadings."""
+
+
+def _with_errors(figures: Array, errors: list[float] | None) -> list[str]:
+    """Return figures as text, with their standard errors where they are known."""
+    shown = [format_figure(value, ".3f") for value in figures]
+    if errors is None:
+        return shown
+    return [
+        f"{text} ± {'–' if np.isnan(error) else format_figure(error, '.3f')}"
+        for text, error in zip(shown, errors, strict=True)
+    ]
 
 
 def mixture_summary(model: Any) -> Summary:

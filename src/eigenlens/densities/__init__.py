@@ -16,12 +16,14 @@ array([0.25 , 0.25 , 0.375])
 
 from eigenlens.data.source import Block
 from eigenlens.densities.base import Density, Family
+from eigenlens.densities.bins import bin_edges
 from eigenlens.densities.covariance import Diagonal, Full, Spherical
 from eigenlens.densities.discrete import Bernoulli, BernoulliFamily, Categorical, CategoricalFamily
 from eigenlens.densities.gaussian import Gaussian, GaussianFamily
 from eigenlens.densities.histogram import Histogram, HistogramFamily
 from eigenlens.densities.intervals import Fitted
 from eigenlens.densities.linear_gaussian import LinearGaussian
+from eigenlens.densities.maximum_likelihood import LikelihoodMaximum, log_likelihood, maximise_likelihood
 from eigenlens.densities.mixture import Mixture
 from eigenlens.densities.multinomial import Multinomial, MultinomialFamily
 from eigenlens.densities.product import Product, ProductFamily
@@ -41,6 +43,7 @@ __all__ = [
     "GaussianFamily",
     "Histogram",
     "HistogramFamily",
+    "LikelihoodMaximum",
     "LinearGaussian",
     "Mixture",
     "Multinomial",
@@ -48,4 +51,7 @@ __all__ = [
     "Product",
     "ProductFamily",
     "Spherical",
+    "bin_edges",
+    "log_likelihood",
+    "maximise_likelihood",
 ]

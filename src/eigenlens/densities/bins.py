@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln
 
+from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
 
@@ -19,6 +20,25 @@ MAX_BINS = 1_000_000
 
 SCOTT_FACTOR = (24.0 * np.pi**0.5) ** (1.0 / 3.0)
 """3.491: the width of least integrated squared error for Gaussian values, over σ n^(−1/3)."""
+
+
+UNEVEN = 1e-4
+"""Middles of bins of one width may differ by this share of it from equal distances, by rounding."""
+
+
+def bin_edges(centres: Any) -> Array:
+    """Return the edges (K + 1,) of bins of one width from their middles (K,), as published tables often have them.
+
+    >>> bin_edges([0.5, 1.5, 2.5])
+    array([0., 1., 2., 3.])
+    """
+    middles = checks.numbers("centres", centres)
+    widths = np.diff(middles) if middles.ndim == 1 else np.empty(0)
+    width = float(widths.mean()) if widths.size else 0.0
+    if not width > 0.0 or np.any(np.abs(widths - width) > UNEVEN * width):
+        what = "must be at least two numbers, ascending by one width, or the edges do not follow from them"
+        raise OptionError(what, argument="centres", value=middles.tolist(), fix="give the edges instead")
+    return np.asarray(middles[0] + width * (np.arange(middles.size + 1) - 0.5))
 
 
 class SortedValues(NamedTuple):

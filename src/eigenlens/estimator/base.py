@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks, model_file
 from eigenlens.arrays import Array, Like, is_tensor, to_numpy
+from eigenlens.data.coerce import as_source
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
@@ -101,14 +102,22 @@ class ProjectionEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Mod
         """
         check_is_fitted(self)
         Z = X if is_tensor(X) else np.asarray(X)
+        self._check_score_shape(Z, fewer)
+        if not np.all(np.isfinite(to_numpy(Z))):
+            raise DataError(f"X contains NaN or infinity, so there are no rows with these {self._score_words[0]}")
+        return Z
+
+    def _check_score_shape(self, Z: Any, fewer: bool) -> None:
         scores, component = self._score_words
         most = self._n_features_out
         if Z.ndim != 2 or not (min(1, most) if fewer else most) <= Z.shape[1] <= most:
             what = f"X has shape {tuple(Z.shape)}, but {scores} have {most} columns, one per {component}"
             raise DataError(what + (", or fewer for the leading ones" if fewer else ""))
-        if not np.all(np.isfinite(to_numpy(Z))):
-            raise DataError(f"X contains NaN or infinity, so there are no rows with these {scores}")
-        return Z
+
+    def _score_source(self, X: Any) -> Source:
+        """Return Dask scores as a source; those of the leading components only are checked chunk by chunk."""
+        self._check_score_shape(X, fewer=True)
+        return as_source(X)
 
     @property
     def _n_features_out(self) -> int:
@@ -118,6 +127,14 @@ class ProjectionEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Mod
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+per_score = per_row(
+    lambda estimator: estimator.n_features_in_,
+    lambda estimator, scores: scores.dtype,
+    lambda estimator, scores: estimator._score_source(scores),
+)
+"""The decorator of a method from scores to rows; a Dask array gives a Dask array."""
 
 
 class DensityEstimator(ModelEstimator):

@@ -133,6 +133,7 @@ def _finite_chunk(rows: Any, function: Callable[[Any], Any], check_rows: bool) -
 def per_row(
     width: Callable[[Any], int | None] = lambda estimator: None,
     dtype: Callable[[Any, Source], Any] = lambda estimator, source: np.float64,
+    check: Callable[[Any, Any], Source] = validate_rows,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return the decorator of a method from rows X to NumPy results, one per row, that returns them in the kind of X.
 
@@ -142,6 +143,7 @@ def per_row(
     Args:
         width: the number of columns of the result, of a fitted estimator; None for one number per row.
         dtype: that of a Dask result, of a fitted estimator and the source of X.
+        check: from a fitted estimator and a Dask array X to its source; by default X has the columns of the fit.
     """
 
     def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -151,7 +153,7 @@ def per_row(
                 found = method(estimator, X, *arguments, **options)
                 return Like(X).exact(found) if is_tensor(X) and isinstance(found, np.ndarray) else found
             check_is_fitted(estimator)
-            source: Any = validate_rows(estimator, X)
+            source: Any = check(estimator, X)
             columns, kind = width(estimator), np.dtype(dtype(estimator, source))
             call = getattr(estimator, method.__name__), arguments, options
             return source.map_rows(partial(_chunk_results, call=call, width=columns, dtype=kind), columns, kind)

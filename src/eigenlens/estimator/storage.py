@@ -33,7 +33,14 @@ def storable_parameters(estimator: Any) -> dict[str, Any]:
             raise OptionError(what, argument=name, value=value, fix=f"use a name, or set_params({name}=…) first")
     if not isinstance(parameters.get("random_state"), int | np.integer | None):
         parameters["random_state"] = None  # a generator's state is not part of the model
-    return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in parameters.items()}
+    return {name: _as_lists(value) for name, value in parameters.items()}
+
+
+def _as_lists(value: Any) -> Any:
+    """Return arrays as lists, also those within a list or a tuple."""
+    if isinstance(value, list | tuple):
+        return [_as_lists(each) for each in value]
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 
 def pack_estimator(estimator: Any) -> tuple[str, dict[str, Array], dict[str, Any]]:

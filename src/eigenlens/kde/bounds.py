@@ -1,7 +1,8 @@
 """Densities within bounds: mirror images of points, truncated kernels that are renormalised, or kernels that go round.
 
 All keep every kernel's mass at one, so the density integrates to one over the box. They work column by column, so the
-kernel must be a product: one bandwidth per column.
+kernel must be a product: one bandwidth per column. A fourth way, which corrects the sum and not its kernels, has a
+module of its own, `local_linear`.
 
 `Folded` sums products of kernels between bounds pair by pair, the images of each column within the product: d columns
 with c images each make c^d images of a point, but only c d terms there. Only a block of pairs is in memory at a time.
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -66,12 +68,13 @@ class Boundary:
     Attributes:
         extend: from points (n, d), weights (n,), scales (n, d), kernel and bounds (d, 2) to `Extended`.
         too_wide: from points, scales, kernel and bounds to whether kernels are too wide for `extend`.
-        draw: from centres and scales (m, d), kernel, bounds and a generator to draws (m, d) within the bounds.
+        draw: from centres and scales (m, d), kernel, bounds and a generator to draws (m, d) within the bounds; None
+            where the density is not a sum of one kernel per point, so that draws come from its quantiles.
     """
 
     extend: Callable[[Array, Array, Array, SmoothingKernel, Array], Extended]
     too_wide: Callable[[Array, Array, SmoothingKernel, Array], bool]
-    draw: Callable[[Array, Array, SmoothingKernel, Array, np.random.Generator], Array]
+    draw: Callable[[Array, Array, SmoothingKernel, Array, np.random.Generator], Array] | None
 
 
 def within_bounds(X: Array, bounds: Array) -> Array:
@@ -252,13 +255,19 @@ def _draw_truncated(
     return np.asarray(np.clip(np.where(flat, uniform, centres + scales * u), bounds[:, 0], bounds[:, 1]))
 
 
+def _unextended(points: Array, weights: Array, *_: Any) -> Extended:
+    """Return the points as they are: `LocalLinearLine` corrects their sum."""
+    return Extended(points, weights)
+
+
 BOUNDARIES: dict[str, Boundary] = {
     "reflect": Boundary(_reflected, _too_many, _draw_reflected),
     "renormalize": Boundary(_renormalize, _very_wide, _draw_truncated),
     "periodic": Boundary(_repeated, _many_periods, _draw_periodic),
+    "linear": Boundary(_unextended, lambda *_: False, None),
 }
-"""Ways to respect bounds by name: the density has slope 0 there, its kernels are truncated, or what leaves at one bound
-enters at the other."""
+"""Ways to respect bounds by name: the density has slope 0 there, its kernels are truncated, what leaves at one bound
+enters at the other, or a line is fitted to what kernels see near a bound."""
 
 
 BOUNDED_PAIRS = 1 << 17

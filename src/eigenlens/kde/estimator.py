@@ -44,8 +44,10 @@ class KernelDensity(DensityEstimator, DensityMixin, BaseEstimator):  # type: ign
             and g its geometric mean (Abramson 1982). Sums over adaptive kernels take longer.
         tol: the relative error of f that Gaussian sums may have; it is usually far smaller. The minimum is 1e-15.
         boundary: "reflect" mirrors the rows at the bounds, so that f has slope 0 there; "renormalize" truncates the
-            kernels and divides each by its mass within the bounds; "periodic" is for angles and times of day: what
-            leaves at one bound enters at the other. In every case f integrates to one between the bounds.
+            kernels and divides each by its mass within the bounds; "linear", for one column, fits a line to what
+            kernels see near a bound (Jones and Foster 1996), so that f may rise or fall there; "periodic" is for
+            angles and times of day: what leaves at one bound enters at the other. In every case f integrates to one
+            between the bounds.
         random_state: seed of `sample`.
 
     Attributes:

@@ -146,7 +146,7 @@ class Line:
 
         groups = ((part.x, part.s) for part in self.octaves)
         edges = _panel_edges((x, self.h * s.min(), self.h * s.max()) for x, s in groups if s is not None)
-        return _tabulate_integral(density, edges)
+        return tabulate_integral(density, edges)
 
     @cached_property
     def cloud(self) -> Cloud:
@@ -186,7 +186,7 @@ def _without_cancellation(line: Line, y: Array, value: Array, mass: Array) -> Ar
         small |= mass == 0.0  # the tail of a callable extends beyond its polynomials
     few = np.flatnonzero(small)
     if few.size:
-        value[few] = _pairs(line, y[few], line.kernel.profile, 1)
+        value[few] = pair_sums(line, y[few], line.kernel.profile, 1)
     return np.maximum(value, 0.0)
 
 
@@ -253,7 +253,7 @@ def _gaussian_integral(line: Line, y: Array) -> Array:
 # ---- any kernel, points with scales of their own ------------------------------------------------------------
 
 
-def _pairs(line: Line, y: Array, function: Callable[[Array], Array], power: int) -> Array:
+def pair_sums(line: Line, y: Array, function: Callable[[Array], Array], power: int) -> Array:
     """Return Σ w f(u) / (h s)^power over the points within reach of sorted y (m,), pair by pair."""
     total, reach = np.zeros(y.size), 1.001 * TAIL_RADII.get(line.kernel.name, line.kernel.radius)
     for part in line.octaves:
@@ -266,19 +266,19 @@ def _pairs(line: Line, y: Array, function: Callable[[Array], Array], power: int)
 
 def _pair_density(line: Line, y: Array) -> tuple[Array, Array]:
     if line.s is None or line.kernel.name not in FORMS:
-        return np.zeros(y.size), _pairs(line, y, line.kernel.profile, 1)
+        return np.zeros(y.size), pair_sums(line, y, line.kernel.profile, 1)
     exponent, value = cloud_sums(line.cloud, ((y - line.x[line.x.size // 2]) / line.h)[:, None], line.tol)
     return exponent, value * float(line.kernel.profile(np.zeros(1))[0]) / line.h
 
 
 def _pair_derivative(line: Line, y: Array) -> Array:
-    return _pairs(line, y, line.kernel.derivative, 2)
+    return pair_sums(line, y, line.kernel.derivative, 2)
 
 
 def _pair_integral(line: Line, y: Array) -> Array:
     if line.kernel.name in MANY_PAIR_INTEGRALS and line.x.size * y.size > MANY_PAIRS:
         return MANY_PAIR_INTEGRALS[line.kernel.name](line, y)
-    return line.at_most(y) + _pairs(line, y, _wrong_side(line), 0)
+    return line.at_most(y) + pair_sums(line, y, _wrong_side(line), 0)
 
 
 def _wrong_side(line: Line) -> Callable[[Array], Array]:
@@ -373,10 +373,10 @@ class IntegralTable:
         return np.asarray(self.below[panel] + chebyshev.chebval(t, self.coefficients[:, panel], tensor=False))
 
 
-def _tabulate_integral(f: Callable[[Array], Array], edges: Array) -> IntegralTable:
+def tabulate_integral(f: Callable[[Array], Array], edges: Array) -> IntegralTable:
     """Return the integral table of a function that is a polynomial of degree 15 between neighbours of `edges`.
 
-    >>> round(float(_tabulate_integral(np.cos, np.array([0.0, 1.0, 2.0]))(np.array([1.5]))[0] - np.sin(1.5)), 12)
+    >>> round(float(tabulate_integral(np.cos, np.array([0.0, 1.0, 2.0]))(np.array([1.5]))[0] - np.sin(1.5)), 12)
     0.0
     """
     angle = np.pi * (np.arange(CHEBYSHEV_NODES) + 0.5) / CHEBYSHEV_NODES

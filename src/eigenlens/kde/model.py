@@ -15,6 +15,7 @@ from eigenlens.errors import DataError, OptionError
 from eigenlens.kde.bounds import BOUNDARIES, Column, Extended, Folded, open_bounds, within_bounds
 from eigenlens.kde.kernels import SMOOTHING_KERNELS, SmoothingKernel
 from eigenlens.kde.line import Line
+from eigenlens.kde.local_linear import LocalLinearLine
 from eigenlens.kde.normal_cdf import MAX_CDF_COLUMNS, sum_normal_cdfs
 from eigenlens.kde.quantiles import invert_cdf
 from eigenlens.kde.space import Space
@@ -75,6 +76,10 @@ class KernelEstimate:
         for name, value in values.items():
             object.__setattr__(self, name, value)
         read_only(self, *values)
+        if self._is_local_linear and (d > 1 or self.scales is not None):
+            here = f"X has {d}" if d > 1 else "the estimate is adaptive"
+            what = f"corrects the density of one column with one bandwidth, and {here}"
+            raise OptionError(what, argument="boundary", value=self.boundary, fix="use 'reflect' or 'renormalize'")
 
     def __repr__(self) -> str:
         n, d = self.points.shape
@@ -180,8 +185,11 @@ class KernelEstimate:
 
     def _bracket(self, q: Array) -> tuple[Array, Array]:
         """Return limits of the quantiles: those of a mixture lie between those of its components."""
-        if self.boundary == "periodic" and np.isfinite(self.bounds).all():  # mass that goes round has no such limits
-            return np.full(q.shape, self.bounds[0, 0]), np.full(q.shape, self.bounds[0, 1])
+        if self._is_local_linear or (self.boundary == "periodic" and np.isfinite(self.bounds).all()):
+            low, high = self._ends  # mass that moves has no such limits
+            return np.where(q <= 0.0, -np.inf, low).clip(*self.bounds[0]), np.where(q >= 1.0, np.inf, high).clip(
+                *self.bounds[0]
+            )
         x, ends = self.points[:, 0], self.kernel.quantile(np.array([0.0, 1.0]))
         scales = np.array([1.0] if self.scales is None else [self.scales.min(), self.scales.max()])
         scale = self.bandwidth[0] * scales[:, None]
@@ -192,6 +200,9 @@ class KernelEstimate:
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         """Draw n rows (n, d): a point with probability proportional to its weight, and a draw from its kernel."""
+        draw = BOUNDARIES[self.boundary].draw
+        if draw is None:
+            return self.ppf(rng.random(n))[:, None]
         cumulated = np.cumsum(self.weights)
         which = np.searchsorted(cumulated, rng.random(n) * cumulated[-1], side="right")
         which = np.minimum(which, len(self.points) - 1)
@@ -200,7 +211,7 @@ class KernelEstimate:
             z = rng.standard_normal((n, self.n_features))
             return np.asarray(self.points[which] + own * (z @ np.linalg.cholesky(self.bandwidth).T))
         spread = np.broadcast_to(self.bandwidth * own, (n, self.n_features))
-        return BOUNDARIES[self.boundary].draw(self.points[which], spread, self.kernel, self.bounds, rng)
+        return draw(self.points[which], spread, self.kernel, self.bounds, rng)
 
     # ---- other estimates --------------------------------------------------------------------------------
 
@@ -303,7 +314,7 @@ class KernelEstimate:
         return own if origin is None or own is None else np.asarray(own[origin])
 
     @cached_property
-    def _line(self) -> Line | WideLine | Folded:
+    def _line(self) -> Line | WideLine | Folded | LocalLinearLine:
         h = float(self.bandwidth[0])
         if self._folds and self.scales is None:
             make = WIDE_LINES[self.boundary]
@@ -311,7 +322,12 @@ class KernelEstimate:
         if self._folds:
             return self._folded
         whole = self.extended
-        return Line(whole.points[:, 0], whole.weights, h, self.kernel, self._scales, self.tol)
+        line = Line(whole.points[:, 0], whole.weights, h, self.kernel, self._scales, self.tol)
+        return LocalLinearLine(line, *map(float, self.bounds[0])) if self._is_local_linear else line
+
+    @property
+    def _is_local_linear(self) -> bool:
+        return self.boundary == "linear" and bool(np.isfinite(self.bounds).any())
 
     @cached_property
     def _space(self) -> Space | Folded:

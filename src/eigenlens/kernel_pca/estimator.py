@@ -15,7 +15,7 @@ from eigenlens.data.coerce import is_dask_array, require_finite
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source, progress_callback
 from eigenlens.errors import ConvergenceWarning, DataWarning, warn_user
-from eigenlens.estimator.base import ProjectionEstimator, forward, model_view
+from eigenlens.estimator.base import ProjectionEstimator, forward, model_view, per_score
 from eigenlens.estimator.rows import dense_blocks, map_rows, per_row, require_finite_rows, validate_rows
 from eigenlens.kernel_pca import storage
 from eigenlens.kernel_pca.features import APPROXIMATIONS, fit_landmark_components
@@ -24,6 +24,7 @@ from eigenlens.kernel_pca.kernels.precomputed import Precomputed
 from eigenlens.kernel_pca.model import KernelComponents
 from eigenlens.kernel_pca.options import (
     check_diagonal,
+    check_gram_solver,
     check_kernel_components,
     check_n_landmarks,
     memory_budget,
@@ -62,7 +63,8 @@ class KernelPCA(ProjectionEstimator):
         sigma: of "rbf" instead of gamma, k = exp(−|x − y|² / 2 sigma²): gamma = 1 / (2 sigma²).
         degree, coef0: of "poly" and "sigmoid". kernel_params: a dict of a kernel's other options, or of keywords for a
             callable.
-        solver: "auto" (see `eigenlens.kernel_pca.route.choose_eigen_route`), "dense", "lanczos" or "randomized".
+        solver: "auto" (see `eigenlens.kernel_pca.route.choose_eigen_route`), "dense", "lanczos" ("arpack" in
+            scikit-learn) or "randomized".
         approximation: None for the exact solution; "rpcholesky" or "nystroem" for landmarks, with the exact share of
             the trace that is left out; "fourier" for random features. These read a Source or a Dask array in passes.
         n_landmarks: their number; or, below 1, the share of the trace that may be left out. None for 1000 or n.
@@ -167,7 +169,7 @@ class KernelPCA(ProjectionEstimator):
             n_components,
             weight=source.weight,
             center=self.center,
-            solver=self.solver,
+            solver=check_gram_solver(self.solver),
             tol=checks.real("tol", self.tol, 0.0, 1.0),
             max_memory=memory_budget(self.max_memory),
             rng=rng,
@@ -188,6 +190,7 @@ class KernelPCA(ProjectionEstimator):
         # A kernel that tends to a limit far away would hide an infinity.
         return map_rows(source, self.model_.scores, self.n_components_, check_rows=True)
 
+    @per_score
     def inverse_transform(self, X: Any) -> Any:
         """Return rows (n, d) whose images are near the points with scores X (n, k), by the method of `preimage`."""
         scores = self._check_scores(X)

@@ -204,6 +204,9 @@ GRAM_SOLVERS: dict[str, Callable[[Operator, Requested, float, np.random.Generato
     "randomized": _randomized,
 }
 
+GRAM_SOLVER_ALIASES = {"arpack": "lanczos"}
+"""The name of scikit-learn for the same solver."""
+
 
 class _Negated:
     """The operator −A, whose largest eigenvalue is the smallest of A."""

@@ -13,9 +13,9 @@ from eigenlens.data.source import Source
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError, warn_user
 from eigenlens.estimator.rows import collect_rows
 from eigenlens.kernel_pca.features import COUNTED_IN_FEATURES
-from eigenlens.kernel_pca.fit import GRAM_SOLVERS, KernelPCAFit
+from eigenlens.kernel_pca.fit import GRAM_SOLVER_ALIASES, GRAM_SOLVERS, KernelPCAFit
 from eigenlens.kernel_pca.gamma import GAMMA_RULES, resolve_gamma
-from eigenlens.kernel_pca.kernels import KERNELS, kernel_options, make_kernel
+from eigenlens.kernel_pca.kernels import KERNEL_ALIASES, KERNELS, kernel_options, make_kernel
 from eigenlens.kernel_pca.kernels.base import Kernel
 from eigenlens.kernel_pca.preimage import PREIMAGES
 from eigenlens.resources import available_memory
@@ -41,7 +41,7 @@ def resolve_kernel(
     estimator: Any, rows: Any, rng: np.random.Generator, weight: Array | None = None
 ) -> tuple[Kernel, float | None]:
     """Return the kernel with its options, from an estimator or `KernelOptions`, and gamma where the kernel has one."""
-    name, parameters = checks.choice("kernel", estimator.kernel, KERNELS), estimator.kernel_params
+    name, parameters = checks.choice("kernel", estimator.kernel, KERNELS, KERNEL_ALIASES), estimator.kernel_params
     if parameters is not None and not isinstance(parameters, Mapping):
         what = "must be a dict of options of the kernel, or None"
         raise OptionError(what, argument="kernel_params", value=parameters)
@@ -69,9 +69,14 @@ def _check_width(gamma: Any, sigma: Any, kernel: Any) -> Any:
     return gamma
 
 
+def check_gram_solver(solver: Any) -> str:
+    """Return the name of the solver for the eigenpairs of a Gram matrix."""
+    return checks.name("solver", solver, ["auto", *GRAM_SOLVERS], GRAM_SOLVER_ALIASES)
+
+
 def check_kernel_components(estimator: Any, source: Source) -> int | float | None:
     """Return n_components once it is valid: a number, a share of the variance, or None for all."""
-    checks.name("solver", estimator.solver, ["auto", *GRAM_SOLVERS])
+    check_gram_solver(estimator.solver)
     checks.name("preimage", estimator.preimage, PREIMAGES)
     checks.boolean("center", estimator.center)
     n, k = source.n_rows, estimator.n_components

@@ -19,7 +19,7 @@ from eigenlens.data.coerce import require_finite
 from eigenlens.data.rows import select_rows
 from eigenlens.data.source import BLOCK_BYTES, Source, progress_callback
 from eigenlens.densities.linear_gaussian import LinearGaussian
-from eigenlens.estimator.base import DensityEstimator, IterativeFit, ProjectionEstimator, model_view
+from eigenlens.estimator.base import DensityEstimator, IterativeFit, ProjectionEstimator, model_view, per_score
 from eigenlens.estimator.rows import dense_blocks, impute_rows, map_blocks, validate_rows
 from eigenlens.latent import storage
 from eigenlens.latent.n_components import DimensionChoice
@@ -75,6 +75,7 @@ class LatentGaussian(IterativeFit[LatentFit], ProjectionEstimator, DensityEstima
         like = Like(X, source.dtype)
         return like(means), like(covariance if T is None else T.T @ covariance @ T)
 
+    @per_score
     def inverse_transform(self, X: Any, method: str = "posterior") -> Any:
         """Return the rows (n, d) of latent values X (n, k).
 

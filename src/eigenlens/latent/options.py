@@ -36,6 +36,7 @@ CONVERGENCE_ADVICE = {
     "max_iter": "raise {max_iter}, or {tol}",
     "rounding": "rounding hides further gains, so more steps would not help: divide columns of very different sizes by "
     "their standard deviations, use fewer components, or raise {tol}",
+    "stalled": "the noise is small beside the variances, where EM as it is taught hardly moves: use {solver}",
 }
 """The advice about a fit that did not converge, by why it ended."""
 
@@ -47,7 +48,8 @@ def warn_latent_fit(fit: LatentFit, source: Source, tol: float, max_iter: int) -
         warn_user(ConvergenceWarning(f"fit was interrupted after {fit.n_iter} steps; the best model is kept ({short})"))
     elif not fit.converged:
         fix = CONVERGENCE_ADVICE.get(fit.ended, CONVERGENCE_ADVICE["max_iter"])
-        settings = {"tol": tol} | ({"max_iter": max_iter} if "{max_iter}" in fix else {})
+        known = {"tol": tol, "max_iter": max_iter, "solver": "accelerated-em"}
+        settings = {name: value for name, value in known.items() if f"{{{name}}}" in fix}
         what = f"solver {fit.solver!r} stopped after {fit.n_iter} steps ({short})"
         warn_user(ConvergenceWarning(what, fix=fix, settings=settings))
     may_be_incomplete = fit.solver == "em" or not fit.model.loadings.size

@@ -17,10 +17,11 @@ from eigenlens import checks
 from eigenlens.arrays import Array, to_numpy
 from eigenlens.data.coerce import as_source
 from eigenlens.densities.linear_gaussian import LinearGaussian
-from eigenlens.errors import DataError, OptionError
-from eigenlens.latent.rotation import ROTATIONS, rotate
+from eigenlens.errors import DataError, EigenlensError, OptionError
+from eigenlens.latent.factor.standard_errors import FactorErrors
 from eigenlens.pca import tables
 from eigenlens.pca.model import PrincipalComponents
+from eigenlens.rotation import ROTATIONS, rotate
 from eigenlens.tables.names import feature_names, row_labels
 from eigenlens.tables.rows import first_rows
 from eigenlens.tables.values import ValueTable
@@ -148,6 +149,27 @@ def latent_loadings(
     if isinstance(getattr(model, "model_", model), PrincipalComponents):
         return tables.loadings(model, components, names=names)
     return _select(_loadings(model, *_parts(model), names), components)
+
+
+MAX_ERROR_PARAMETERS = 600
+"""The largest number of parameters of which tables show standard errors: beyond it they take more than a second."""
+
+
+def factor_errors_if_quick(model: Any, X: Any = None) -> FactorErrors | None:
+    """Return the standard errors of a factor analysis for a table, or None where there are none, or they take long.
+
+    X is the fitted rows, if they are at hand: they are needed where entries were missing.
+    """
+    if (
+        not hasattr(model, "standard_errors")
+        or model.model_.mean.size * (model.n_components_ + 1) > MAX_ERROR_PARAMETERS
+    ):
+        return None
+    try:
+        found: FactorErrors = model.standard_errors(X)
+    except EigenlensError:
+        return None
+    return found
 
 
 def _parts(model: Any) -> tuple[Array, Array, Array]:

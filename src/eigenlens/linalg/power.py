@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
 from eigenlens.linalg.lanczos import residual_norms
@@ -24,22 +25,27 @@ class PowerPath(NamedTuple):
     quotients: Array
 
 
-def power_path(A: Array | SymmetricOperator, start: Array, steps: int) -> PowerPath:
+def power_path(A: Any, start: Any, steps: int) -> PowerPath:
     """Return v₀, v₁, … of the power method v ← A v / ‖A v‖ and vᵀA v, which never decreases for a covariance A (N, N).
 
-    A start without a part along the first eigenvector never finds it, up to rounding.
+    A start without a part along the first eigenvector never finds it, up to rounding. A v = 0 ends in zeros.
+
+    Args:
+        A: symmetric (N, N), as an array or a frame, or anything with `size` N and `matmat(V)`, the product A V.
+        start: (N,) a vector that is not 0; its length does not matter.
+        steps: the number T of steps.
 
     >>> path = power_path(np.diag([2.0, 1.0]), np.array([1.0, 1.0]), 3)
     >>> path.quotients
     array([1.5  , 1.8  , 1.941, 1.985])
     """
-    operator = Matrix(np.asarray(A, dtype=np.float64)) if isinstance(A, np.ndarray) else A
-    v = _check_start(start, operator)
+    operator = A if hasattr(A, "matmat") else Matrix(_check_symmetric(A))
+    v, count = _check_start(start, operator.size), checks.integer("steps", steps, 0)
     vectors, quotients = [v / np.linalg.norm(v)], list[float]()
-    for step in range(steps + 1):
+    for step in range(count + 1):
         product = operator.matmat(vectors[-1][:, None])[:, 0]
         quotients.append(float(vectors[-1] @ product))
-        if step < steps:
+        if step < count:
             vectors.append(product / (np.linalg.norm(product) or 1.0))
     return PowerPath(np.array(vectors), np.array(quotients))
 
@@ -49,12 +55,19 @@ class PowerMethod:
     """The power method with a given start and number of steps: `PCA(1, solver=PowerMethod(start, max_iter=10))`.
 
     Attributes:
-        start: (d,) the first vector of the first component; random if None.
+        start: (d,) the first vector of the first component, not 0; random if None, as for the other components.
         max_iter: the largest number of steps per component.
+
+    A component also ends where ‖A v − λ v‖ ≤ tol λ₁, with the tol of `PCA`.
     """
 
-    start: Array | None = None
+    start: Any = None
     max_iter: int = MAX_POWER_STEPS
+
+    def __post_init__(self) -> None:
+        checks.integer("max_iter", self.max_iter, 1)
+        if self.start is not None:
+            _check_start(self.start, None)
 
     def __call__(self, operator: SymmetricOperator, wanted: Requested, tol: float, rng: Any) -> Spectrum:
         """Return the leading eigenpairs, as `power` does."""
@@ -66,7 +79,7 @@ def power(
     wanted: Requested,
     tol: float,
     rng: np.random.Generator,
-    start: Array | None = None,
+    start: Any = None,
     max_iter: int = MAX_POWER_STEPS,
 ) -> Spectrum:
     """Return the leading eigenpairs by v ← A v / ‖A v‖, orthogonal to those before, until ‖A v − λ v‖ ≤ tol λ₁.
@@ -78,9 +91,8 @@ def power(
     k = min(wanted.initial_guess, wanted.limit)
     while True:
         while V.shape[1] < k:
-            first = (
-                rng.standard_normal(operator.size) if start is None or values.size else _check_start(start, operator)
-            )
+            given = start is not None and not values.size
+            first = _check_start(start, operator.size) if given else rng.standard_normal(operator.size)
             value, v, used = _dominant(operator, V, values, tol, _unit(first, V), max_iter)
             V, values, steps = np.column_stack([V, v]), np.append(values, value), steps + used
         enough = wanted.choose(values, total)
@@ -112,12 +124,26 @@ def _dominant(
     return value, v, max_iter
 
 
-def _check_start(start: Any, operator: SymmetricOperator) -> Array:
-    v = np.asarray(start, dtype=np.float64)
-    if v.shape != (operator.size,) or not np.any(v) or not np.all(np.isfinite(v)):
-        what = f"must be {operator.size} finite numbers, not all of them 0"
-        raise OptionError(what, argument="start", value=start)
+def _check_start(start: Any, size: int | None) -> Array:
+    """Return a start as a vector of `size` finite numbers that are not all 0; of any number if size is None."""
+    v = checks.numbers("start", start)
+    if v.ndim != 1 or (size is not None and v.size != size):
+        of = "" if size is None else f" of {size} numbers"
+        raise OptionError(f"has the shape {v.shape}, but must be a vector{of}", argument="start")
+    if not np.any(v) or not np.all(np.isfinite(v)):
+        raise OptionError("must be finite numbers, not all of them 0", argument="start", value=start)
     return v
+
+
+def _check_symmetric(A: Any) -> Array:
+    """Return A as a symmetric matrix of float64."""
+    matrix = checks.numbers("A", A)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        fix = "give a covariance or a Gram matrix"
+        raise OptionError(f"has the shape {matrix.shape}, but must be square", argument="A", fix=fix)
+    if not np.allclose(matrix, matrix.T, rtol=1e-8, atol=1e-12 * np.max(np.abs(matrix), initial=0.0)):
+        raise OptionError("is not symmetric, or has entries that are not finite", argument="A", fix="give (A + Aᵀ) / 2")
+    return matrix
 
 
 def _unit(v: Array, V: Array) -> Array:

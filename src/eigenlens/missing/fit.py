@@ -17,7 +17,7 @@ from eigenlens.data.source import Progress, Source, accumulate
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.missing.em import LikelihoodOptimiser, optimise_from_starts
 from eigenlens.missing.expectation import IncompleteRowPasses
-from eigenlens.missing.result import LatentFit, step_label
+from eigenlens.missing.result import INCOMPLETE_ROWS, LatentFit, step_label
 from eigenlens.missing.units import NOISE_STRUCTURES, NoiseStructure, Units, perturb_loadings
 from eigenlens.stats.moments import ColumnMoments
 
@@ -83,7 +83,7 @@ def fit_incomplete_rows(
     ended = "converged" if converged and remaining <= tol else found.ended
     return LatentFit(
         units.unscale_model(found.best, structure), path[-1], path, len(path), converged, remaining, optimiser.weight,
-        optimiser.rows, None, "X has missing entries", "em", found.interrupted, passes.count, ended=ended,
+        optimiser.rows, None, INCOMPLETE_ROWS, "em", found.interrupted, passes.count, ended=ended,
     )  # fmt: skip
 
 

@@ -23,6 +23,7 @@ STOP_REASONS: dict[str, str] = {
     "converged": "what is left to gain is below the tolerance",
     "max_iter": "there were as many steps as allowed",
     "rounding": "the gains are too small to be distinguished from rounding",
+    "stalled": "its steps have become too small to matter, though a better model is known",
     "interrupted": "the user stopped it",
 }
 """Why an iteration ended, by the key that results keep."""
@@ -30,6 +31,9 @@ STOP_REASONS: dict[str, str] = {
 CONSTANT_COLUMN_SHARE = 1e-26
 """A variance below this share of the squared mean is rounding: (1e-13)², 450 units in the last place."""
 
+
+INCOMPLETE_ROWS = "X has missing entries"
+"""The reason for the solver that a fit of incomplete rows gives."""
 
 T = TypeVar("T")
 
@@ -75,6 +79,11 @@ class LatentFit:
     constant: tuple[int, ...] = ()
     ended: str = ""
     floored: bool = False
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether entries of the rows were missing."""
+        return self.reason == INCOMPLETE_ROWS
 
     def aic(self, parameters: int) -> float:
         """Return −2 loglik + 2 parameters; smaller is better."""

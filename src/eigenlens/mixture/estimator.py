@@ -23,7 +23,7 @@ from eigenlens.estimator.rows import impute_rows, map_blocks, per_row, validate_
 from eigenlens.estimator.sampled_rows import sampled_rows
 from eigenlens.mixture import storage
 from eigenlens.mixture.binned import fit_binned_mixture
-from eigenlens.mixture.fit import MixtureFit, MixtureOptions, fit_mixture
+from eigenlens.mixture.fit import MixtureFit, MixtureOptions, fit_mixture, join_paths
 from eigenlens.mixture.online import OnlineFit, fit_first_chunk, fit_next_chunk, resume_fit
 from eigenlens.mixture.options import (
     check_bins,
@@ -65,7 +65,7 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityEstimator, DensityMixin, 
             the likelihood has no maximum: a component on a single row has an infinite one.
         reg_covar: added to the variances of every component in every M-step, in squared units of the columns, as in
             scikit-learn. The steps then lead to a fixed point that maximises no function, and are not extrapolated.
-        max_iter: the most passes of EM; 0 keeps the start.
+        max_iter: the most steps of EM; 0 keeps the start.
         tol: EM stops when the log-likelihood per row is estimated to be within tol of its maximum; with 0, when steps
             gain nothing.
         accelerate: False for plain EM steps.
@@ -79,7 +79,7 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityEstimator, DensityMixin, 
             precision U_k U_kᵀ; 1 / √v for variances v.
         loglik_: Σ log p(x) of the fitted rows. loglik_path_: after each accepted step, never decreasing unless
             reg_covar is given; with a prior its logarithm is included.
-        n_iter_, converged_: passes of the last iteration, rejected extrapolations included, and whether tol was met.
+        n_iter_, converged_: steps of the last iteration, rejected extrapolations included, and whether tol was met.
         n_components_, n_samples_: components (one without rows is removed, with a warning) and rows with positive
         weight. model_: the frozen `Mixture`.
 
@@ -131,6 +131,8 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityEstimator, DensityMixin, 
         rng = checks.generator(self.random_state)
         with progress_callback(self.verbose) as progress:
             fit = fit_mixture(source, K, options, rng, progress)
+        if self.warm_start and self.__sklearn_is_fitted__():
+            fit = join_paths(self._fitted, fit, options.tol)
         self._remember(fit, options.make_structure(), Like(X, source.dtype))
         warn_mixture_fit(fit, source, options.tol, options.max_iter)
         return self

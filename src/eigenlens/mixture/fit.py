@@ -41,6 +41,7 @@ from eigenlens.mixture.starts import Start, StartRule, from_centres, k_means_plu
 from eigenlens.mixture.structures import make_structure
 from eigenlens.mixture.structures.base import CovarianceStructure
 from eigenlens.mixture.structures.full import FullStructure
+from eigenlens.optim.em import remaining_gain
 from eigenlens.stats.moments import ColumnMoments
 
 
@@ -54,7 +55,7 @@ class MixtureOptions:
         prior: a name in PRIORS.
         floor: a component has at least this share of the variance of all rows in every direction.
         reg_covar: added to the variances of the components in every M-step.
-        tol: log-likelihood per row that may be left to gain. max_iter: the most passes from one start.
+        tol: log-likelihood per row that may be left to gain. max_iter: the most steps from one start.
         accelerate: whether steps are extrapolated.
         in_order: whether components stay in the order of the start; otherwise the largest comes first.
     """
@@ -147,14 +148,15 @@ def best_fit(
 ) -> MixtureFit:
     """Return the best of the fits from some starts, which run side by side; an interrupt leaves the best so far.
 
-    From a start that the user interrupted, EM takes no more than one pass, for its value; so it does for max_iter 0.
+    From a start that the user interrupted, EM takes no more than one pass, for its value; so it does for max_iter 0,
+    whereas max_iter 1 moves it by one step.
     """
     stopped = any(start.interrupted for start in starts)
     ends = run_from_starts(
         problem,
         [start.mixture for start in starts],
         tol=options.tol * problem.weight,
-        max_iter=1 if stopped else max(1, options.max_iter),
+        max_iter=1 if stopped else options.max_iter + 1,  # the first pass is for the value of the start
         accelerate=options.accelerate,
         note=_report_steps(progress, options.max_iter),
     )
@@ -166,6 +168,18 @@ def best_fit(
     best = replace(min(results, key=partial(rank_result, problem)), interrupted=stopped)
     model = best.mixture if options.in_order else _largest_first(best.mixture)
     return _make_fit(model, replace(best, steps=min(best.steps, options.max_iter)), problem)
+
+
+def join_paths(before: MixtureFit, fit: MixtureFit, tol: float) -> MixtureFit:
+    """Return a fit with its convergence judged by the steps of the fit that it continues too.
+
+    The remaining gain needs two gains, and a fit that continues another for a single step has only one.
+    """
+    continued = before.path and len(fit.path) < 3 and np.isclose(fit.path[0], before.path[-1], rtol=1e-12, atol=0.0)
+    if not continued or fit.converged:
+        return fit
+    remaining = remaining_gain(before.path[:-1] + fit.path) / fit.weight
+    return replace(fit, remaining_gain=remaining, converged=remaining <= tol)
 
 
 def _report_steps(progress: Progress | None, most: int) -> Callable[[int, float], None]:

@@ -67,7 +67,7 @@ def check_bins(edges: Any, counts: Any, n_components: Any) -> tuple[Array, Array
     ends, weight = (np.asarray(to_numpy(part), dtype=np.float64) for part in (edges, counts))
     if ends.ndim != 1 or weight.shape != (max(0, ends.size - 1),):
         what = f"has shape {ends.shape} and counts {weight.shape}; they must be (m + 1,) and (m,), one count per bin"
-        raise DataError(what, argument="edges")
+        raise DataError(what, argument="edges", fix="densities.bin_edges(middles) makes edges of the middles of bins")
     inner = ends[1:-1]
     if not np.all(np.diff(ends) > 0.0) or not np.all(np.isfinite(inner)) or np.count_nonzero(np.isfinite(ends)) < 2:
         what = "must ascend, with at least 2 that are finite; only the first and last may be infinite"

@@ -13,6 +13,7 @@ from eigenlens.data.source import Source
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import OptionError
 from eigenlens.mixture.starts import (
+    CENTRE_RULE_ALIASES,
     CENTRE_RULES,
     CentreRule,
     StartParts,
@@ -46,7 +47,7 @@ def make_start_rule(estimator: Any, structure: CovarianceStructure, K: int, sour
     init, n_init, d = estimator.init, checks.integer("n_init", estimator.n_init, 1), source.n_features
     parts = _check_parts(estimator, structure, K, d)
     if not _is_given(init):
-        chosen = checks.choice("init", init, CENTRE_RULES)
+        chosen = checks.choice("init", init, CENTRE_RULES, CENTRE_RULE_ALIASES)
         rule = _checked_rule(chosen) if callable(chosen) else CENTRE_RULES[chosen]
         return _from_parts(parts, structure) or from_centres(rule, n_init, parts)
     if given := _given_parts(estimator):

@@ -99,6 +99,9 @@ CENTRE_RULES: dict[str, CentreRule] = {
 }
 """Rules for guessing centres, by name."""
 
+CENTRE_RULE_ALIASES = {"kmeans": "k-means", "random_from_data": "random"}
+"""Names of scikit-learn for the same rules."""
+
 
 class Start(NamedTuple):
     """A mixture from which EM starts, the components it had lost by then, and whether the user stopped the guessing."""

@@ -17,7 +17,7 @@ from eigenlens.data.coerce import require_finite
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source, accumulate, progress_callback
 from eigenlens.errors import DataError, OptionError
-from eigenlens.estimator.base import forward, model_view
+from eigenlens.estimator.base import forward, model_view, per_score
 from eigenlens.estimator.covariance_matrix import read_covariance
 from eigenlens.estimator.rows import MomentsOnlySource, map_blocks, map_rows, per_row, validate_rows
 from eigenlens.linalg.operators import CentredRows, covariance_divisor, project_rows
@@ -49,7 +49,7 @@ class PCA(InterpretedComponents):
     is that of the Gaussian with the mean of the rows and the covariance `get_covariance()`.
 
     Parameters:
-        n_components: int; a float in (0, 1) for the share of variance to keep; "mle", "parallel",
+        n_components: int (0: noise alone); a float in (0, 1) for the share of variance to keep; "mle", "parallel",
             "gavish-donoho", "cv" or "kaiser" for a rule; None for min(n, d).
         center: subtract the mean. With False, S = XᵀX / Σw, the second moments about zero: the axes and singular
             values are those of the singular value decomposition of X itself, `mean_` is zero, and every "variance" is
@@ -100,7 +100,7 @@ class PCA(InterpretedComponents):
     verbose: Any = False
 
     _storage = storage
-    _feature_weight: Array | None = None
+    _feature_weight = None  # of the last fit
 
     # ---- fitting ----------------------------------------------------------------------------------------
 
@@ -235,6 +235,7 @@ class PCA(InterpretedComponents):
         )
         return map_rows(source, project, V.shape[1])
 
+    @per_score
     def inverse_transform(self, X: Any) -> Any:
         """Return the rows (n, d) whose scores are X (n, k); with q < k columns, those of the q leading components."""
         Z = self._check_scores(X, fewer=self.whiten != "zca")
@@ -280,7 +281,7 @@ class PCA(InterpretedComponents):
     def truncated(self, k: int) -> Self:
         """Return the fitted PCA of the k leading components, as if it had been fitted with n_components=k."""
         check_is_fitted(self)
-        count = checks.integer("k", k, 1, self.n_components_, "the number of components fitted")
+        count = checks.integer("k", k, 0, self.n_components_, "the number of components fitted")
         made: Self = copy.copy(self)
         made.n_components, made._model = count, self.model_.truncated(count)
         made._outcome = replace(self.solver_, residuals=self.solver_.residuals[:count])

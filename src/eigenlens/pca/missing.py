@@ -18,6 +18,7 @@ from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.solve import orthonormal_complement
 from eigenlens.linalg.spectrum import Outcome, Spectrum, orient
 from eigenlens.missing.fit import fit_incomplete_rows, random_starts
+from eigenlens.missing.noise_alone import fit_noise
 from eigenlens.missing.result import LatentFit, divide_columns, fill_with_mean, require_observed_columns
 from eigenlens.pca.fit import (
     PCAFit,
@@ -51,12 +52,14 @@ def fit_pca_missing(source: Source, n_components: Any, options: PCAOptions, prog
     limit = min(weighted_row_count(source), filled.size)
     if filled.size == 1:
         return _one_column(source, n_components, replace(options, solver="auto"))
+    moments = replace(observed, mean=observed.mean / scale, square=observed.square / scale**2)
+    if n_components == 0:
+        return _from_likelihood(fit_noise(scaled, moments, shared=True), filled, 0, scale)
     k = n_components if isinstance(n_components, int) else limit
     k = max(1, min(k, filled.size - 1, limit - 1))
     first = principal_components(filled, k, "auto", options.tol, options.rng).model
     start = first.gaussian(floor=1e-6)
     begin = LinearGaussian(start.mean, start.loadings, float(np.mean(start.noise)))
-    moments = replace(observed, mean=observed.mean / scale, square=observed.square / scale**2)
     found = fit_incomplete_rows(scaled, [begin, *random_starts(moments, k)], observed=moments, progress=progress)
     return _from_likelihood(found, filled, n_components, scale)
 

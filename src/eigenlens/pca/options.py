@@ -96,7 +96,7 @@ def _check_n_components(k: Any, n: int | None, d: int) -> Any:
     if isinstance(k, float | np.floating):
         return None if k == 1.0 else checks.real("n_components", float(k), 0.0, 1.0)
     bound = "the number of features" if n is None or d <= n else "the number of rows"
-    return checks.integer("n_components", k, 1, d if n is None else min(n, d), bound)
+    return checks.integer("n_components", k, 0, d if n is None else min(n, d), bound)
 
 
 def rows_with_entries(rows: Source, total: int) -> int:

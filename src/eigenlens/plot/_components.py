@@ -46,6 +46,7 @@ def scree(
     [67.4, 29.1, 3.5, 0.0]
     """
     percent, level = 100.0 * checks.real("threshold", threshold, 0.0, 1.0), checks.real("level", level, 0.0, 1.0)
+    checks.has_components(model)
     table, ax = tables.variance(model), _style.new_axes(ax)
     numbers = np.arange(1, table.variances.size + 1)
     bars = ax.bar(numbers, table.shares, color=BLUE, width=0.8 if numbers.size <= 60 else 1.0)
@@ -137,6 +138,7 @@ def loadings(
     'Alcoholic drinks'
     """
     names = None if names is None else tuple(names)
+    checks.has_components(model)
     d, k = latent_tables.latent_loadings(model, names=names).values.shape
     if image_shape is not None:
         shape = check_image_shape(image_shape, d)

@@ -114,6 +114,7 @@ def _python(
 
 
 def _sheet(model: Any, rows: ShownRows) -> PageContent:
+    checks.has_components(model)
     made = import_part(page_of(model))(model, rows.of(model) if hasattr(model, "fit") else rows)
     return made if isinstance(made, PageContent) else PageContent(made, {})
 

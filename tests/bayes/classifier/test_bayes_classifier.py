@@ -14,6 +14,7 @@ from sklearn.mixture import GaussianMixture as PeerMixture
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KernelDensity as PeerDensity
 
+import eigenlens
 from eigenlens import (
     PCA,
     ConvergenceWarning,
@@ -30,7 +31,7 @@ from eigenlens.bayes.classifier.estimator import BayesClassifier
 from eigenlens.bayes.discriminant.estimator import QuadraticDiscriminant
 from eigenlens.cli.commands.export import parameters
 from eigenlens.data.memory import ArraySource
-from eigenlens.densities import GaussianFamily
+from eigenlens.densities import GaussianFamily, HistogramFamily
 from eigenlens.kde.estimator import KernelDensity
 from eigenlens.latent.families import FactorFamily, PPCAFamily
 from eigenlens.mixture.estimator import GaussianMixture
@@ -112,6 +113,24 @@ def test_densities_of_scikit_learn(data):
         BayesClassifier(PeerMixture(2)).fit(X, y, sample_weight=np.ones(180))
     with pytest.raises(OptionError, match="cannot be saved"):
         mixture.save("nowhere")
+
+
+@pytest.mark.parametrize(
+    ("density", "columns"),
+    [
+        (HistogramFamily(np.linspace(-9.0, 9.0, 13), 0.5), 1),
+        (GaussianFamily(sigma=np.array([0.5, 1.0, 2.0, 3.0])), 4),
+        (PPCAFamily(1, prior=np.diag([1.0, 2.0, 3.0, 4.0]), prior_weight=4.0), 4),
+    ],
+    ids=["histogram", "known-variances", "prior"],
+)
+def test_families_with_arrays_are_saved(density, columns, data, tmp_path):
+    X, y = data[0][:, :columns], data[1]
+    found = BayesClassifier(density).fit(X, y)
+    found.save(tmp_path / "model")
+    again = eigenlens.load(tmp_path / "model")
+    assert_array_equal(again.predict_log_proba(X), found.predict_log_proba(X))
+    assert_array_equal(again.fit(X, y).predict_log_proba(X), found.predict_log_proba(X))
 
 
 def test_the_seed_of_a_classifier_is_that_of_densities_without_one(data):

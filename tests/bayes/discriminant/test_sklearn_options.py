@@ -85,3 +85,27 @@ def test_fishers_criterion_is_the_ratio_of_variances():
     assert_allclose(model.criterion_, between / within, rtol=1e-10)
     assert_allclose(model.criterion_ / model.criterion_.sum(), model.explained_variance_ratio_, rtol=1e-12)
     assert LinearDiscriminant(1).fit(IRIS, SPECIES).criterion_.shape == (1,)
+
+
+class ScaledLedoitWolf:
+    """An estimator as simple as scikit-learn allows: `fit` alone, which returns nothing."""
+
+    def fit(self, X):
+        """Estimate the covariance of standardised columns."""
+        s = X.std(axis=0)
+        self.covariance_ = LedoitWolf().fit(X / s).covariance_ * np.outer(s, s)
+
+
+def test_covariance_estimators_need_no_more_than_fit():
+    ours = LinearDiscriminant(covariance_estimator=ScaledLedoitWolf()).fit(IRIS, SPECIES)
+    theirs = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto").fit(IRIS, SPECIES)
+    assert_allclose(ours.predict_proba(IRIS), theirs.predict_proba(IRIS), atol=1e-9)
+    with pytest.raises(OptionError, match="must be an estimator with fit"):
+        LinearDiscriminant(covariance_estimator=LedoitWolf).fit(IRIS, SPECIES)
+
+
+@pytest.mark.parametrize("model", [LinearDiscriminant, QuadraticDiscriminant])
+def test_priors_have_scikit_learns_name_too(model):
+    fit = model(prior=[0.2, 0.3, 0.5]).fit(IRIS, SPECIES)
+    assert_allclose(fit.priors_, [0.2, 0.3, 0.5])
+    assert_allclose(fit.class_log_prior_, np.log(fit.priors_))

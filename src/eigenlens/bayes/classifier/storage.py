@@ -15,7 +15,7 @@ from eigenlens.bayes.classifier.densities import FittedDensities, is_family
 from eigenlens.bayes.storage import STORED_COVARIANCES, pack_classes, restore_classes
 from eigenlens.catalogue import estimator_class
 from eigenlens.densities.gaussian import Gaussian, GaussianFamily
-from eigenlens.densities.linear_gaussian import LinearGaussian
+from eigenlens.densities.histogram import Histogram, HistogramFamily
 from eigenlens.errors import OptionError
 from eigenlens.estimator.base import ModelEstimator
 from eigenlens.estimator.storage import pack_estimator, storable_parameters
@@ -23,7 +23,9 @@ from eigenlens.latent.families import FactorFamily, PPCAFamily
 from eigenlens.latent.storage import LINEAR_GAUSSIAN_LAYOUT
 from eigenlens.model_file import Layout, arrays_under, pack, unpack
 
-STORED_FAMILIES: dict[str, Any] = {family.__name__: family for family in (GaussianFamily, PPCAFamily, FactorFamily)}
+STORED_FAMILIES: dict[str, Any] = {
+    family.__name__: family for family in (GaussianFamily, PPCAFamily, FactorFamily, HistogramFamily)
+}
 """Families that can be saved, by name."""
 
 
@@ -95,14 +97,18 @@ def _unpack_gaussian(arrays: dict[str, Array], about: Any) -> Gaussian:
     return Gaussian(mean, STORED_COVARIANCES[about].unpack(arrays_under("spread", arrays), mean.size))
 
 
+def _stored_arrays(layout: Layout) -> StoredDensity:
+    """Return how a density is stored that consists of arrays alone."""
+    return StoredDensity(
+        layout.kind, lambda density: (pack(density, layout)[0], None), lambda arrays, about: unpack(layout, arrays, {})
+    )
+
+
 STORED_DENSITIES: dict[str, StoredDensity] = {
     "InColumns": StoredDensity(InColumns, _pack_in_columns, _unpack_in_columns),
     "Gaussian": StoredDensity(Gaussian, _pack_gaussian, _unpack_gaussian),
-    "LinearGaussian": StoredDensity(
-        LinearGaussian,
-        lambda density: (pack(density, LINEAR_GAUSSIAN_LAYOUT)[0], None),
-        lambda arrays, about: unpack(LINEAR_GAUSSIAN_LAYOUT, arrays, {}),
-    ),
+    "LinearGaussian": _stored_arrays(LINEAR_GAUSSIAN_LAYOUT),
+    "Histogram": _stored_arrays(Layout(Histogram, arrays=["edges", "probabilities"])),
 }
 """Kinds of frozen densities by their name in a file; every other density is an estimator with a file of its own."""
 
@@ -145,7 +151,7 @@ def _find_estimator(density: Any) -> Any:
 def _restore_unfitted(header: dict[str, Any], densities: tuple[Any, ...]) -> Any:
     family, unfitted = header["family"], header.get("estimator")
     if family:
-        return STORED_FAMILIES[family[0]](**family[1])
+        return STORED_FAMILIES[family[0]](**{name: _unpack_parameter(value) for name, value in family[1].items()})
     if unfitted:
         return estimator_class(unfitted[0])(**unfitted[1])
     return clone(next(found for found in map(_find_estimator, densities) if found is not None))
@@ -156,7 +162,12 @@ def _pack_family(family: Any) -> list[Any]:
     if name not in STORED_FAMILIES:
         fix = f"use one of {', '.join(STORED_FAMILIES)}"
         raise OptionError("cannot be saved", argument="density", value=family, fix=fix)
-    parameters = asdict(family)
-    if any(isinstance(value, np.ndarray) for value in parameters.values()):
-        raise OptionError("has an array as its prior and cannot be saved", argument="density", value=family)
-    return [name, parameters]
+    return [name, {name: _pack_parameter(value) for name, value in asdict(family).items()}]
+
+
+def _pack_parameter(value: Any) -> Any:
+    return {"$array": value.tolist()} if isinstance(value, np.ndarray) else value
+
+
+def _unpack_parameter(value: Any) -> Any:
+    return np.asarray(value["$array"]) if isinstance(value, dict) else value

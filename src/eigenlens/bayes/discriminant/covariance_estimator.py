@@ -21,7 +21,7 @@ NAME = "covariance_estimator"
 
 def check_covariance_estimator(estimator: Any, shrinkage: Any, weighted: bool) -> None:
     """Raise unless an estimator has `fit`, is the only regularisation, and takes weights where there are some."""
-    if not hasattr(estimator, "fit") or not hasattr(estimator, "get_params"):
+    if not hasattr(estimator, "fit") or isinstance(estimator, type):
         what = "must be an estimator with fit and covariance_, such as sklearn.covariance.OAS()"
         raise OptionError(what, argument=NAME, value=estimator)
     if shrinkage is not None:
@@ -49,7 +49,9 @@ def _estimate(X: Array, w: Array, weighted: bool, members: Array, estimator: Any
         return None
     rows, n = X[mine], float(w[mine].sum())
     options = {"sample_weight": w[mine]} if weighted else {}
-    C = np.asarray(to_numpy(getattr(clone(estimator).fit(rows, **options), "covariance_", None)), dtype=np.float64)
+    own = clone(estimator, safe=False)
+    own.fit(rows, **options)
+    C = np.asarray(to_numpy(getattr(own, "covariance_", None)), dtype=np.float64)
     if C.shape != 2 * rows.shape[1:] or not np.all(np.isfinite(C)):
         raise DataError(f"{type(estimator).__name__} has no finite covariance_ {2 * rows.shape[1:]} after fit")
     mean = np.average(rows, axis=0, weights=w[mine])

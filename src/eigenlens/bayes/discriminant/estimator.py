@@ -154,6 +154,11 @@ class GaussianClasses(ClassCounts, BayesRule, ModelEstimator):
 
     means_ = model_view("means", "The means (C, d) of the classes.")
 
+    @property
+    def priors_(self) -> Any:
+        """The prior p(c) (C,), `class_prior_` under the name that scikit-learn's discriminants give it."""
+        return self.class_prior_
+
     # ---- likelihoods and draws --------------------------------------------------------------------------
 
     @property
@@ -223,7 +228,7 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         verbose: True for a progress bar, or a callable (done, in all, what).
 
     Attributes:
-        classes_: (C,). class_prior_: (C,) pi. means_: (C, d) m_c. covariance_: (d, d) S, computed on first use.
+        classes_: (C,). class_prior_, priors_: (C,) pi. means_: (C, d) m_c. covariance_: (d, d) S, made on first use.
         coef_: (C, d) w. intercept_: (C,) b. predict_proba is the softmax of X coef_ᵀ + intercept_.
         scalings_: (d, q) the directions v. criterion_: (q,) Fisher's criterion of each, vᵀ B v / vᵀ S v.
         explained_variance_ratio_: (q,) shares of the variance between classes.
@@ -419,7 +424,7 @@ class QuadraticDiscriminant(GaussianClasses):
         verbose: True for a progress bar, or a callable (done, in all, what).
 
     Attributes:
-        classes_: (C,). class_prior_: (C,) pi. means_: (C, d) m_c. covariances_: (C, d, d) S_c, of divisor Σw.
+        classes_: (C,). class_prior_, priors_: (C,) pi. means_: (C, d) m_c. covariances_: (C, d, d) S_c, of divisor Σw.
         shrinkage_: (C,) a. class_count_: (C,) Σw. n_samples_: number of rows with positive weight.
         solver_: how the covariances were found. model_: the classes as a frozen `Mixture` of Gaussians.
 

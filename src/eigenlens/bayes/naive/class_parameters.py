@@ -12,7 +12,7 @@ from eigenlens.bayes.naive.families.bernoulli import BernoulliColumns
 from eigenlens.bayes.naive.families.categorical import CategoricalColumns
 from eigenlens.bayes.naive.families.complement import ComplementColumns
 from eigenlens.bayes.naive.families.gaussian import GaussianColumns
-from eigenlens.bayes.naive.families.multinomial import MultinomialColumns
+from eigenlens.bayes.naive.families.multinomial import ClassTotals, MultinomialColumns
 from eigenlens.bayes.naive.fit import NaiveStatistics
 from eigenlens.bayes.naive.model import NaiveModel
 from eigenlens.bayes.naive.plan import Plan
@@ -95,6 +95,15 @@ def _count_density(density: Any) -> int:
         what = f"AIC and BIC need the attribute n_parameters of densities, which {type(density).__name__} has not"
         raise OptionError(what, fix="add it, or compare by the log-likelihood of held-out rows: cv=5")
     return int(found)
+
+
+def class_feature_counts(model: NaiveModel, statistics: NaiveStatistics) -> Array:
+    """Return Σ w x (C, d) of zeros and ones and of counts, before smoothing; NaN for any other column."""
+    found = np.full((len(model.prior), model.n_features), np.nan)
+    for (columns, _), part in zip(model.groups, statistics.parts, strict=True):
+        if isinstance(part, ClassTotals):
+            found[:, columns] = part.total
+    return found
 
 
 @dataclass(frozen=True, eq=False)

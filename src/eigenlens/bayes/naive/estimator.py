@@ -17,6 +17,7 @@ from eigenlens.bayes.naive import storage
 from eigenlens.bayes.naive.class_parameters import (
     ProbabilityTable,
     class_category_counts,
+    class_feature_counts,
     class_probability_table,
     gaussian_parameters,
     log_probabilities,
@@ -105,6 +106,7 @@ class NaiveBayes(BayesRule, ModelEstimator):
         theta_, var_: (C, d) means and variances of Gaussian columns, NaN for others.
         feature_log_prob_: (C, d) ln P(x_j = 1 | c) of zeros and ones, ln θ_cj of counts; with categories, by column
             (C, L). category_count_: by column (C, L) the weight of each category, as `probability_table` lists them.
+        n_categories_: (d,). feature_count_: (C, d) Σ w x of zeros and ones and of counts. class_log_prior_: (C,).
         model_: the frozen `NaiveModel`.
 
     Example:
@@ -287,6 +289,18 @@ class NaiveBayes(BayesRule, ModelEstimator):
         found = class_category_counts(self.model_, self._statistics, self._plan)
         self._require_family(any(part is not None for part in found), "categories")
         return found
+
+    @property
+    def n_categories_(self) -> Array:
+        """The number of categories (d,) of each column, 0 for one without categories."""
+        return np.array([0 if part is None else part.shape[1] for part in self.category_count_])
+
+    @property
+    def feature_count_(self) -> Any:
+        """Σ w x (C, d) of zeros and ones and of counts, before smoothing; NaN for any other column."""
+        found = class_feature_counts(self.model_, self._statistics)
+        self._require_family(not np.isnan(found).all(), "zeros and ones, or counts")
+        return self._like.exact(found)
 
     def _require_family(self, present: bool, what: str) -> None:
         if not present:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import shlex
 from collections.abc import Sequence
@@ -23,6 +24,7 @@ from eigenlens.cli.files import (
     write_files,
 )
 from eigenlens.cli.model_options import (
+    MODEL_PANEL,
     ModelOptions,
     commands,
     find_model,
@@ -33,6 +35,7 @@ from eigenlens.cli.model_options import (
 from eigenlens.cli.options import TEXT_OPTIONS, DataFiles, ReadingOptions, RunningOptions, given_flags, takes
 from eigenlens.cli.output import TYPED_WORDS, drop_flags
 from eigenlens.cli.session import session
+from eigenlens.errors import closest, suggest
 from eigenlens.tables.text_table import join_words
 
 
@@ -48,6 +51,15 @@ def fit(
     ] = None,
     report: Annotated[
         str | None, typer.Option("--report", metavar="FILE", help="Write a report with charts here (.html).")
+    ] = None,
+    feature_weight: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--feature-weight",
+            metavar="COLUMN=W",
+            help="pca: the weight of a column: 3 means three copies of it; may be repeated. Default: 1 each.",
+            rich_help_panel=MODEL_PANEL,
+        ),
     ] = None,
     strict: Annotated[
         bool,
@@ -84,17 +96,16 @@ def fit(
         if running.dry_run:
             return _show_plan(now, estimator, choice, [target, page])
         selection = None
+        weights = _column_weights(feature_weight, estimator, table)
         if choice is None:
-            _fit_with_progress(estimator, table, now, entry.classes)
+            _fit_with_progress(estimator, table, now, entry.classes, weights)
         else:
             estimator, selection = select_best_mixture(estimator, choice, model_options.covariance, table, now)
         _show_result(now, estimator)
         _check_convergence(now, strict, estimator)
         shown = {type(estimator).__name__: estimator} | ({} if selection is None else {"Choice": selection})
         _write_outputs(now, estimator, shown, table, target, page, reading)
-        again = target is None
-        words = _fit_with_output(estimator, page) if again else _apply_command(estimator, files, target, reading)
-        now.show_next(shlex.join(words))
+        now.show_next(shlex.join(_next_command(estimator, files, target, page, reading)))
     return None
 
 
@@ -114,14 +125,33 @@ def _unfitted_model(model: str, options: ModelOptions, running: RunningOptions) 
     return make_estimator(model, given | {"max_memory": running.max_memory}, extra, running.seed), choice
 
 
-def _fit_with_progress(estimator: Any, table: Any, now: Any, with_label: bool) -> None:
+def _column_weights(words: Sequence[str] | None, estimator: Any, table: Any) -> dict[str, list[float]]:
+    """Return the keyword of `fit` for words such as ash=3: one weight per column, 1 where none is given."""
+    if not words:
+        return {}
+    if "feature_weight" not in inspect.signature(estimator.fit).parameters:
+        fail("--feature-weight is not an option of this model", "it is for pca")
+    names = [str(name) for name in table.source.names or range(table.source.n_features)]
+    weights = dict.fromkeys(names, 1.0)
+    for word in words:
+        name, _, value = word.rpartition("=")
+        if name not in weights:
+            fail(f"--feature-weight {word!r} names no column of the table", suggest(closest(name, names), names))
+        try:
+            weights[name] = float(value)
+        except ValueError:
+            fail(f"--feature-weight {word!r} has no number after =", f"write for instance {name}=3")
+    return {"feature_weight": list(weights.values())}
+
+
+def _fit_with_progress(estimator: Any, table: Any, now: Any, with_label: bool, weights: dict[str, list[float]]) -> None:
     """Fit the estimator, with progress; an interrupt ends the command, whatever a fit makes of it."""
     parameters = estimator.get_params(deep=False)
     with now.progress(f"fitting {type(estimator).__name__}") as progress:
         if "verbose" in parameters:
             estimator.set_params(verbose=progress)
         weight = {} if table.weight is None else {"sample_weight": table.weight}
-        estimator.fit(table.source, *([table.label] if with_label else []), **weight)
+        estimator.fit(table.source, *([table.label] if with_label else []), **weight, **weights)
         if "verbose" in parameters:
             estimator.set_params(verbose=parameters["verbose"])
     now.check_interrupt()
@@ -175,6 +205,13 @@ NEXT_COMMANDS = [
     ("score_samples", "score", None),
 ]
 """The command to try after a fit, by the first method that the model has, and the file that it would write."""
+
+
+def _next_command(
+    estimator: Any, files: Sequence[str], target: Path | None, page: Path | None, reading: ReadingOptions
+) -> list[str]:
+    """Return a command that applies the model, or the same one with files to write if nothing was written."""
+    return _fit_with_output(estimator, page) if target is None else _apply_command(estimator, files, target, reading)
 
 
 def _fit_with_output(estimator: Any, page: Path | None) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from eigenlens import checks
 from eigenlens.cli.commands.apply import apply_model
 from eigenlens.cli.options import DataFiles, ModelFile, Output, ReadingOptions, RunningOptions, takes
 from eigenlens.tables.names import axis_names
@@ -20,6 +21,7 @@ def transform(
     """
 
     def scores(found: Any, table: Any) -> dict[str, Any]:
+        checks.has_components(found)
         Z = found.transform(table.source)
         return dict(zip(axis_names(found, Z.shape[1]), Z.T, strict=True))
 

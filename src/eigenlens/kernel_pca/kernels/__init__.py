@@ -23,6 +23,9 @@ KERNELS: dict[str, type[Kernel]] = {
 }
 """Every kernel that has a name; its dataclass fields are the options it takes."""
 
+KERNEL_ALIASES = {"polynomial": "poly", "gaussian": "rbf"}
+"""Other names of these kernels, which scikit-learn's pairwise kernels and textbooks have."""
+
 
 def make_kernel(
     kernel: str | Callable[..., Any],

@@ -35,6 +35,7 @@ from eigenlens.latent.factor.solvers import (
 from eigenlens.latent.n_components import FACTOR_RULES, DimensionChoice, choose_by_partial_correlations
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.missing.fit import fit_incomplete_rows, more_start_count
+from eigenlens.missing.noise_alone import fit_noise
 from eigenlens.missing.result import (
     LatentFit,
     complete_or_observed,
@@ -107,7 +108,7 @@ def _fit_each_missing(
         raise needs_complete_rows(solver)
     _require_variance(observed.square / observed.weight, observed.mean, source.names)
     for k in _feasible(counts, row_count(source)):
-        yield _fit_missing(source, k, observed, settings)
+        yield _fit_missing(source, k, observed, settings) if k else fit_noise(source, observed, shared=False)
 
 
 def _feasible(counts: Sequence[int], n: int) -> Iterator[int]:

@@ -5,10 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from eigenlens.errors import ConvergenceWarning, DataWarning, list_columns, warn_user
-from eigenlens.latent.factor.solvers import heywood_columns
-from eigenlens.latent.rotation import Rotation
+from eigenlens.errors import (
+    ConvergenceWarning,
+    DataWarning,
+    OptionError,
+    ResourceError,
+    list_columns,
+    warn_user,
+)
+from eigenlens.latent.factor.solvers import LEAST_SQUARES_SOLVERS, heywood_columns
 from eigenlens.missing.result import LatentFit
+from eigenlens.resources import available_memory
+from eigenlens.rotation import Rotation
 
 GRADIENT_ADVICE = {
     "max_iter": "raise {max_iter}, or {tol}",
@@ -66,3 +74,16 @@ def warn_rotation(rotation: Any, result: Rotation) -> None:
 def without_gradient_warning(fit: LatentFit) -> LatentFit:
     """Return the fit as converged if `warn_gradient` is responsible for it, so that it is warned about once."""
     return replace(fit, converged=True, interrupted=False) if fit.solver in RESIDUAL_WORDS else fit
+
+
+def require_standard_errors(fit: LatentFit, most: int) -> None:
+    """Raise an error where loadings have no standard errors: beyond `most` factors, or beyond the memory."""
+    d, k = fit.model.loadings.shape
+    if k > most:
+        what = f"must be at most {most} for standard errors: more factors of {d} columns are not determined"
+        raise OptionError(what, argument="n_components", value=k)
+    size = d * (k + 1) + k * k
+    bytes_needed = 8 * size * (3 * d * d if fit.solver in LEAST_SQUARES_SOLVERS else 8 * size)
+    if bytes_needed > available_memory():
+        what = f"standard errors of {d * (k + 1):,} parameters need {bytes_needed / 1e9:.1f} GB of memory"
+        raise ResourceError(what, fix="fit resampled rows, and take the standard deviations of their loadings")

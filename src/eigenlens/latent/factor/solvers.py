@@ -210,7 +210,10 @@ def minimise_from_starts(correlations: Correlations, k: int, solver: str, option
     made to be badly determined, about one in a thousand still has a higher maximum that scikit-learn or ten random
     starts find.
     """
-    with one_thread() if correlations.size <= MAX_VARIABLES_ONE_THREAD else nullcontext():
+    d = correlations.size
+    if k == 0:  # R is fitted by the identity: f = ln|I| + tr R
+        return ProfileMinimum(np.ones(d), np.zeros((d, 0)), (float(d),), 0.0, "converged")
+    with one_thread() if d <= MAX_VARIABLES_ONE_THREAD else nullcontext():
         ends = list[ProfileMinimum]()
         try:
             for end in _run_starts(correlations, k, solver, options, ends):

@@ -1,4 +1,4 @@
-"""EM for probabilistic PCA of complete rows, which uses the covariance S only through S W and its trace.
+"""Accelerated EM for probabilistic PCA of complete rows, which uses the covariance S only through S W and its trace.
 
 The step of Tipping and Bishop (1999, eq. 29 and 30), with M = WᵀW + sigma² I, is
 
@@ -8,6 +8,7 @@ The inverse only mixes columns: the new W lies in the space spanned by S W. With
 maximised in closed form, for which the product S W of the next pass is enough. Doing so instead of taking EM's factor
 and EM's sigma² (ECME: Liu and Rubin 1994) costs nothing, never lowers the likelihood either, and cannot stall where EM
 does: while sigma² is large, EM shrinks directions of little variance to nothing, and takes long to find them again.
+EM itself, as it is taught, is in `plain_em`.
 
 sigma² is the rest of the trace. Where that is a small part of the trace its digits are lost in the difference, as are
 those of small eigenvalues beside large ones in QᵀSQ: then both are computed from the rows themselves, in float64.
@@ -50,7 +51,10 @@ MAX_CONTRACTION = 1.0 - 1e-7
 
 
 class PPCAEMResult(NamedTuple):
-    """The end of EM: W (d, k), sigma², the log-likelihood of each step, the gain still to come, and why it ended."""
+    """The end of EM: W (d, k), sigma², the log-likelihood of each step, the gain still to come, and why it ended.
+
+    `rest` is the part of the trace of S outside the space of W, which is 0 where there is no noise.
+    """
 
     loadings: Array
     noise: float
@@ -58,15 +62,21 @@ class PPCAEMResult(NamedTuple):
     converged: bool
     remaining_gain: float
     ended: str
+    rest: float
 
 
-class _Subspace(NamedTuple):
+class Subspace(NamedTuple):
     """S on a space: S Q (d, k), eigenvectors T (k, k) and eigenvalues (k,) of QᵀSQ, and the rest of the trace."""
 
     SQ: Array
     T: Array
     lam: Array
     rest: float
+
+    @property
+    def root(self) -> Array:
+        """Return L (k, k) with L Lᵀ = QᵀSQ."""
+        return np.asarray(self.T * np.sqrt(self.lam))
 
 
 class _Remaining(NamedTuple):
@@ -76,24 +86,20 @@ class _Remaining(NamedTuple):
     is_rounding: bool
 
 
-def run_ppca_em(
-    rows: CentredRows, k: int, tol: float, max_iter: int, rng: np.random.Generator, progress: Progress | None
-) -> PPCAEMResult:
-    """Run EM from a random space until less than `tol` per entry is left to be gained.
+def run_ppca_em(rows: CentredRows, Q: Array, tol: float, max_iter: int, progress: Progress | None) -> PPCAEMResult:
+    """Run accelerated EM from the space of an orthonormal Q (d, k) until less than `tol` per entry is left to gain.
 
     For more than `MAX_ENTRIES_FOR_TOL` entries it is that many times `tol` in total. No step lowers the likelihood;
     where its value is lower by rounding, the path has the value before it. An interrupt by the user ends it with the
     best model so far. Cost: one pass and 4 n d k flops per step.
     """
     n, d = rows.columns.weight, rows.size
-    trace, enough = rows.trace * rows.divisor / n, tol * min(n * d, MAX_ENTRIES_FOR_TOL)
-    Q = np.linalg.qr(rng.standard_normal((d, k)))[0]
+    trace, enough = rows.trace * rows.divisor / n, enough_gain(tol, n * d)
     best, path, moves, left, ended = (Q, trace / d), list[float](), list[Array](), _Remaining(np.inf, False), "max_iter"
-    exact = rows.source.dtype == np.float32 and not isinstance(rows.source, SparseSource)
-    loglik = -np.inf
+    exact, loglik = exact_first(rows), -np.inf
     try:
         while len(path) < max_iter:
-            space, exact = _apply_covariance(rows, Q, trace, exact)
+            space, exact = apply_covariance(rows, Q, trace, exact)
             excess, noise, deviance = best_in_subspace(space.lam, space.rest, d)
             loglik = -0.5 * n * deviance
             moves = [*moves[-3:], _squared_moves(Q, space)]
@@ -110,24 +116,38 @@ def run_ppca_em(
             raise
         ended = "interrupted"
     converged = ended != "interrupted" and bool(left.gain <= max(enough, FLOAT64_EPS * abs(loglik)))
-    return PPCAEMResult(*best, tuple(np.minimum(path, loglik).tolist()), converged, left.gain, ended)
+    k, steps = Q.shape[1], tuple(np.minimum(path, loglik).tolist())
+    return PPCAEMResult(*best, steps, converged, left.gain, ended, best[1] * (d - k))
+
+
+def enough_gain(tol: float, entries: float) -> float:
+    """Return the log-likelihood in total that may remain to be gained: tol per entry, of not too many entries."""
+    return tol * min(entries, MAX_ENTRIES_FOR_TOL)
+
+
+def exact_first(rows: CentredRows) -> bool:
+    """Return whether products need the exact pass from the start: float32 is computed in float64 there."""
+    return rows.source.dtype == np.float32 and not isinstance(rows.source, SparseSource)
 
 
 # ---- one pass ---------------------------------------------------------------------------------------------
 
 
-def _apply_covariance(rows: CentredRows, Q: Array, trace: float, exact: bool) -> tuple[_Subspace, bool]:
-    """Return S, with the divisor Σw, on the space of the orthonormal Q, and whether that needed the exact pass."""
+def apply_covariance(rows: CentredRows, Q: Array, trace: float, exact: bool) -> tuple[Subspace, bool]:
+    """Return S, with the divisor Σw, on the space of the orthonormal Q, and whether that needed the exact pass.
+
+    exact: whether the exact pass, 2 times slower, is made at once.
+    """
     shrink = rows.divisor / rows.columns.weight
     if not exact:
         SQ = rows.matmat(Q) * shrink
         rest = trace - float(np.sum(Q * SQ))
         if rest > MIN_REST_SHARE * trace:
-            return _Subspace(SQ, *_eigenpairs(Q.T @ SQ), rest), False
+            return Subspace(SQ, *_eigenpairs(Q.T @ SQ), rest), False
     SQ, rest, R = products_and_rest(rows, Q)
     V = np.linalg.svd(R)[2].T
     lam = np.sum((R @ V) ** 2, axis=0)  # small ones are accurate too: an error of v enters |R v|² squared
-    return _Subspace(SQ * shrink, V, lam * shrink, rest * shrink), True
+    return Subspace(SQ * shrink, V, lam * shrink, rest * shrink), True
 
 
 def _eigenpairs(B: Array) -> tuple[Array, Array]:
@@ -215,7 +235,7 @@ def best_in_subspace(lam: Array, rest: float, d: int) -> tuple[Array, float, flo
     return np.maximum(excess, 0.0), noise, float(d * np.log(2.0 * np.pi) + log_det + d)
 
 
-def _squared_moves(Q: Array, space: _Subspace) -> Array:
+def _squared_moves(Q: Array, space: Subspace) -> Array:
     """Return ‖S v − λ v‖² (k,) for the eigenvectors v of S within the space of Q, by their parts outside it."""
     R = space.SQ @ space.T
     R -= Q @ (Q.T @ R)
@@ -223,7 +243,7 @@ def _squared_moves(Q: Array, space: _Subspace) -> Array:
     return np.asarray(np.einsum("ij,ij->j", R, R))
 
 
-def _remaining(n: float, space: _Subspace, noise: float, moves: Sequence[Array], exact: bool) -> _Remaining:
+def _remaining(n: float, space: Subspace, noise: float, moves: Sequence[Array], exact: bool) -> _Remaining:
     """Estimate the gain still to come, to second order in r = S v − λ v, a part of it along an eigenvector of S.
 
     With mu the eigenvalue of that one, λ can grow by r² / (λ − mu), and sigma² shrinks by as much in total: the

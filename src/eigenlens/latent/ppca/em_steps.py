@@ -1,8 +1,9 @@
 """EM for probabilistic PCA as it is taught, one step at a time: from the rows, and from their covariance alone.
 
-The solver "em" of `ProbabilisticPCA` maximises more in each step, and needs fewer (see `latent.ppca.em`). Here are
-the two steps of Tipping and Bishop (1999, J. R. Statist. Soc. B 61, 611, appendix B), on the frozen `LinearGaussian`:
-with M = WᵀW + sigma² I, the expectations given the rows are
+The solver "em" of `ProbabilisticPCA` takes these steps in a form that suits many rows and small noise
+(`latent.ppca.plain_em`); "accelerated-em" maximises more in each, and needs fewer (`latent.ppca.em`). Here are the two
+steps of Tipping and Bishop (1999, J. R. Statist. Soc. B 61, 611, appendix B), on the frozen `LinearGaussian`: with
+M = WᵀW + sigma² I, the expectations given the rows are
 
     ⟨z_i⟩ = M⁻¹ Wᵀ(x_i − mu),     Σ ⟨z_i z_iᵀ⟩ = n sigma² M⁻¹ + Σ ⟨z_i⟩⟨z_i⟩ᵀ .
 

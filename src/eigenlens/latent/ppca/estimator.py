@@ -15,7 +15,15 @@ from eigenlens.estimator.rows import validate_rows
 from eigenlens.latent.estimator import LatentGaussian
 from eigenlens.latent.n_components import DIMENSION_RULES
 from eigenlens.latent.options import check_latent_dimensions, warn_latent_fit
-from eigenlens.latent.ppca.fit import PPCA_SOLVERS, fit_each_ppca, fit_ppca, fit_ppca_covariance, truncated_ppca
+from eigenlens.latent.ppca.fit import (
+    EM_SOLVERS,
+    PPCA_SOLVERS,
+    fit_each_ppca,
+    fit_ppca,
+    fit_ppca_covariance,
+    truncated_ppca,
+)
+from eigenlens.latent.ppca.options import check_ppca_start
 
 
 @dataclass(eq=False, repr=False)
@@ -32,9 +40,13 @@ class ProbabilisticPCA(LatentGaussian):
             smallest Bayesian information criterion, "cv" for the best likelihood of held-out rows in five folds (1, 2,
             … dimensions, at most 100).
         solver: "auto" is "closed-form", and "em" if X has NaN. "closed-form" costs what PCA does. "em" is
-            expectation-maximisation with parameter expansion: one pass over the rows and O(ndk) per step.
-        max_iter: the largest number of steps of "em".
-        tol: "em" stops when the log-likelihood is estimated to be within tol per observed entry of its maximum; for
+            expectation-maximisation as it is taught (ibid., eq. 29 and 30), one pass over the rows and O(ndk) per step.
+            "accelerated-em" has the same limit and cost, but maximises sigma² and the lengths of the columns of W
+            outright in each step, and takes fewer. With NaN both are EM with parameter expansion, then Newton's method.
+        init: (W, sigma²), the loadings (d, k) and the noise variance that "em" starts from; random if None.
+            "accelerated-em" starts from the space of W. With NaN only this start is tried, not several.
+        max_iter: the largest number of steps of EM.
+        tol: EM stops when the log-likelihood is estimated to be within tol per observed entry of its maximum; for
             many complete rows within 2500 tol in total.
         random_state: seed of starts, folds and samples.
         verbose: True for a progress bar, or a callable (done, total, text); the text has the log-likelihood.
@@ -44,7 +56,7 @@ class ProbabilisticPCA(LatentGaussian):
         mean_: (d,) mu. noise_variance_: sigma². components_: (k, d) the columns of W at unit length: principal axes.
         explained_variance_: (k,) variances along them, |w|² + sigma², with divisor n: (n − 1) / n of PCA's.
         explained_variance_ratio_: (k,) over the trace of the model's covariance.
-        loglik_: Σ log p(x observed) of the fitted rows. loglik_path_: after each step, never decreasing.
+        loglik_: Σ log p(x observed) of the fitted rows. loglik_path_: after each step of EM, never decreasing.
         n_iter_, converged_: steps taken, and whether tol was met. solver_: an `Outcome`: solver, reason, passes.
         n_components_, n_samples_: k, and the number of rows with positive weight.
         selection_: for "bic" and "cv" a `DimensionChoice`: the numbers compared and their values; else None.
@@ -71,6 +83,7 @@ class ProbabilisticPCA(LatentGaussian):
     n_components: int | str
     _: KW_ONLY
     solver: str = "auto"
+    init: Any = None
     max_iter: int = 1000
     tol: float = 1e-12
     random_state: Any = None
@@ -89,7 +102,7 @@ class ProbabilisticPCA(LatentGaussian):
         most = source.n_features - 1
         wanted = self._wanted_dimensions(most)
         methods = (DIMENSION_RULES, fit_ppca, fit_each_ppca)
-        fit, selection = self._fit_rows(source, wanted, most, self._checked_options(), *methods)
+        fit, selection = self._fit_rows(source, wanted, most, self._checked_options(source.n_features), *methods)
         self._keep(X, source, replace(fit, moments=None), selection)
         warn_latent_fit(fit, source, self.tol, self.max_iter)
         return self
@@ -108,12 +121,15 @@ class ProbabilisticPCA(LatentGaussian):
         >>> ProbabilisticPCA(1).fit_covariance(np.diag([5.0, 1.0, 1.0]), n_samples=100).loadings_.ravel()
         array([2., 0., 0.])
         """
-        given, options = read_covariance(self, S, n_samples, mean, constant=True), self._checked_options()
+        given = read_covariance(self, S, n_samples, mean, constant=True)
         most = given.source.n_features - 1
+        options = self._checked_options(most + 1)
         wanted = self._wanted_dimensions(most)
-        if options["solver"] == "em":
+        if options["solver"] in EM_SOLVERS:
             what = "makes passes over rows, but S is given in their place"
-            raise OptionError(what, argument="solver", value="em", fix="use {solver}", settings={"solver": "auto"})
+            raise OptionError(
+                what, argument="solver", value=self.solver, fix="use {solver}", settings={"solver": "auto"}
+            )
         fit, selection = fit_ppca_covariance(given, wanted, options["rng"])
         self._keep(S, given.source, fit, selection)
         warn_latent_fit(fit, given.source, self.tol, self.max_iter)
@@ -123,10 +139,12 @@ class ProbabilisticPCA(LatentGaussian):
         bound = "one less than the number of features"
         return check_latent_dimensions(self.n_components, most + 1, most, bound, least=0)
 
-    def _checked_options(self) -> dict[str, Any]:
+    def _checked_options(self, d: int) -> dict[str, Any]:
         """Check the parameters; return the keywords of `fit_ppca`."""
+        solver = checks.name("solver", self.solver, PPCA_SOLVERS)
         return {
-            "solver": checks.name("solver", self.solver, PPCA_SOLVERS),
+            "solver": solver,
+            "init": check_ppca_start(self.init, d, self.n_components, solver),
             "tol": checks.real("tol", self.tol, 0.0, 1.0),
             "max_iter": checks.integer("max_iter", self.max_iter, 1),
             "rng": checks.generator(self.random_state),
@@ -135,7 +153,7 @@ class ProbabilisticPCA(LatentGaussian):
     def truncated(self, k: int) -> Self:
         """Return the fitted model of the k leading dimensions, as if it had been fitted with n_components=k.
 
-        Exact for complete rows: the discarded variances join the noise. With missing values, or by "em", another number
+        Exact for complete rows: the discarded variances join the noise. With missing values, or by EM, another number
         of dimensions has other axes, and is an error.
         """
         count = checks.integer("k", k, 0, self.n_components_, "the number of dimensions fitted")

@@ -12,19 +12,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eigenlens.arrays import Array, dense
+from eigenlens.arrays import Array
 from eigenlens.data.memory import ArraySource, MappedSource
-from eigenlens.data.source import Block, Progress, Source, accumulate
+from eigenlens.data.source import Progress, Source
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.covariance_matrix import GivenCovariance
 from eigenlens.estimator.rows import MomentsOnlySource
 from eigenlens.latent.n_components import DIMENSION_RULES, DimensionChoice
-from eigenlens.latent.ppca.em import products_and_rest, run_ppca_em
+from eigenlens.latent.ppca.em import PPCAEMResult, products_and_rest, run_ppca_em
+from eigenlens.latent.ppca.plain_em import PPCAStart, random_ppca_start, run_plain_em
 from eigenlens.linalg.covariance import MAX_LAPACK_SIZE
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.solve import LOST_DIGITS, LOST_DIGITS_SINGLE
 from eigenlens.missing.fit import fit_incomplete_rows, random_starts
+from eigenlens.missing.noise_alone import fit_noise
 from eigenlens.missing.result import (
     LatentFit,
     complete_or_observed,
@@ -70,6 +72,7 @@ class _Options:
     rng: np.random.Generator | None = None
     progress: Progress | None = None
     thorough: bool = True
+    init: PPCAStart | None = None
 
     @property
     def generator(self) -> np.random.Generator:
@@ -79,18 +82,19 @@ class _Options:
 def fit_ppca(source: Source, k: int, *, solver: str = "auto", **options: Any) -> LatentFit:
     """Fit x = W z + mu + e with e ~ N(0, sigma² I) and k latent dimensions by maximum likelihood.
 
-    | solver      | complete rows                                 | rows with NaN                     |
-    |-------------|-----------------------------------------------|-----------------------------------|
-    | auto        | closed-form                                   | em                                |
-    | closed-form | W = U (L − sigma² I)^½, from one spectrum     | an error                          |
-    | em          | expectation-maximisation, one pass per step   | that of the observed entries      |
+    | solver         | complete rows                                  | rows with NaN                                |
+    |----------------|------------------------------------------------|----------------------------------------------|
+    | auto           | closed-form                                    | em                                           |
+    | closed-form    | W = U (L − sigma² I)^½, from one spectrum      | an error                                     |
+    | em             | EM as it is taught, one pass per step          | EM of the observed entries, accelerated      |
+    | accelerated-em | sigma² and lengths maximised in each step      | the same                                     |
 
     U and L are the leading eigenvectors and eigenvalues of the covariance S, and sigma² is the mean of the other d − k
     eigenvalues, by the trace (Tipping and Bishop 1999, eq. 7 and 8). NaN shows in the first pass of the closed form, so
     complete rows are never searched for it.
 
     Options: tol, the log-likelihood per entry that EM may fall short of its limit; max_iter; rng; progress; thorough,
-    whether several starts are made with NaN, since there can be several maxima.
+    whether several starts are made with NaN, since there can be several maxima; init, the one that EM starts from.
 
     >>> from eigenlens.data.memory import ArraySource
     >>> X = np.array([[2.0, 0.0, 0.0], [-2.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
@@ -99,7 +103,7 @@ def fit_ppca(source: Source, k: int, *, solver: str = "auto", **options: Any) ->
     (0.1875, array([1.346, 0.   , 0.   ]), 'closed-form')
     """
     if k == 0:
-        return complete_or_observed(source, _noise_alone_of_complete, _noise_alone)
+        return _noise_alone(source)
     return PPCA_SOLVERS[solver](source, k, _Options(**options))
 
 
@@ -110,9 +114,9 @@ def fit_each_ppca(
 
     In closed form one spectrum serves all. It ends early where more dimensions would leave no noise.
     """
-    checked = _Options(**options)
-    spectrum = None
-    if solver != "em":
+    checked, spectrum = _Options(**options), None
+    iterative = solver if solver in EM_SOLVERS else "em"
+    if solver not in EM_SOLVERS:
         try:
             spectrum = _spectrum(source, counts[-1], checked)
         except DataError as error:
@@ -121,7 +125,8 @@ def fit_each_ppca(
                 raise needs_complete_rows(solver) from None
             spectrum = _spectrum(source, counts[-1], checked) if observed is None else None
     yield from _until_no_noise(
-        fit_ppca(source, k, solver="em", **options) if spectrum is None else _from_spectrum(spectrum, k) for k in counts
+        fit_ppca(source, k, solver=iterative, **options) if spectrum is None else _from_spectrum(spectrum, k)
+        for k in counts
     )
 
 
@@ -163,31 +168,13 @@ def _until_no_noise(fits: Iterator[LatentFit]) -> Iterator[LatentFit]:
 # ---- no latent dimension ----------------------------------------------------------------------------------
 
 
-def _noise_alone_of_complete(source: Source) -> LatentFit:
-    return _noise_alone(source, CentredRows(source).columns)
+def _noise_alone(source: Source) -> LatentFit:
+    return complete_or_observed(source, lambda rows: _fit_noise(rows, CentredRows(rows).columns), _fit_noise)
 
 
-def _noise_alone(source: Source, moments: ColumnMoments) -> LatentFit:
-    """Return the fit of independent columns with one variance: the means, and the mean square about them.
-
-    In closed form also for incomplete rows: sigma² = Σ (x − mean)² / N over the N observed entries.
-    """
-    constant, d = _constant_columns(moments.mean, moments.square), moments.mean.size
-    entries = float(np.sum(np.broadcast_to(moments.weight, (d,))))
-    noise = float(moments.square.sum()) / entries
-    loglik = -0.5 * entries * (np.log(2.0 * np.pi * noise) + 1.0)
-    rows, weight = accumulate(source, _rows_with_entries) if np.any(moments.missing) else (moments.rows, moments.weight)
-    return LatentFit(
-        LinearGaussian(moments.mean, np.zeros((d, 0)), noise), loglik, (loglik,), 1, True, 0.0, float(weight),
-        int(rows), None, "no latent dimension", "closed-form", passes=1, constant=constant,
-    )  # fmt: skip
-
-
-def _rows_with_entries(block: Block) -> Array:
-    """Return the number of rows of positive weight with an observed entry, and their weight."""
-    seen = np.asarray(~np.isnan(dense(block.rows)).all(axis=1))
-    w = np.ones(seen.size) if block.weight is None else block.weight
-    return np.array([np.count_nonzero(seen & (w > 0.0)), w[seen].sum()])
+def _fit_noise(source: Source, moments: ColumnMoments) -> LatentFit:
+    constant = _constant_columns(moments.mean, moments.square)
+    return replace(fit_noise(source, moments, shared=True), constant=constant)
 
 
 # ---- the closed form --------------------------------------------------------------------------------------
@@ -306,25 +293,41 @@ def _advise_fewer(rank: int, more: str = "") -> dict[str, Any]:
 # ---- EM ---------------------------------------------------------------------------------------------------
 
 
-def _em(source: Source, k: int, options: _Options) -> LatentFit:
+def _em(source: Source, k: int, options: _Options, solver: str) -> LatentFit:
     given: dict[str, Any] = {"k": k, "options": options}
-    found = complete_or_observed(source, partial(_complete_em, **given), partial(_observed_em, **given))
+    complete = partial(_complete_em, **given, solver=solver)
+    found = complete_or_observed(source, complete, partial(_observed_em, **given))
     return replace(found, reason="asked for")
 
 
-def _complete_em(source: Source, k: int, options: _Options) -> LatentFit:
+def _run_plain(rows: CentredRows, k: int, options: _Options) -> PPCAEMResult:
+    trace = rows.trace * rows.divisor / rows.columns.weight
+    start = options.init or random_ppca_start(trace, rows.size, k, options.generator)
+    return run_plain_em(rows, start, options.tol, options.max_iter, options.progress)
+
+
+def _run_accelerated(rows: CentredRows, k: int, options: _Options) -> PPCAEMResult:
+    W = options.generator.standard_normal((rows.size, k)) if options.init is None else options.init.loadings
+    return run_ppca_em(rows, np.linalg.qr(W)[0], options.tol, options.max_iter, options.progress)
+
+
+EM_SOLVERS = {"em": _run_plain, "accelerated-em": _run_accelerated}
+"""Iterations for complete rows, by the name of the solver."""
+
+
+def _complete_em(source: Source, k: int, options: _Options, solver: str) -> LatentFit:
     rows = CentredRows(source, progress=options.progress)
     mean, n, d = rows.columns.mean, rows.columns.weight, rows.size
     _require_rows(k, rows.n_rows)
     constant = _constant_columns(mean, rows.variances)
-    found = run_ppca_em(rows, k, options.tol, options.max_iter, options.generator, options.progress)
+    found = EM_SOLVERS[solver](rows, k, options)
     model = principal_form(LinearGaussian(mean, found.loadings, found.noise))
     lengths = np.linalg.norm(model.loadings, axis=0)
     axes = model.loadings / np.where(lengths > 0.0, lengths, 1.0)
-    _require_noise(found.noise * (d - k), lengths**2 + found.noise, axes, rows)
+    _require_noise(found.rest, lengths**2 + found.noise, axes, rows)
     return LatentFit(
         model, found.path[-1], found.path, len(found.path), found.converged, found.remaining_gain / (n * d), n,
-        rows.n_rows, None, "", "em", found.ended == "interrupted", rows.passes, constant, found.ended,
+        rows.n_rows, None, "", solver, found.ended == "interrupted", rows.passes, constant, found.ended,
     )  # fmt: skip
 
 
@@ -371,13 +374,20 @@ def _observed_em(source: Source, observed: ColumnMoments, k: int, options: _Opti
     _require_rows(k, weighted_row_count(source))
     variances = observed.square / observed.weight
     constant = _constant_columns(observed.mean, variances)
-    more = random_starts(observed, k) if options.thorough else []
     found = fit_incomplete_rows(
-        source, [_mean_filled_start(source, k, observed.mean, options.generator), *more], tol=options.tol,
-        max_iter=options.max_iter, observed=observed, progress=options.progress,
+        source, _observed_starts(source, observed, k, options), tol=options.tol, max_iter=options.max_iter,
+        observed=observed, progress=options.progress,
     )  # fmt: skip
     model, floored = principal_form(found.model), not _has_noise(found, source, observed)
     return replace(found, model=model, passes=found.passes + 4, constant=constant, floored=floored)
+
+
+def _observed_starts(source: Source, observed: ColumnMoments, k: int, options: _Options) -> list[LinearGaussian]:
+    """Return the models to start from: the one given, or else that of filled rows and, if thorough, random ones."""
+    if options.init is not None:
+        return [LinearGaussian(observed.mean, *options.init)]
+    more = random_starts(observed, k) if options.thorough else []
+    return [_mean_filled_start(source, k, observed.mean, options.generator), *more]
 
 
 def _has_noise(result: LatentFit, source: Source, observed: ColumnMoments) -> bool:
@@ -434,6 +444,6 @@ def _mean_filled_start(source: Source, k: int, mean: Array, rng: np.random.Gener
 PPCA_SOLVERS: dict[str, Callable[[Source, int, _Options], LatentFit]] = {
     "auto": _auto,
     "closed-form": _closed_form,
-    "em": _em,
+    **{name: partial(_em, solver=name) for name in EM_SOLVERS},
 }
 """Solvers of probabilistic PCA, by name."""

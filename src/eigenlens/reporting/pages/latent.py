@@ -39,7 +39,7 @@ def latent_page(model: Any, rows: ShownRows) -> list[Chart]:
     """Return the charts of a fitted ProbabilisticPCA or FactorAnalysis."""
     Z = np.asarray(model.transform(ArraySource(rows.X)))
     charts = [_about(model, rows), *likelihood_path_chart(np.asarray(model.loglik_path_)), _scores(Z)]
-    charts += _factors(model, rows)
+    charts += [*_factors(model, rows), *_errors(model, rows)]
     charts += [_noise(model, rows), _communalities(model, rows)]
     if np.isnan(rows.X).any():
         charts += _imputed(model, rows)
@@ -103,6 +103,21 @@ def _loadings(title: str, found: Any, spread: Array) -> Chart:
     factors = [f"{found.stem}{j}" for j in found.components]
     about = "By how many of its standard deviations a column moves when a factor moves by one."
     return loading_heat(title, values, found.names, factors, what="standardised loading", about=about)
+
+
+def _errors(model: Any, rows: ShownRows) -> list[Chart]:
+    """Return loadings and uniquenesses of a factor analysis with their standard errors, as a table."""
+    whole = ArraySource(rows.X) if np.isnan(rows.X).any() and not rows.sampled and rows.weight is None else None
+    found = latent_tables.factor_errors_if_quick(model, whole)
+    if found is None:
+        return []
+    columns: dict[str, Any] = {"column": list(rows.labels)}
+    W, own = np.asarray(model.loadings_), np.asarray(model.uniquenesses_)
+    shown = [*zip(found.factors, W.T, found.loadings.T, strict=True), ("uniqueness", own, found.uniquenesses)]
+    for name, values, errors in shown:
+        columns |= {name: values, f"error of {name}": errors}
+    about = "Estimates and their standard errors: the true value is within two of them in about 95% of samples."
+    return [table_chart("Loadings with standard errors", columns, about)]
 
 
 def _noise(model: Any, rows: ShownRows) -> Chart:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.latent.rotation.base import (
+from eigenlens.rotation.base import (
     Rotation,
     RotationSearch,
     best_search,

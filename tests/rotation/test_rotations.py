@@ -11,8 +11,8 @@ from scipy.optimize import linear_sum_assignment, minimize
 from scipy.stats import ortho_group
 
 from eigenlens.errors import OptionError
-from eigenlens.latent.rotation import ROTATIONS, Rotation, geomin, oblimin, orthomax, promax, quartimax, rotate, varimax
 from eigenlens.linalg.spectrum import orient
+from eigenlens.rotation import ROTATIONS, Rotation, geomin, oblimin, orthomax, promax, quartimax, rotate, varimax
 from references import psych
 from references import rotations as numbers
 

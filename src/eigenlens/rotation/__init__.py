@@ -20,9 +20,9 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
-from eigenlens.latent.rotation.base import Rotation
-from eigenlens.latent.rotation.oblique import geomin, oblimin, promax
-from eigenlens.latent.rotation.orthogonal import equamax, orthomax, quartimax, varimax
+from eigenlens.rotation.base import Rotation
+from eigenlens.rotation.oblique import geomin, oblimin, promax
+from eigenlens.rotation.orthogonal import equamax, orthomax, quartimax, varimax
 
 __all__ = [
     "ROTATIONS",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.latent.rotation.base import (
+from eigenlens.rotation.base import (
     Rotation,
     RotationSearch,
     best_search,
@@ -19,7 +19,7 @@ from eigenlens.latent.rotation.base import (
     unit_columns,
     unit_rows,
 )
-from eigenlens.latent.rotation.orthogonal import varimax
+from eigenlens.rotation.orthogonal import varimax
 
 
 def promax(L: Array, *, power: float = 4.0, normalize: bool = False, **options: Any) -> Rotation:
@@ -38,12 +38,16 @@ def promax(L: Array, *, power: float = 4.0, normalize: bool = False, **options: 
     def search(A: Array) -> RotationSearch:
         A = unit_rows(A) if normalize else A
         first = varimax(A, **options)
-        B = first.loadings
-        U = np.linalg.lstsq(B, B * np.abs(B) ** (power - 1.0), rcond=None)[0]
-        T = first.matrix @ unit_columns(np.linalg.inv(U).T)
+        T = first.matrix @ promax_step(first.loadings, power)
         return RotationSearch(T, first.criterion, first.iterations, first.residual, first.converged)
 
     return rotate_within_rank(L, search)
+
+
+def promax_step(B: Array, power: float) -> Array:
+    """Return the V (k, k) by which promax rotates varimax loadings B (d, k), to B V⁻ᵀ."""
+    U = np.linalg.lstsq(B, B * np.abs(B) ** (power - 1.0), rcond=None)[0]
+    return unit_columns(np.linalg.inv(U).T)
 
 
 def oblimin(
@@ -115,18 +119,32 @@ Criterion = Callable[[Array], tuple[float, Array]]
 
 def oblimin_criterion(B: Array, gamma: float) -> tuple[float, Array]:
     """Return ¼ Σ_{j≠l} [Σ_i λ_ij² λ_il² − (gamma/d) Σ_i λ_ij² Σ_i λ_il²] and its derivatives."""
+    derivatives = oblimin_derivatives(B, gamma)
+    return 0.25 * float(np.sum(B * derivatives)), derivatives
+
+
+def oblimin_derivatives(B: Array, gamma: float) -> Array:
+    """Return the derivatives (d, k) of the criterion of oblimin; B may be complex."""
     squares = B * B
     centred = squares - gamma * squares.mean(axis=0)
-    others = centred.sum(axis=1, keepdims=True) - centred
-    return 0.25 * float(np.sum(squares * others)), B * others
+    return np.asarray(B * (centred.sum(axis=1, keepdims=True) - centred))
 
 
 def geomin_criterion(B: Array, delta: float) -> tuple[float, Array]:
     """Return Σ_i Π_j (λ_ij² + delta)^(1/k) and its derivatives."""
-    k = B.shape[1]
     squares = B * B + delta
     means = np.exp(np.log(squares).mean(axis=1))
-    return float(means.sum()), (2.0 / k) * (B / squares) * means[:, None]
+    return float(means.sum()), _geomin_derivatives(B, squares, means)
+
+
+def geomin_derivatives(B: Array, delta: float) -> Array:
+    """Return the derivatives (d, k) of the criterion of geomin; B may be complex."""
+    squares = B * B + delta
+    return _geomin_derivatives(B, squares, np.exp(np.log(squares).mean(axis=1)))
+
+
+def _geomin_derivatives(B: Array, squares: Array, means: Array) -> Array:
+    return np.asarray((2.0 / B.shape[1]) * (B / squares) * means[:, None])
 
 
 def _fourth_powers(A: Array) -> float:
