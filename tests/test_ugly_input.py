@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import eigenlens
@@ -266,7 +267,7 @@ class TestConstantColumns:
 
 class TestOptions:
     @pytest.mark.parametrize("solver", NAMES)
-    @pytest.mark.parametrize("k", [0, -1, 5, True, 1.5, -0.1, 0.0, np.nan, np.inf, "foo", "MLE", [2], (1, 2), {}])
+    @pytest.mark.parametrize("k", [-1, 5, True, 1.5, -0.1, 0.0, np.nan, np.inf, "foo", "MLE", [2], (1, 2), {}])
     def test_n_components(self, k, solver):
         with pytest.raises(OptionError, match="n_components=") as error:
             PCA(k, solver=solver).fit(X)
@@ -561,3 +562,10 @@ def write(path, rows):
         return
     frame = pl.DataFrame(rows, schema=list("abcd")).fill_nan(None)
     (frame.write_csv if path.suffix == ".csv" else frame.write_parquet)(path)
+
+
+@pytest.mark.parametrize("series", [pd.Series, pl.Series])
+@pytest.mark.parametrize("model", [eigenlens.PCA(1), eigenlens.NaiveBayes(), eigenlens.LinearDiscriminant()])
+def test_a_series_is_rejected_with_the_way_out(series, model):
+    with pytest.raises(eigenlens.DataError, match=r"X is a Series, a single column.* give a table, X\.to_frame\(\)"):
+        clone(model).fit(series(np.arange(6.0)), [0, 0, 0, 1, 1, 1])

@@ -46,6 +46,7 @@ if TYPE_CHECKING:  # for type checkers, which do not read the catalogue; a test 
     from eigenlens.pca.estimator import PCA as PCA
     from eigenlens.pca.select_components import select_components as select_components
     from eigenlens.reporting import report as report
+    from eigenlens.sparse_pca.estimator import SparsePCA as SparsePCA
     from eigenlens.versions import show_versions as show_versions
 
 __version__ = "0.1.0"
@@ -74,6 +75,25 @@ _FUNCTIONS = {
 }
 """Public names besides the models, by the module that defines each."""
 
+_NAMES_ELSEWHERE = {
+    "BernoulliNB": 'NaiveBayes("bernoulli")',
+    "CategoricalNB": 'NaiveBayes("categorical")',
+    "ComplementNB": 'NaiveBayes("complement", prior="uniform")',
+    "FFTKDE": "KernelDensity",
+    "FactorAnalyzer": "FactorAnalysis",
+    "GaussianNB": 'NaiveBayes("gaussian")',
+    "IncrementalPCA": "PCA and its partial_fit",
+    "LinearDiscriminantAnalysis": "LinearDiscriminant",
+    "Mclust": "select_mixture",
+    "MultinomialNB": 'NaiveBayes("multinomial")',
+    "PPCA": "ProbabilisticPCA",
+    "QuadraticDiscriminantAnalysis": "QuadraticDiscriminant",
+    "TruncatedSVD": "PCA(center=False)",
+    "gaussian_kde": "KernelDensity",
+    "prcomp": "PCA",
+}
+"""What users of other packages may look for, and what it is here; see `docs/howto/coming-from.md`."""
+
 _MODULES = ("datasets", "densities", "plot", "textbook")
 
 
@@ -95,7 +115,8 @@ def _from_catalogue(name: str) -> Any:
     if name == "__all__":
         return sorted([*catalogue.MODELS, *_FUNCTIONS, *_MODULES])
     if name not in catalogue.MODELS:
-        raise AttributeError(f"module 'eigenlens' has no attribute {name!r}")
+        hint = f"; use {_NAMES_ELSEWHERE[name]}" if name in _NAMES_ELSEWHERE else ""
+        raise AttributeError(f"module 'eigenlens' has no attribute {name!r}{hint}")
     return catalogue.import_part(catalogue.MODELS[name].estimator)
 
 

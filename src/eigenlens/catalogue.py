@@ -82,8 +82,12 @@ MODELS: dict[str, ModelEntry] = {
         "eigenlens.pca.estimator.PCA",
         "pca",
         "principal components",
-        options=_K | _same("center", "standardize", "whiten", "solver", "missing") | {"zca": "whiten"},
+        options=_K | _same("center", "standardize", "whiten", "rotation", "solver", "missing") | {"zca": "whiten"},
         names={
+            "rotation": OptionNames(
+                "eigenlens.rotation.ROTATIONS",
+                ("varimax", "quartimax", "equamax", "promax", "oblimin", "geomin"),
+            ),
             "k": OptionNames(
                 "eigenlens.linalg.n_components.N_COMPONENTS_RULES", ("mle", "parallel", "gavish-donoho", "cv", "kaiser")
             ),
@@ -97,6 +101,15 @@ MODELS: dict[str, ModelEntry] = {
         summary="eigenlens.cli.summaries.pca_summary",
         page="eigenlens.reporting.pages.pca.pca_page",
         projection="eigenlens.cli.onnx.principal_projection",
+    ),
+    "SparsePCA": ModelEntry(
+        "eigenlens.sparse_pca.estimator.SparsePCA",
+        "spca",
+        "sparse principal components: few columns each",
+        aliases=("sparse-pca",),
+        options=_K | {"nonzero": "n_nonzero", "standardize": "standardize"},
+        summary="eigenlens.cli.summaries.sparse_summary",
+        projection="eigenlens.cli.onnx.sparse_projection",
     ),
     "KernelPCA": ModelEntry(
         "eigenlens.kernel_pca.estimator.KernelPCA",

@@ -22,6 +22,7 @@ FRAME = pl.DataFrame(X, schema=NAMES)
 
 ESTIMATORS = {
     "PCA": lambda: el.PCA(2),
+    "SparsePCA": lambda: el.SparsePCA(2),
     "KernelPCA": lambda: el.KernelPCA(2),
     "ProbabilisticPCA": lambda: el.ProbabilisticPCA(1),
     "FactorAnalysis": lambda: el.FactorAnalysis(1),

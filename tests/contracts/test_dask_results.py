@@ -24,6 +24,7 @@ CLASSIFIERS = [
 CASES = [
     *((model, "score_samples", X) for model in DENSITIES),
     *((el.PCA(2), method, X) for method in ("transform", "reconstruction_error", "cos2")),
+    *((el.SparsePCA(2), method, X) for method in ("transform", "reconstruction_error")),
     (el.PCA(2, missing="em"), "transform", INCOMPLETE),
     *((el.KernelPCA(2), method, X) for method in ("transform", "denoise")),
     *((model, "impute", INCOMPLETE) for model in DENSITIES[1:4]),
@@ -68,7 +69,9 @@ def test_standard_deviations_of_imputed_values_are_lazy_too():
 
 @pytest.mark.filterwarnings("ignore::eigenlens.DataWarning")
 @pytest.mark.parametrize(
-    "model", [el.PCA(2), el.ProbabilisticPCA(2), el.FactorAnalysis(1), el.KernelPCA(2, kernel="rbf")], ids=repr
+    "model",
+    [el.PCA(2), el.SparsePCA(2), el.ProbabilisticPCA(2), el.FactorAnalysis(1), el.KernelPCA(2, kernel="rbf")],
+    ids=repr,
 )
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_rows_of_scores_are_lazy(model, dtype):

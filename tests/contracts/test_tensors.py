@@ -62,6 +62,8 @@ CASES = {
     "PCA weighted": transform(el.PCA(2), sample_weight=W),
     "PCA inverse": lambda x: (model := el.PCA(2).fit(x(X))).inverse_transform(model.transform(x(X))),
     "PCA incomplete": transform(el.PCA(2, missing="em"), INCOMPLETE),
+    "SparsePCA": transform(el.SparsePCA(2, n_nonzero=2)),
+    "SparsePCA inverse": lambda x: (model := el.SparsePCA(2).fit(x(X))).inverse_transform(model.transform(x(X))),
     **{f"KernelPCA {kernel}": transform(el.KernelPCA(2, kernel=kernel)) for kernel in
        ("rbf", "poly", "linear", "laplacian", "sigmoid", "cosine")},
     **{f"KernelPCA {way}": transform(el.KernelPCA(2, approximation=way, n_landmarks=20, random_state=0)) for way in

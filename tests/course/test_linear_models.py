@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from eigenlens import PCA, ProbabilisticPCA
+from eigenlens import PCA, ProbabilisticPCA, SparsePCA
 from eigenlens.densities import LinearGaussian
 from eigenlens.errors import ConvergenceWarning
 from eigenlens.textbook import (
@@ -202,3 +204,12 @@ def test_item_107_no_latent_dimension_is_the_worst():
     noise = np.trace(S) / 6
     np.testing.assert_allclose(logliks[0], -N * 6 / 2 * (np.log(2 * np.pi * noise) + 1), rtol=1e-12)
     assert np.all(np.diff(logliks) > 0.0)
+
+
+def test_item_76_sparse_components():
+    sparse = SparsePCA(2, n_nonzero=3).fit(X)
+    assert sparse.optimal_.all()
+    parts = [list(each) for each in combinations(range(6), 3)]
+    best = max(np.linalg.eigvalsh(S[np.ix_(each, each)])[-1] for each in parts) * N / (N - 1)
+    np.testing.assert_allclose(sparse.explained_variance_[0], best, rtol=1e-12)
+    assert np.all(np.count_nonzero(sparse.components_, axis=1) <= 3)

@@ -362,7 +362,7 @@ def difference(found: Any, expected: Any, least: float = 0.0) -> str:
 # ---- what is expected, in one file ----------------------------------------------------------------------------------
 
 
-def write_expected(records: Mapping[str, Mapping[str, Any]]) -> None:
+def write_expected(records: Mapping[str, Mapping[str, Any]], path: Path = EXPECTED) -> None:
     """Write the records of all models: arrays by `<model>/<query>/<question>/<place>`, all else as JSON beside them."""
     arrays, rest = {}, {}
     for name, record in records.items():
@@ -370,15 +370,17 @@ def write_expected(records: Mapping[str, Mapping[str, Any]]) -> None:
         arrays |= {f"{name}/{key}": value for key, value in record["answers"].items() if key not in texts}
         rest[name] = {**record, "answers": texts}
     data = safetensors.numpy.save(arrays, metadata={"records": json.dumps(rest)})
-    EXPECTED.write_bytes(gzip.compress(data, mtime=0))
+    path.write_bytes(gzip.compress(data, mtime=0))
 
 
 def read_expected() -> dict[str, dict[str, Any]]:
-    """Return class, parameters, queries and answers of each model by its name."""
-    data = gzip.decompress(EXPECTED.read_bytes())
-    header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
-    records: dict[str, dict[str, Any]] = json.loads(header["__metadata__"]["records"])
-    for key, array in safetensors.numpy.load(data).items():
-        name, _, question = key.partition("/")
-        records[name]["answers"][question] = array
+    """Return class, parameters, queries and answers of each model by its name, of the first files and of later ones."""
+    records: dict[str, dict[str, Any]] = {}
+    for path in sorted(EXPECTED.parent.glob("expected*.safetensors.gz")):
+        data = gzip.decompress(path.read_bytes())
+        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+        records |= json.loads(header["__metadata__"]["records"])
+        for key, array in safetensors.numpy.load(data).items():
+            name, _, question = key.partition("/")
+            records[name]["answers"][question] = array
     return records

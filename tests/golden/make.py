@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-from golden_answers import FILES, LARGE, NAMES, answers, difference, level_frame, parameters, write_expected
+from golden_answers import EXPECTED, FILES, LARGE, NAMES, answers, difference, level_frame, parameters, write_expected
 from scipy import sparse
 
 import eigenlens
@@ -32,6 +32,7 @@ from eigenlens import (
     NaiveBayes,
     ProbabilisticPCA,
     QuadraticDiscriminant,
+    SparsePCA,
 )
 from eigenlens.densities import Full, Gaussian, GaussianFamily, Mixture
 
@@ -231,6 +232,15 @@ def gaussian_mixture() -> Models:
     yield "float32-weights", mixture().fit(X.astype(np.float32), sample_weight=WEIGHT[:36]), ["float32", "rows"]
     changed = mixture(covariance_type="factor").fit(X).set_params(covariance_type="diag", n_factors=2)
     yield "parameters-set-since", changed, ["rows"]
+
+
+def sparse_pca() -> Models:
+    """Yield sparse principal components."""
+    X = rows(40, 6)
+    yield "plain", SparsePCA(2).fit(X), ["rows"]
+    yield "counts-standardize-pandas", SparsePCA(3, n_nonzero=[3, 2, 1], standardize=True).fit(named(X)), ["pandas"]
+    yield "float32-weights", SparsePCA(2).fit(X.astype(np.float32), sample_weight=WEIGHT[:40]), ["float32", "rows"]
+    yield "sparse-without-search", SparsePCA(1, n_nonzero=3, max_nodes=0).fit(thinned(X)), ["rows"]
 
 
 def kernel_density() -> Models:
@@ -445,15 +455,20 @@ MODELS = {
     "quadratic-discriminant": lambda: discriminants(QuadraticDiscriminant),
     "bayes-classifier": bayes_classifier,
 }
+"""The models of the first files."""
+
+LATER = {"sparse-pca": sparse_pca}
+"""Models that were added since, each with a file of expected answers of its own: `make.py sparse-pca`."""
 
 
-def main() -> None:
+def main(later: str = "") -> None:
     """Write the files and the expected answers; report where a loaded model answers differently from the fitted one."""
-    if FILES.exists():
-        sys.exit(f"{FILES} exists: golden files are never rewritten.")
-    FILES.mkdir()
+    target = EXPECTED.with_name(f"expected-{later}.safetensors.gz") if later else EXPECTED
+    if target.exists():
+        sys.exit(f"{target} exists: golden files are never rewritten.")
+    FILES.mkdir(exist_ok=bool(later))
     records: dict[str, dict[str, Any]] = {}
-    for kind, models in MODELS.items():
+    for kind, models in ({later: LATER[later]} if later else MODELS).items():
         for variant, model, queries in models():
             name = f"{kind}-{variant}"
             if name in records:
@@ -468,10 +483,10 @@ def main() -> None:
                     print(f"{name}: {key}: loaded and fitted: {said}")
             given = {"class": type(model).__name__, "parameters": parameters(loaded), "queries": queries}
             records[name] = given | {"answers": found}
-    write_expected(records)
+    write_expected(records, target)
     print(f"{len(records)} models, {sum(len(record['answers']) for record in records.values())} answers")
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    main()
+    main(*sys.argv[1:])

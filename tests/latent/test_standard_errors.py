@@ -193,3 +193,9 @@ def test_what_has_no_standard_errors_says_so():
     independent = FactorAnalysis(2, rotation="varimax").fit_covariance(np.diag(UNITS), 100)
     with pytest.raises(DataError, match="do not determine"):
         independent.standard_errors()
+
+
+@pytest.mark.parametrize("rotation", [None, "varimax", "promax", "oblimin", "geomin"])
+def test_no_factors_leave_the_errors_of_variances(rotation):
+    fa = FactorAnalysis(0, rotation=rotation).fit(rows(50, np.random.default_rng(6)))
+    np.testing.assert_allclose(fa.standard_errors().noise_variance, fa.noise_variance_ * np.sqrt(2.0 / 50.0))

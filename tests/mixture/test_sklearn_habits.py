@@ -7,6 +7,8 @@ import pickle
 import warnings
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
@@ -173,3 +175,21 @@ def test_classifiers_draw_rows_alone_on_request():
     X, y = lda.sample(20, random_state=0)
     assert_array_equal(lda.sample(20, random_state=0, return_labels=False), X)
     assert y.shape == (20,)
+
+
+@pytest.mark.parametrize("kind", [list, tuple, np.asarray, pd.Series, pl.Series])
+def test_one_column_may_have_one_dimension(kind):
+    x = IRIS[:, 2]
+    table, column = (GaussianMixture(2, random_state=0).fit(X) for X in (x[:, None], kind(x)))
+    assert_array_equal(column.means_, table.means_)
+    for method in ("predict", "predict_proba", "score_samples", "score", "bic", "icl", "cdf"):
+        assert_array_equal(getattr(column, method)(kind(x)), getattr(table, method)(x[:, None]), err_msg=method)
+    assert_array_equal(column.fit_predict(kind(x)), table.predict(x[:, None]))
+    chunk = GaussianMixture(2, random_state=0).partial_fit(kind(x[::2])).partial_fit(kind(x[1::2]))
+    assert chunk.means_.shape == (2, 1)
+    assert eigenlens.select_mixture(kind(x), [1, 2], ["full"], random_state=0).best.n_components == 2
+
+
+def test_one_dimension_with_labels_is_an_error():
+    with pytest.raises(ValueError, match="Expected 2D array"):
+        GaussianMixture(2).fit(IRIS[:, 0], np.zeros(150))

@@ -74,6 +74,9 @@ class ModelOptions:
         panel=MODEL_PANEL,
     )
     standardize: bool = _option("standardize", "divide columns by their standard deviations.", default=False)
+    nonzero: str | None = _option(
+        "nonzero", "columns that a component may use, a number or one per component ([5,2,2]).", metavar="N"
+    )
     center: bool | None = _option(
         "center", "whether means are subtracted, of rows or in feature space; default yes.", flag="--center/--no-center"
     )
@@ -231,7 +234,7 @@ def parse_bounds(text: str) -> Any:
     return tuple(option_value(end) if end else None for end in (low, high)) if sign else option_value(text)
 
 
-NUMBERS = {"k", "gamma", "bandwidth", "landmarks", "smoothing", "shrinkage", "prior", "max_memory"}
+NUMBERS = {"k", "nonzero", "gamma", "bandwidth", "landmarks", "smoothing", "shrinkage", "prior", "max_memory"}
 """Options that are numbers where they look like one, and names otherwise."""
 
 

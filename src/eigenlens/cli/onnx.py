@@ -25,6 +25,11 @@ def principal_projection(model: Any) -> tuple[Array, Array]:
     return np.asarray(model.model_.mean), model.model_.score_map(model.whiten)
 
 
+def sparse_projection(model: Any) -> tuple[Array, Array]:
+    """Return (μ, V) with scores (x - μ) V of sparse components."""
+    return np.asarray(model.model_.mean), model.model_.score_map
+
+
 def latent_projection(model: Any) -> tuple[Array, Array]:
     """Return (μ, V) with scores (x - μ) V of a PPCA or factor analysis."""
     V = np.asarray(model.model_.latent_map, dtype=np.float64)

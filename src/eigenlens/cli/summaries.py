@@ -11,8 +11,8 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.catalogue import entry_of, import_part
 from eigenlens.cli.output import TABLE_LINES, format_figure, limited_table, one_line
-from eigenlens.tables.names import axis_names, feature_names
-from eigenlens.tables.text_table import count_noun
+from eigenlens.tables.names import axis_names, axis_stem, feature_names
+from eigenlens.tables.text_table import count_noun, format_columns
 from eigenlens.tables.values import VarianceTable
 
 Summary = tuple[str, str, dict[str, Any]]
@@ -43,7 +43,7 @@ def largest_first(weight: Array, most: int = TABLE_LINES) -> Array:
 
 
 def _variances(model: Any, total: float) -> Summary:
-    shown = VarianceTable(np.asarray(model.explained_variance_, dtype=np.float64), total)
+    shown = VarianceTable(np.asarray(model.explained_variance_, dtype=np.float64), total, axis_stem(model))
     k, share = shown.variances.size, float(shown.cumulative[-1]) if shown.variances.size else 0.0
     line = f"{count_noun(k, 'component')} hold{'s' * (k == 1)} {share:.1f}% of the variance"
     facts = {"n_components": k, "explained_variance": shown.variances, "explained_variance_ratio": shown.shares / 100.0}
@@ -54,6 +54,26 @@ def pca_summary(model: Any) -> Summary:
     """Return the line, the table and the facts of a PCA."""
     line, shown, facts = _variances(model, float(model.total_variance_))
     return f"{line} ({model.solver_.solver}: {model.solver_.reason})", shown, facts | _outcome(model)
+
+
+def sparse_summary(model: Any) -> Summary:
+    """Return the line, the table and the facts of sparse components: which columns each has, and its share."""
+    shown, shares = model.model_, 100.0 * np.asarray(model.explained_variance_ratio_, dtype=np.float64)
+    k, names = len(shares), feature_names(model, shown.mean.size)
+    columns = [
+        axis_names(model, k), [f"{share:.1f}%" for share in shares], [str(count) for count in shown.counts],
+        ["yes" if best else "no" for best in model.optimal_], [_largest_terms(v, names) for v in shown.components],
+    ]  # fmt: skip
+    table = format_columns(["component", "adds", "columns", "best", "made of"], *columns, sides="<>><<")
+    line = f"{count_noun(k, 'sparse component')} explain{'s' * (k == 1)} {shares.sum():.1f}% of the variance"
+    facts = {"n_components": k, "explained_variance": shown.variances, "components": shown.components}
+    return line, table, facts | {"columns": shown.counts, "optimal": model.optimal_}
+
+
+def _largest_terms(v: Array, names: tuple[str, ...], most: int = 6) -> str:
+    """Return the largest entries of a component with the names of their columns."""
+    order = [j for j in np.argsort(-np.abs(v), kind="stable") if v[j]]
+    return ", ".join(f"{v[j]:+.2f} {names[j]}" for j in order[:most]) + ", …" * (len(order) > most)
 
 
 def kernel_summary(model: Any) -> Summary:

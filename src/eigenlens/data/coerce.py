@@ -62,6 +62,10 @@ def _is_dask_frame(X: Any) -> bool:
     return _library(X).startswith("dask") and hasattr(X, "to_dask_array")
 
 
+def _is_series(X: Any) -> bool:
+    return _library(X) in ("pandas", "polars") and hasattr(X, "to_frame") and getattr(X, "ndim", 1) == 1
+
+
 def _is_a(X: Any, library: str, name: str) -> bool:
     return _library(X) == library and type(X).__name__ == name
 
@@ -133,6 +137,10 @@ def _dask(X: Any) -> Source:
     from eigenlens.data.dask import DaskSource
 
     return DaskSource(X)
+
+
+def _reject_series(X: Any) -> Source:
+    raise DataError("X is a Series, a single column, and must have two dimensions", fix="give a table, X.to_frame()")
 
 
 def _reject_dask_frame(X: Any) -> Source:
@@ -237,6 +245,7 @@ CONTAINERS: list[Container] = [
     Container(is_sparse, _sparse),
     Container(_is_dask_frame, _reject_dask_frame),
     Container(is_dask_array, _dask),
+    Container(_is_series, _reject_series),
     Container(lambda X: _is_a(X, "polars", "LazyFrame"), LazySource, _lazy_table),
     Container(
         lambda X: _is_a(X, "pyarrow", "RecordBatch"),

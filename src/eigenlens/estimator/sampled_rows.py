@@ -47,6 +47,9 @@ X, y = sample(…, return_labels=True), and for two rows np.asarray(sample(2)).
         plain = np.asarray(array)
         return plain[()] if return_scalar else plain
 
+    def __repr__(self) -> str:
+        return repr(self.view(np.ndarray))
+
     def __reduce__(self) -> Any:
         return self.view(np.ndarray).__reduce__()
 

@@ -242,8 +242,19 @@ SMOOTHING_KERNELS: dict[str, SmoothingKernel] = {
 }
 """Every smoothing kernel that has a name."""
 
-SMOOTHING_KERNEL_ALIASES = {"tophat": "box", "linear": "triangular", "exponential": "laplace"}
-"""The names of scikit-learn for kernels that have another one here; for one column they are the same functions."""
+SMOOTHING_KERNEL_ALIASES = {
+    "tophat": "box",
+    "rectangular": "box",
+    "uniform": "box",
+    "linear": "triangular",
+    "tri": "triangular",
+    "epa": "epanechnikov",
+    "exponential": "laplace",
+    "optcosine": "cosine",
+}
+"""Names of scikit-learn, R and KDEpy for kernels that have another one here; for one column the functions are the same.
+
+R's own "cosine", ½ (1 + cos πu), is not among the kernels here."""
 
 
 def smoothing_kernel(kernel: str | SmoothingKernel | Callable[[Array], Any]) -> SmoothingKernel:

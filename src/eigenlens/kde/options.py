@@ -12,7 +12,7 @@ from eigenlens.arrays import Array, dense
 from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, MissingValues, OptionError
-from eigenlens.kde.bandwidth import BANDWIDTH_RULES, bandwidth_by_rule
+from eigenlens.kde.bandwidth import BANDWIDTH_RULE_ALIASES, BANDWIDTH_RULES, bandwidth_by_rule
 from eigenlens.kde.kernels import SMOOTHING_KERNELS, SmoothingKernel, smoothing_kernel
 
 
@@ -125,7 +125,7 @@ def resolve_bandwidth(
     """
     d, product = X.shape[1], kernel.name != "gaussian" or bool(np.isfinite(bounds).any())
     if isinstance(value, str) or callable(value):
-        rule = checks.choice("bandwidth", value, BANDWIDTH_RULES)
+        rule = checks.choice("bandwidth", value, BANDWIDTH_RULES, BANDWIDTH_RULE_ALIASES)
         if len(X) < 2:
             what = f"needs 2 rows, but there is {len(X)} sample"
             raise DataError(what, argument="bandwidth", value=value, fix="give a number")

@@ -84,7 +84,7 @@ def embedding_scores(
     chosen = _chosen("components", range(1, shares.size + 1) if components is None else components, shares.size)
     Z = project(X)
     index = [c - 1 for c in chosen]
-    whitened = bool(getattr(model, "whiten", False))
+    whitened = bool(getattr(model, "whiten", False)) or axis_stem(model) == "RC"
     return ScoreTable(row_labels(labels, len(Z)), chosen, shares[index], Z[:, index], whitened, axis_stem(model))
 
 

@@ -22,12 +22,11 @@ from eigenlens.latent.factor.standard_errors import FactorErrors
 from eigenlens.pca import tables
 from eigenlens.pca.model import PrincipalComponents
 from eigenlens.rotation import ROTATIONS, rotate
-from eigenlens.tables.names import feature_names, row_labels
+from eigenlens.sparse_pca.model import SparseComponents
+from eigenlens.sparse_pca.tables import sparse_loadings
+from eigenlens.tables.names import ROTATED_STEMS, feature_names, row_labels
 from eigenlens.tables.rows import first_rows
 from eigenlens.tables.values import ValueTable
-
-ROTATED_STEMS = {"PC": "RC", "F": "F"}
-"""The names of components and factors after a rotation: rotated components are not principal any more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +135,7 @@ def _wrong_model(model: Any, what: str) -> OptionError:
 def latent_loadings(
     model: Any, components: Sequence[int] | None = None, *, names: Iterable[str] | None = None
 ) -> ValueTable:
-    """Return loadings (d, m), rotated if the model has a rotation; for a PCA those of `pca.tables.loadings`.
+    """Return loadings (d, m), rotated if the model has a rotation; those of components for PCA and sparse PCA.
 
     The share of a factor is its part of the variance of all variables together, diag(Φ Wᵀ W) / tr(W Φ Wᵀ + Psi).
 
@@ -148,6 +147,8 @@ def latent_loadings(
     """
     if isinstance(getattr(model, "model_", model), PrincipalComponents):
         return tables.loadings(model, components, names=names)
+    if isinstance(getattr(model, "model_", model), SparseComponents):
+        return _select(sparse_loadings(model, names), components)
     return _select(_loadings(model, *_parts(model), names), components)
 
 
@@ -220,7 +221,7 @@ def rotation(
     named = feature_names(model, len(before), names)
     first = _loadings(model, before, psi, np.eye(before.shape[1]), named)
     second = _loadings(model, found.loadings, psi, found.correlations, named)
-    second = replace(second, stem=ROTATED_STEMS[first.stem])
+    second = replace(second, stem=ROTATED_STEMS.get(first.stem, first.stem))
     name = wanted if isinstance(wanted, str) else getattr(wanted, "__name__", "rotated")
     return RotationTable(name, first, second, found.correlations)
 
@@ -236,7 +237,7 @@ def _unrotated(model: Any) -> tuple[Array, Array]:
     frozen = getattr(model, "model_", model)
     if isinstance(frozen, PrincipalComponents):
         rest = max(frozen.total - float(frozen.variances.sum()), 0.0)
-        return frozen.loadings, np.full(frozen.mean.size, rest / frozen.mean.size)
+        return frozen.unrotated().loadings, np.full(frozen.mean.size, rest / frozen.mean.size)
     W, psi, _ = _parts(model)
     T = getattr(model, "rotation_matrix_", None)
     return W if T is None else np.asarray(W @ to_numpy(T).T), psi

@@ -32,8 +32,8 @@ SOLVERS: dict[str, SpectralSolver] = {
 }
 """Solvers by name: (rows, wanted, tol, rng) → the leading eigenpairs of the rows' covariance matrix."""
 
-SOLVER_ALIASES = {"full": "svd", "arpack": "lanczos", "covariance_eigh": "covariance"}
-"""scikit-learn's names of the solvers."""
+SOLVER_ALIASES = {"full": "svd", "tsqr": "svd", "arpack": "lanczos", "covariance_eigh": "covariance"}
+"""Names of scikit-learn and dask-ml for the same solvers."""
 
 LEADING_ONLY = {"lanczos", "randomized", "power"}
 """Solvers that cannot find all eigenvalues."""

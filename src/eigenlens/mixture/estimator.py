@@ -19,7 +19,7 @@ from eigenlens.data.source import Source, progress_callback
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import OptionError
 from eigenlens.estimator.base import DensityEstimator, IterativeFit, model_view
-from eigenlens.estimator.rows import impute_rows, map_blocks, per_row, validate_rows
+from eigenlens.estimator.rows import column_as_table, impute_rows, map_blocks, per_row, validate_rows
 from eigenlens.estimator.sampled_rows import sampled_rows
 from eigenlens.mixture import storage
 from eigenlens.mixture.binned import fit_binned_mixture
@@ -118,12 +118,15 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityEstimator, DensityMixin, 
 
     _storage = storage
     _takes_missing = True
+    _takes_column = True
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Maximise the likelihood of the rows of X (n, d), row i counting sample_weight[i] times.
+        """Maximise the likelihood of the rows of X (n, d), or (n,) for one column; row i counts sample_weight[i] times.
 
-        Interrupted by the user (KeyboardInterrupt), EM keeps the best mixture so far and warns.
+        Interrupted by the user (KeyboardInterrupt), EM keeps the best mixture so far and warns. Where one column was
+        fitted, the other methods take X (n,) too.
         """
+        X = column_as_table(X) if y is None else X  # with labels, X (n,) is rather a mistake
         source = validate_rows(self, X, sample_weight, reset=True)
         check_total_weight(source)
         K, options = check_mixture_options(self, source)
@@ -181,6 +184,7 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityEstimator, DensityMixin, 
         """
         first = not self.__sklearn_is_fitted__()
         share = checks.real("decay", decay, 0.5, 1.0 + 1e-12)
+        X = column_as_table(X) if first and y is None else X
         source = validate_rows(self, X, sample_weight, reset=first)
         K, options = check_mixture_options(self, source, starts=first)
         structure = options.make_structure()

@@ -18,7 +18,7 @@ from eigenlens.comparison.compare import compare
 from eigenlens.data.coerce import as_source
 from eigenlens.data.source import progress_callback
 from eigenlens.errors import ConvergenceWarning, DataWarning, EigenlensError, OptionError
-from eigenlens.estimator.rows import validate_rows
+from eigenlens.estimator.rows import column_as_table, validate_rows
 from eigenlens.mixture.estimator import GaussianMixture
 from eigenlens.mixture.options import check_mixture_options
 from eigenlens.mixture.structures import COVARIANCE_STRUCTURES
@@ -118,7 +118,7 @@ def select_mixture(
     rows favour the best prediction (Biernacki, Celeux and Govaert 2000; Fraley and Raftery 2002).
 
     Args:
-        X: rows (n, d) of any kind; NaN is missing.
+        X: rows (n, d) of any kind, or (n,) for one column; NaN is missing.
         n_components: numbers K. covariance_types: names; None for "spherical", "diag", "tied" and "full".
         criterion: "bic", "aic", "icl", or "held_out", which needs cv.
         cv: the number of folds for the log-likelihood of held-out rows; None for none.
@@ -141,16 +141,13 @@ def select_mixture(
     if criterion == "held_out" and cv is None:
         what = "needs rows to hold out"
         raise OptionError(what, argument="criterion", value=criterion, fix="give {cv}", settings={"cv": 5})
+    X = column_as_table(X)
     if features is None:
         pairs = _pairs(n_components, covariance_types, as_source(X).n_features)
         _check_common(X, sample_weight, options)
     else:
         pairs, options = _family_pairs(n_components, covariance_types), options | {"features": features}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            _candidate(PRODUCT, 1, random_state, options).fit(
-                X, sample_weight=sample_weight
-            )  # for what is wrong in all
+        _check_families(X, sample_weight, options)
     rows = list[_Row]()
     with progress_callback(verbose) as progress:
         for i, (name, K) in enumerate(pairs):
@@ -192,6 +189,13 @@ def _check_common(X: Any, sample_weight: Any, options: dict[str, Any]) -> None:
     known = {name: value for name, value in options.items() if name != "init"}
     estimator = GaussianMixture(**known)
     check_mixture_options(estimator, validate_rows(estimator, X, sample_weight, reset=True))
+
+
+def _check_families(X: Any, sample_weight: Any, options: dict[str, Any]) -> None:
+    """Fit one component, which is quick: what is wrong with X or the options of `MixtureModel` is an error here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        _candidate(PRODUCT, 1, None, options).fit(X, sample_weight=sample_weight)
 
 
 def _raise_common(rows: list[_Row]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from eigenlens import checks
 from eigenlens.arrays import Array
@@ -19,7 +20,8 @@ class Bootstrap:
     Attributes:
         variances: (r, k) eigenvalues. ratios: (r, k) their shares of the total.
         components: (r, k, d) axes, rotated onto the fitted ones.
-        loadings: (r, d, k) axes times standard deviations, rotated likewise.
+        loadings: (r, d, k) axes times standard deviations, rotated likewise; those of a PCA with a rotation are rotated
+            by it in each replicate, and in the order and with the signs that bring them closest to the fitted ones.
     """
 
     variances: Array
@@ -46,6 +48,19 @@ def procrustes_rotation(components: Array, target: Array) -> Array:
     """
     U, _, Vt = np.linalg.svd(target @ components.T)
     return np.asarray(U @ Vt)
+
+
+def column_matches(loadings: Array, target: Array) -> Array:
+    """Return the signed permutation P (k, k) for which the columns of loadings P (d, k) are closest to the target's.
+
+    >>> column_matches(np.array([[0.0, -1.0], [2.0, 0.0]]), np.eye(2))
+    array([[ 0.,  1.], [-1.,  0.]])
+    """
+    products = target.T @ (loadings / np.maximum(np.linalg.norm(loadings, axis=0), 1e-300))
+    rows, columns = linear_sum_assignment(-np.abs(products))
+    P = np.zeros(products.shape)
+    P[columns, rows] = np.where(products[rows, columns] < 0.0, -1.0, 1.0)
+    return P
 
 
 def _draw(n: int, chance: Array, rng: np.random.Generator) -> Array:
@@ -77,5 +92,6 @@ def bootstrap_components(
         found = refit(_draw(n, weight / weight.sum(), rng))
         variances[r], ratios[r] = found.variances, found.variances / found.total
         R = procrustes_rotation(found.components, model.components)
-        components[r], loadings[r] = R @ found.components, found.loadings @ R.T
+        P = R.T if model.rotation is None else column_matches(found.loadings, model.loadings)
+        components[r], loadings[r] = R @ found.components, found.loadings @ P
     return Bootstrap(variances, ratios, components, loadings)

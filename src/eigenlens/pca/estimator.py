@@ -23,7 +23,7 @@ from eigenlens.estimator.rows import MomentsOnlySource, map_blocks, map_rows, pe
 from eigenlens.linalg.operators import CentredRows, covariance_divisor, project_rows
 from eigenlens.linalg.spectrum import Outcome
 from eigenlens.pca import storage
-from eigenlens.pca.fit import PCAFit, principal_components, weighted_row_count
+from eigenlens.pca.fit import PCAFit, principal_components, rotate_components, weighted_row_count
 from eigenlens.pca.interpreted_components import InterpretedComponents, complete_rows
 from eigenlens.pca.model import PrincipalComponents
 from eigenlens.pca.options import (
@@ -59,6 +59,10 @@ class PCA(InterpretedComponents):
         whiten: scale scores to unit variance. A property of the scores; the model's covariance does not change. "zca"
             returns rows S^{-½} (x − mean) (n, d), white and closest to the standardised ones: scores of unit variance
             turned back to the axes of the columns (Mahalanobis whitening; Bell and Sejnowski 1997).
+        rotation: None; or "varimax", "quartimax", "equamax", "promax", "oblimin", "geomin", or a callable from loadings
+            (d, k) to a matrix T (k, k): rotated components RC1, RC2, … with loadings Λ = V λ^½ T⁻ᵀ that are easier to
+            read, and scores of unit variance. The space that they span is the same, and so are reconstructions and
+            densities. `rotation_options` are those of `FactorAnalysis`.
         solver: "auto" (see `eigenlens.linalg.solve.choose_solver`), "covariance", "gram", "svd", "lanczos",
             "randomized", "power", or a callable.
         missing: "raise" rejects NaN; "em" fits the observed entries by maximum likelihood (of probabilistic PCA), and
@@ -71,7 +75,9 @@ class PCA(InterpretedComponents):
 
     Attributes:
         components_: (k, d) axes; the entry of largest modulus of each is positive.
-        explained_variance_, explained_variance_ratio_, singular_values_: (k,) each.
+        explained_variance_, explained_variance_ratio_: (k,) each, of the rotated components if there is a rotation:
+            diag(Φ ΛᵀΛ) with Φ their correlations. singular_values_: (k,) of the analysed rows.
+        rotation_matrix_: T (k, k). component_correlations_: (k, k) TᵀT. Both are the identity without a rotation.
         total_variance_: the trace of S. noise_variance_: mean of the discarded eigenvalues.
         mean_, scale_: (d,). loadings_: (d, k) components_.T * sqrt(explained_variance_).
         n_components_, n_samples_: k and n, with missing="em" the rows of positive weight with an observed entry.
@@ -93,6 +99,8 @@ class PCA(InterpretedComponents):
     center: bool = True
     standardize: bool = False
     whiten: bool | str = False
+    rotation: str | Callable[..., Any] | None = None
+    rotation_options: dict[str, Any] | None = None
     solver: str | Callable[..., Any] = "auto"
     missing: str = "raise"
     tol: float = 1e-9
@@ -106,7 +114,7 @@ class PCA(InterpretedComponents):
 
     def _set_fit(self, X: Any, source: Source, fit: PCAFit) -> None:
         self._rows_like = Like(X, source.dtype)
-        self._model: PrincipalComponents | None = fit.model
+        self._model: PrincipalComponents | None = rotate_components(fit.model, self.rotation, self.rotation_options)
         self._outcome: Outcome | None = fit.spectrum.outcome
         self._moments: Moments | None = fit.moments
         self.n_samples_: int = fit.rows.n_rows
@@ -238,7 +246,7 @@ class PCA(InterpretedComponents):
     @per_score
     def inverse_transform(self, X: Any) -> Any:
         """Return the rows (n, d) whose scores are X (n, k); with q < k columns, those of the q leading components."""
-        Z = self._check_scores(X, fewer=self.whiten != "zca")
+        Z = self._check_scores(X, fewer=self.whiten != "zca" and self.rotation is None)
         model, like = self.model_, Like(X, np.dtype(np.float32 if "float32" in str(Z.dtype) else np.float64))
         basis = model.row_map(self.whiten)
         return Z @ like(basis[: Z.shape[1]]) + like(model.mean)
@@ -283,7 +291,8 @@ class PCA(InterpretedComponents):
         check_is_fitted(self)
         count = checks.integer("k", k, 0, self.n_components_, "the number of components fitted")
         made: Self = copy.copy(self)
-        made.n_components, made._model = count, self.model_.truncated(count)
+        leading = self.model_.truncated(count)
+        made.n_components, made._model = count, rotate_components(leading, self.rotation, self.rotation_options)
         made._outcome = replace(self.solver_, residuals=self.solver_.residuals[:count])
         made._fitted_source = self._fitted_source  # a copy, as one that is pickled, forgets it
         return made
@@ -334,7 +343,8 @@ class PCA(InterpretedComponents):
             rows = CentredRows(source, **about, feature_weight=self._feature_weight)
             n_components, options = check_pca_options(self, rows.source)
             fit = principal_components(rows, n_components, "covariance", self.tol, options.rng)
-            self._model, self._outcome = fit.model, fit.spectrum.outcome
+            self._model = rotate_components(fit.model, self.rotation, self.rotation_options)
+            self._outcome = fit.spectrum.outcome
         return self._model, self._outcome
 
     @property
@@ -343,9 +353,10 @@ class PCA(InterpretedComponents):
         _, outcome = self._solved()
         return outcome
 
-    components_ = model_view("components", "(k, d) axes, one per row.")
-    explained_variance_ = model_view("variances", "(k,) variances of the scores, descending.")
+    components_ = model_view("axes", "(k, d) axes, one per row; loadings_.T / sqrt(explained_variance_) if rotated.")
+    explained_variance_ = model_view("explained", "(k,) variances of the rows that the components explain.")
     loadings_ = model_view("loadings", "(d, k) components_.T * sqrt(explained_variance_).")
+    component_correlations_ = model_view("component_correlations", "(k, k), the identity unless rotated obliquely.")
     mean_ = model_view("mean", "(d,) column means, zeros with center=False.")
     scale_ = model_view("scale", "(d,) column scales, ones unless standardised.")
     total_variance_ = forward("model_.total", "The sum of all variances, kept or not.")
@@ -355,7 +366,13 @@ class PCA(InterpretedComponents):
     def explained_variance_ratio_(self) -> Any:
         """(k,) shares of the total variance."""
         total = self.model_.total
-        return self._like(self.model_.variances / total if total > 0.0 else np.zeros(len(self.model_.variances)))
+        return self._like(self.model_.explained / total if total > 0.0 else np.zeros(len(self.model_.variances)))
+
+    @property
+    def rotation_matrix_(self) -> Any:
+        """(k, k) T: rotated scores are whitened ones times T, and rotated loadings are V λ^½ T⁻ᵀ."""
+        T = self.model_.rotation
+        return self._like(np.eye(self.n_components_) if T is None else T)
 
     @property
     def singular_values_(self) -> Any:

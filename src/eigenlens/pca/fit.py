@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.solve import solve
 from eigenlens.linalg.spectrum import Requested, Spectrum
 from eigenlens.pca.model import PrincipalComponents
+from eigenlens.rotation.options import find_rotation
 from eigenlens.stats.moments import Moments
 
 
@@ -72,6 +73,18 @@ def principal_components(
     found = (axes, spectrum.values, rows.trace, rows.variances, columns.weight, rows.center)
     model = PrincipalComponents(rows.centre, scale, *found)
     return PCAFit(model, spectrum, rows, rows.known_moments)
+
+
+def rotate_components(model: PrincipalComponents, rotation: Any, rotation_options: Any) -> PrincipalComponents:
+    """Return the model with its components rotated towards simple loadings, or as it is for None.
+
+    The rotation is found from the correlations of columns with components, so that it does not depend on units.
+    """
+    deviations = np.sqrt(model.column_variances)
+    model = model.unrotated()
+    L = model.loadings
+    T = find_rotation(L, np.where(deviations > 0.0, deviations, 1.0), rotation, rotation_options)
+    return model if T is None else replace(model, rotation=T)
 
 
 def weighted_row_count(source: Source) -> int:

@@ -15,27 +15,38 @@ from eigenlens.pca.model import PrincipalComponents
 
 
 def correlations_with_components(model: PrincipalComponents) -> Array:
-    """Return the correlation (d, k) of each column with each component, V √λ / sd; 0 for a constant column."""
+    """Return the correlation (d, k) of each column with each component, V √λ / sd; 0 for a constant column.
+
+    Rotated components may correlate: with Φ their correlations it is Λ Φ / sd.
+    """
     deviation = np.sqrt(model.column_variances)
-    return model.loadings / np.where(deviation > 0.0, deviation, 1.0)[:, None]
+    covariances = model.loadings if model.rotation is None else model.loadings @ model.component_correlations
+    return np.asarray(covariances / np.where(deviation > 0.0, deviation, 1.0)[:, None])
 
 
 def contributions_by_column(model: PrincipalComponents) -> Array:
-    """Return the per cent (d, k) that each column contributes to each component, 100 V². Each component sums to 100."""
-    return np.asarray(100.0 * model.components.T**2)
+    """Return the per cent (d, k) that each column contributes to each component, 100 V². Each component sums to 100.
+
+    For a rotated component they are its squared loadings over their sum.
+    """
+    squares = model.axes.T**2
+    return np.asarray(100.0 * squares if model.rotation is None else 100.0 * squares / squares.sum(axis=0))
 
 
 def contributions_by_row(model: PrincipalComponents, Z: Array, weight: Array | None) -> Array:
-    """Return the per cent (n, k) that each row contributes to each component's variance, 100 w z² / ((Σw − 1) λ)."""
-    inertia = model.divisor * model.variances
+    """Return the per cent (n, k) that each row contributes to a component's variance, 100 w z² / ((Σw − 1) var z)."""
+    inertia = model.divisor * model.score_variances
     share = 100.0 * Z**2 / np.where(inertia > 0.0, inertia, 1.0)
     return np.asarray(share if weight is None else share * weight[:, None])
 
 
 def row_cos2(Z: Array, squared_error: Array) -> Array:
-    """Return the squared cosine (n, k) of each row with each component, z² over its squared distance to the mean."""
+    """Return the squared cosine (n, k) of each row with each component, z² over its squared distance to the mean.
+
+    NaN where the part of that distance off the components is NaN.
+    """
     distance = (Z * Z).sum(axis=1) + squared_error
-    return np.asarray(Z**2 / np.where(distance > 0.0, distance, 1.0)[:, None])
+    return np.asarray(Z**2 / np.where(distance == 0.0, 1.0, distance)[:, None])
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +77,8 @@ class SupplementaryCategories:
     Attributes:
         name: the column. levels: (l,) its categories.
         coordinates: (l, k) mean scores of the rows of each category.
-        cos2: (l, k) share of the squared distance of a category's mean row from the mean.
+        cos2: (l, k) share of the squared distance of a category's mean row from the mean; NaN if components are
+            rotated, since these are not orthogonal.
         v_test: (l, k) coordinate over its standard error if the category were drawn at random (normal scale).
         eta2: (k,) squared correlation ratio, the share of a component's variance between categories.
     """
@@ -143,8 +155,13 @@ def project_columns(columns: Any, Z: Array, source: Source, model: PrincipalComp
 
 
 def _off_axes(values: Array, positive: Array, source: Source, model: PrincipalComponents) -> Array:
-    """Return the squared distance (l,) of each category's mean row from the space of the components."""
+    """Return the squared distance (l,) of each category's mean row from the space of the components.
+
+    NaN if they are rotated: their squared scores and this distance do not add up to the distance from the mean.
+    """
     categories, inverse = np.unique(values[positive], return_inverse=True)
+    if model.rotation is not None:
+        return np.full(categories.size, np.nan)
     codes = np.zeros(len(values), dtype=int)
     codes[positive] = inverse
     w = np.ones(len(values)) if source.weight is None else source.weight

@@ -19,7 +19,7 @@ from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.solve import MAX_MATRIX_SIZE
 from eigenlens.pca import interpret
 from eigenlens.pca.bootstrap import Bootstrap, bootstrap_components
-from eigenlens.pca.fit import PCAOptions, fit_pca, principal_components
+from eigenlens.pca.fit import PCAOptions, fit_pca, principal_components, rotate_components
 from eigenlens.pca.interpret import project_columns
 from eigenlens.pca.model import PrincipalComponents
 from eigenlens.pca.outliers import (
@@ -39,6 +39,8 @@ class InterpretedComponents(ProjectionEstimator, DensityEstimator):
     center: bool
     standardize: bool
     missing: str
+    rotation: Any
+    rotation_options: dict[str, Any] | None
     tol: float
     _moments: Moments | None
     _feature_weight: Array | None
@@ -53,16 +55,20 @@ class InterpretedComponents(ProjectionEstimator, DensityEstimator):
         if X is None:
             return self._like(interpret.contributions_by_column(self.model_))
         source = validate_rows(self, X, sample_weight)
-        Z = map_blocks(source, self.model_.project)
+        Z = map_blocks(source, self.model_.scores)
         return Like(X, source.dtype).exact(interpret.contributions_by_row(self.model_, Z, source.weight))
 
     def cos2(self, X: Any = None) -> Any:
         """Return the squared cosine of the columns (d, k), or of the rows of X (n, k), with each component.
 
-        It measures how well a component represents them.
+        It measures how well a component represents them. Rotated components are not orthogonal, so rows have none.
         """
         if X is None:
             return self._like(interpret.correlations_with_components(self.model_) ** 2)
+        if self.rotation is not None:
+            what = "makes components that are not orthogonal, so that rows have no cos²"
+            fix, settings = "fit with {rotation}", {"rotation": None}
+            raise OptionError(what, argument="rotation", value=self.rotation, fix=fix, settings=settings)
         return self._row_cos2(X)
 
     @per_row(lambda self: self.n_components_)
@@ -85,6 +91,7 @@ class InterpretedComponents(ProjectionEstimator, DensityEstimator):
         Z = map_blocks(source, self.model_.project)
         if np.any(np.abs(np.average(Z, axis=0, weights=source.weight)) > 1e-3 * np.sqrt(self.model_.total)):
             raise DataError("the rows are not those of the fit (their mean differs)", fix="give the fitted rows as X=")
+        Z = Z if self.model_.rotation is None else map_blocks(source, self.model_.scores)
         return project_columns(columns, Z, source, self.model_)
 
     def bootstrap(self, X: Any, n: int = 200, *, sample_weight: Any = None, random_state: Any = None) -> Bootstrap:
@@ -97,7 +104,11 @@ class InterpretedComponents(ProjectionEstimator, DensityEstimator):
         options = PCAOptions(self.standardize, self.center, self._feature_weight, tol=self.tol, rng=rng)
 
         def refit(counts: Array) -> PrincipalComponents:
-            return fit_pca(source.weighted(counts), self.n_components_, options).model
+            return rotate_components(
+                fit_pca(source.weighted(counts), self.n_components_, options).model,
+                self.rotation,
+                self.rotation_options,
+            )
 
         return bootstrap_components(self.model_, refit, weight, checks.integer("n", n, 2), rng)
 

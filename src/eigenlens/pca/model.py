@@ -33,6 +33,8 @@ class PrincipalComponents:
         weight: Σw, the number of rows behind it.
         center: whether the axes are those of the rows about their mean; if not, the mean is zero, and variances are
             second moments about zero.
+        rotation: T (k, k) with columns of unit length, or None. Rotated components have the scores Tᵀ Λ^{-½} z, of unit
+            variance; they span the same space, so the density and the projection of a row do not depend on T.
 
     >>> model = PrincipalComponents(np.zeros(2), np.ones(2), np.array([[0.6, 0.8]]), np.array([4.0]), 5.0,
     ...                             np.array([2.0, 3.0]), 10.0)
@@ -48,9 +50,11 @@ class PrincipalComponents:
     column_variances: Array
     weight: float
     center: bool = True
+    rotation: Array | None = None
 
     def __post_init__(self) -> None:
-        read_only(self, "mean", "scale", "components", "variances", "column_variances")
+        rotation = [] if self.rotation is None else ["rotation"]
+        read_only(self, "mean", "scale", "components", "variances", "column_variances", *rotation)
 
     @property
     def divisor(self) -> float:
@@ -75,8 +79,45 @@ class PrincipalComponents:
 
     @property
     def loadings(self) -> Array:
-        """components.T * sqrt(variances), (d, k)."""
-        return np.asarray(self.components.T * np.sqrt(self.variances))
+        """components.T * sqrt(variances), (d, k); times T⁻ᵀ if they are rotated."""
+        L = np.asarray(self.components.T * np.sqrt(self.variances))
+        return L if self.rotation is None else np.linalg.solve(self.rotation, L.T).T
+
+    @property
+    def component_correlations(self) -> Array:
+        """The correlations (k, k) of the components: TᵀT, the identity unless a rotation is oblique."""
+        return np.eye(self.variances.size) if self.rotation is None else np.asarray(self.rotation.T @ self.rotation)
+
+    @property
+    def explained(self) -> Array:
+        """The variance (k,) of the rows that each component explains: the variances, or diag(Φ ΛᵀΛ) of rotated ones.
+
+        Their sum does not depend on the rotation.
+        """
+        if self.rotation is None:
+            return self.variances
+        return np.asarray(np.sum(self.loadings * (self.loadings @ self.component_correlations), axis=0))
+
+    @property
+    def axes(self) -> Array:
+        """The rows (k, d) whose transposes times √explained are the loadings: the components, or their rotations."""
+        if self.rotation is None:
+            return self.components
+        root = np.sqrt(self.explained)
+        return np.asarray((self.loadings / np.where(root > 0.0, root, 1.0)).T)
+
+    @property
+    def score_variances(self) -> Array:
+        """The variances (k,) of `scores`: those of the components, or ones if they are rotated."""
+        return self.variances if self.rotation is None else np.ones(self.variances.size)
+
+    def scores(self, X: Array) -> Array:
+        """Return the scores (n, k) of the rows of X (n, d) on the components as reported, rotated or not."""
+        return np.asarray((X - self.mean) @ self.score_map())
+
+    def unrotated(self) -> PrincipalComponents:
+        """Return the principal components themselves."""
+        return replace(self, rotation=None)
 
     def standardised(self, X: Array) -> Array:
         """Return x̃ for each row of X (n, d)."""
@@ -94,17 +135,21 @@ class PrincipalComponents:
         """Return the matrix (d, k) from x − mean to scores, whitened if wanted: diag(scale)⁻¹ Vᵀ, times Λ^{-½}.
 
         "zca" turns whitened scores back to the axes of the columns, (d, d): Vᵀ Λ^{-½} V, which is S^{-½} if all
-        components are kept. A component without variance has scores of 0.
+        components are kept. A component without variance has scores of 0. Rotated scores are whitened ones times T.
         """
         A = (self.components / self.scale).T
-        if not whiten:
+        if not whiten and self.rotation is None:
             return np.asarray(A)
         deviation = np.sqrt(self.variances)
         A = A * np.where(deviation > 0.0, 1.0 / np.where(deviation > 0.0, deviation, 1.0), 0.0)
+        if self.rotation is not None:
+            return np.asarray(A @ self.rotation)
         return np.asarray(A @ self.components if whiten == "zca" else A)
 
     def row_map(self, whiten: bool | str = False) -> Array:
         """Return the matrix (k, d) from scores to x − mean: the inverse of `score_map` within the components."""
+        if self.rotation is not None:
+            return np.asarray(self.loadings.T * self.scale)
         B = self.components * self.scale
         if not whiten:
             return np.asarray(B)
@@ -133,8 +178,8 @@ class PrincipalComponents:
         return np.asarray(np.cumsum(squares[:, ::-1], axis=1)[:, ::-1][:, list(counts)])
 
     def truncated(self, k: int) -> PrincipalComponents:
-        """Return the model of the k leading components; the others are discarded."""
-        return replace(self, components=self.components[:k], variances=self.variances[:k])
+        """Return the model of the k leading principal components, not rotated; the others are discarded."""
+        return replace(self, components=self.components[:k], variances=self.variances[:k], rotation=None)
 
     def covariance(self) -> Array:
         """Return the model's covariance of x (d, d): scale · (V (Λ − σ²I) Vᵀ + σ²I) · scale."""

@@ -16,6 +16,7 @@ from eigenlens.linalg.solve import SOLVER_ALIASES, SOLVERS
 from eigenlens.missing.result import STOP_REASONS
 from eigenlens.pca.fit import PCAFit, PCAOptions, fit_pca, weighted_row_count
 from eigenlens.pca.missing import fit_pca_missing
+from eigenlens.rotation.options import check_rotation
 
 MISSING_VALUE_METHODS = {"raise": fit_pca, "em": fit_pca_missing}
 """Treatments of NaN by name: raise an error, or fit the observed entries by maximum likelihood."""
@@ -26,6 +27,11 @@ def check_pca_options(estimator: Any, source: Source, rows_known: bool = True) -
     checks.name("missing", estimator.missing, MISSING_VALUE_METHODS)
     if not isinstance(estimator.whiten, bool | np.bool_) and estimator.whiten != "zca":
         raise OptionError("must be True, False or 'zca'", argument="whiten", value=estimator.whiten)
+    check_rotation(estimator.rotation, estimator.rotation_options)
+    if estimator.whiten == "zca" and estimator.rotation is not None:
+        what = "turns scores back to the axes of the columns, which leaves nothing of {rotation}"
+        settings = {"rotation": estimator.rotation}
+        raise OptionError(what, argument="whiten", value="zca", fix="leave one of them out", settings=settings)
     center = checks.boolean("center", estimator.center)
     if not center:
         _require_uncentred(estimator)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from eigenlens.arrays import Array
@@ -26,6 +27,8 @@ def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
     header["n_samples"] = estimator.n_samples_
     if header["center"]:
         del header["center"]  # the default, which files of earlier versions do not mention
+    if estimator.model_.rotation is not None:
+        arrays["turn"] = estimator.model_.rotation
     if estimator._feature_weight is not None:
         arrays["feature_weight"] = estimator._feature_weight
     moments: Moments | None = estimator._moments
@@ -38,7 +41,7 @@ def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
 
 def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]) -> None:
     """Give an estimator the fit of `pack_fit`."""
-    model, moments = unpack(PCA_LAYOUT, arrays, header), None
+    model, moments = replace(unpack(PCA_LAYOUT, arrays, header), rotation=arrays.get("turn")), None
     if "moments_scatter" in arrays:
         mean = arrays.get("moments_mean", model.mean)
         moments = Moments(model.weight, mean, arrays["moments_scatter"], header["moments_rows"])

@@ -17,7 +17,7 @@ from eigenlens.arrays import Array, to_numpy
 from eigenlens.errors import DataError, OptionError
 from eigenlens.pca.interpret import contributions_by_column, contributions_by_row, correlations_with_components
 from eigenlens.pca.model import PrincipalComponents
-from eigenlens.tables.names import feature_names, row_labels
+from eigenlens.tables.names import axis_stem, feature_names, row_labels
 from eigenlens.tables.rows import first_rows
 from eigenlens.tables.values import BiplotTable, ReconstructionTable, ScoreTable, ValueTable, VarianceTable
 
@@ -34,7 +34,7 @@ def variance(model: Any) -> VarianceTable:
     (array([90., 10.]), 1)
     """
     found = _principal_components_of(model)
-    return VarianceTable(found.variances, found.total)
+    return VarianceTable(found.explained, found.total, axis_stem(found))
 
 
 Components = Sequence[int] | None
@@ -65,17 +65,19 @@ def row_contributions(model: Any, X: Any, components: Components = None, *, labe
     values = contributions_by_row(_principal_components_of(model), Z, None)
     named = row_labels(labels, len(Z)) or tuple(f"row {i}" for i in range(len(Z)))
     chosen = _check_component_numbers(model, components)
-    return ValueTable("contribution %", named, chosen, _shares(model, chosen), values[:, _index(chosen)])
+    shares, stem = _shares(model, chosen), axis_stem(_principal_components_of(model))
+    return ValueTable("contribution %", named, chosen, shares, values[:, _index(chosen)], stem)
 
 
 def scores(model: Any, X: Any, components: Components = None, *, labels: Names = None) -> ScoreTable:
-    """Return the scores (n, m) of the rows of X, as `transform` does: whitened if the model whitens."""
+    """Return the scores (n, m) of the rows of X, as `transform` does: whitened if the model whitens or rotates."""
     chosen, Z = _check_component_numbers(model, components), unwhitened_scores(model, X)
-    whitened = getattr(model, "whiten", False) is True
-    if whitened:
-        Z = _divide_columns(Z, np.sqrt(_principal_components_of(model).variances))
+    found, whitened = _principal_components_of(model), getattr(model, "whiten", False) is True
+    if whitened and found.rotation is None:
+        Z = _divide_columns(Z, np.sqrt(found.variances))
     named, Z = row_labels(labels, len(Z)), Z[:, _index(chosen)]
-    return ScoreTable(named, chosen, _shares(model, chosen), Z, whitened)
+    unit = whitened or found.rotation is not None
+    return ScoreTable(named, chosen, _shares(model, chosen), Z, unit, axis_stem(found))
 
 
 def biplot(
@@ -83,7 +85,8 @@ def biplot(
 ) -> BiplotTable:
     """Return vectors of rows and columns on some components, scaled by alpha; see `BiplotTable`.
 
-    Rows that were not fitted take the same formula, Z Sᵅ⁻¹ with Z their scores.
+    Rows that were not fitted take the same formula, Z Sᵅ⁻¹ with Z their scores. Rotated components always have the
+    scaling 0: scores of unit variance, and loadings, both up to the root of the divisor.
 
     >>> from eigenlens import PCA
     >>> X = np.array([[2.0, 0.0], [0.0, 2.0], [3.0, 1.0], [-1.0, 1.0]])
@@ -95,11 +98,15 @@ def biplot(
         raise OptionError("must be 0 (columns), 0.5 (both) or 1 (rows)", argument="alpha", value=alpha)
     found, chosen = _principal_components_of(model), _check_component_numbers(model, components)
     index, Z = _index(chosen), unwhitened_scores(model, X)
+    named = row_labels(labels, len(Z)), _model_column_names(model, names)
+    shares, stem = _shares(model, chosen), axis_stem(found)
+    if found.rotation is not None:
+        root = np.sqrt(found.divisor)
+        return BiplotTable(0.0, *named, chosen, shares, Z[:, index] / root, found.loadings[:, index] * root, stem)
     S = found.singular_values[index]
     rows = _divide_columns(Z[:, index], S ** (1.0 - alpha))
     columns = found.components[index].T * S ** (1.0 - alpha)
-    named = row_labels(labels, len(Z)), _model_column_names(model, names)
-    return BiplotTable(float(alpha), *named, chosen, _shares(model, chosen), rows, columns)
+    return BiplotTable(float(alpha), *named, chosen, shares, rows, columns, stem)
 
 
 def reconstruction(
@@ -150,14 +157,16 @@ def _check_component_numbers(model: Any, components: Components) -> tuple[int, .
 
 
 def unwhitened_scores(model: Any, X: Any) -> Array:
-    """Return scores (n, k) of the rows of X, never whitened, float64.
+    """Return scores (n, k) of the rows of X, never whitened, float64; rotated ones have unit variance.
 
     An estimator projects by its own `transform`, which takes every kind of X and checks its column names.
     """
     found = _principal_components_of(model)
     if not hasattr(model, "transform"):
-        return found.project(_check_rows(found, first_rows(X)))
+        return found.scores(_check_rows(found, first_rows(X)))
     Z = np.asarray(to_numpy(model.transform(X)), dtype=np.float64)
+    if found.rotation is not None:
+        return Z
     whiten = getattr(model, "whiten", False)
     Z = Z @ found.components.T if isinstance(whiten, str) else Z
     return Z * np.sqrt(found.variances) if whiten else Z
@@ -177,7 +186,8 @@ def _by_column(
     """Return the table of values (d, k) of the model, one row per column, for some components."""
     values, chosen = values_of(_principal_components_of(model)), _check_component_numbers(model, components)
     named = _model_column_names(model, names)
-    return ValueTable(what, named, chosen, _shares(model, chosen), values[:, _index(chosen)])
+    stem = axis_stem(_principal_components_of(model))
+    return ValueTable(what, named, chosen, _shares(model, chosen), values[:, _index(chosen)], stem)
 
 
 def _index(components: tuple[int, ...]) -> list[int]:

@@ -171,8 +171,8 @@ def correlation_circle(
     order, remark = _longest(table.values, top)
     ax = _style.new_axes(ax, (5.2, 5.0))
     _circle(ax)
-    ax.set_xlabel(_style.component_label(pair[0], table.shares[0]))
-    ax.set_ylabel(_style.component_label(pair[1], table.shares[1]))
+    ax.set_xlabel(_style.component_label(pair[0], table.shares[0], table.stem))
+    ax.set_ylabel(_style.component_label(pair[1], table.shares[1], table.stem))
     wanted = LabelPlacer(ax)
     groups = [(table.values[order], [table.names[j] for j in order], BLUE, "solid")]
     if supplementary is not None:
@@ -288,8 +288,8 @@ def _name_scales(ax: Axes, table: BiplotTable, factor: float, colour: str) -> No
     columns = "columns V·S¹⁻ᵅ"
     if factor == 1.0:
         rows, columns = f"rows U·Sᵅ and columns V·S¹⁻ᵅ, α = {table.alpha:g}", ""
-    ax.set_xlabel(f"{_style.component_label(table.components[0], table.shares[0])}   {rows}")
-    ax.set_ylabel(_style.component_label(table.components[1], table.shares[1]))
+    ax.set_xlabel(f"{_style.component_label(table.components[0], table.shares[0], table.stem)}   {rows}")
+    ax.set_ylabel(_style.component_label(table.components[1], table.shares[1], table.stem))
     if not columns:
         return
     scale: Any = (lambda x: x / factor, lambda x: x * factor)

@@ -18,12 +18,17 @@ def feature_names(model: Any, d: int, names: Iterable[str] | None = None) -> tup
     return found
 
 
+ROTATED_STEMS = {"PC": "RC"}
+"""The names of axes that change with a rotation: rotated components are not principal any more."""
+
+
 def axis_stem(model: Any) -> str:
     """Return the letters before the number of one of a model's axes: "PC", "F" of factors, "LD" of discriminants.
 
-    An estimator has them as its class attribute `axis_stem`; a user's own may too.
+    An estimator has them as its class attribute `axis_stem`; a user's own may too. Rotated components are "RC".
     """
-    return str(getattr(type(model), "axis_stem", "PC"))
+    stem = str(getattr(type(model), "axis_stem", "PC"))
+    return stem if getattr(model, "rotation", None) is None else ROTATED_STEMS.get(stem, stem)
 
 
 def axis_names(model: Any, k: int) -> list[str]:

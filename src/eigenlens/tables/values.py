@@ -16,7 +16,8 @@ class VarianceTable:
     """The share of the variance that each component holds.
 
     Attributes:
-        variances: (k,) eigenvalues. total: the sum of all eigenvalues, kept or not.
+        variances: (k,) eigenvalues, or what rotated components explain. total: the sum of all eigenvalues, kept or not.
+        stem: the letters before a component's number.
 
     >>> print(VarianceTable(np.array([3.0, 1.5]), 5.0))
     component  eigenvalue  share %  cumulative %
@@ -27,6 +28,7 @@ class VarianceTable:
 
     variances: Array
     total: float
+    stem: str = "PC"
 
     @property
     def shares(self) -> Array:
@@ -44,14 +46,15 @@ class VarianceTable:
         return int(enough[0]) + 1 if enough.size else None
 
     def __str__(self) -> str:
-        names = [f"PC{j + 1}" for j in range(self.variances.size)]
+        names = [f"{self.stem}{j + 1}" for j in range(self.variances.size)]
         values, shares, cumulative = list(self.variances), list(self.shares), list(self.cumulative)
         rest = self.total - float(self.variances.sum())
         if rest > 1e-9 * self.total:
             names, values = [*names, "rest"], [*values, rest]
             shares, cumulative = [*shares, 100.0 * rest / self.total], [*cumulative, 100.0]
         columns = names, _numbers(values), _percents(shares), _percents(cumulative)
-        return format_columns(("component", "eigenvalue", "share %", "cumulative %"), *columns)
+        value = "eigenvalue" if self.stem == "PC" else "variance"
+        return format_columns(("component", value, "share %", "cumulative %"), *columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +131,7 @@ class BiplotTable:
     shares: Array
     rows: Array
     columns: Array
+    stem: str = "PC"
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,7 @@ from eigenlens.bayes.naive.plan import Plan
 from eigenlens.data.categories import format_categories
 from eigenlens.data.column_kinds import Field
 from eigenlens.errors import OptionError, warn_user
+from eigenlens.kde.bandwidth import BANDWIDTH_RULE_ALIASES
 from eigenlens.kde.options import check_smoothing_kernel
 
 
@@ -24,7 +25,7 @@ def check_naive_options(estimator: Any, fields: Sequence[Field]) -> NaiveOptions
     """Return the options of an estimator for a table of these columns, each checked."""
     bandwidth = estimator.bandwidth
     if isinstance(bandwidth, str) or callable(bandwidth):
-        checks.choice("bandwidth", bandwidth, CLASS_BANDWIDTHS)
+        bandwidth = checks.choice("bandwidth", bandwidth, CLASS_BANDWIDTHS, BANDWIDTH_RULE_ALIASES)
     else:
         bandwidth = checks.real("bandwidth", bandwidth, 0.0)
     return NaiveOptions(

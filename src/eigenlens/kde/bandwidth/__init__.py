@@ -27,7 +27,7 @@ from eigenlens.kde.bandwidth.multivariate import (
 from eigenlens.kde.bandwidth.plug_in import isj, scott, sheather_jones, sheather_jones_direct, silverman
 from eigenlens.kde.kernels import SMOOTHING_KERNELS, SmoothingKernel, smoothing_kernel
 
-__all__ = ["BANDWIDTH_RULES", "BandwidthRule", "bandwidth", "bandwidth_by_rule"]
+__all__ = ["BANDWIDTH_RULES", "BANDWIDTH_RULE_ALIASES", "BandwidthRule", "bandwidth", "bandwidth_by_rule"]
 
 BANDWIDTH_RULES: dict[str, BandwidthRule] = {
     "silverman": BandwidthRule(silverman, partial(scaled_covariance, factor=normal_reference)),
@@ -40,6 +40,17 @@ BANDWIDTH_RULES: dict[str, BandwidthRule] = {
     "mlcv": BandwidthRule(mlcv, partial(cross_validated, rule="mlcv")),
 }
 """Every bandwidth rule that has a name, for one column and for several."""
+
+BANDWIDTH_RULE_ALIASES = {
+    "nrd0": "silverman",
+    "nrd": "scott",
+    "ucv": "lscv",
+    "SJ": "sheather-jones",
+    "SJ-ste": "sheather-jones",
+    "SJ-dpi": "sheather-jones-dpi",
+    "ISJ": "isj",
+}
+"""Names of R and KDEpy for the same rules."""
 
 
 def bandwidth(
@@ -72,7 +83,7 @@ def bandwidth(
     """
     rows, smoother = _read_rows(x), smoothing_kernel(kernel)
     weight = checks.weights(sample_weight, len(rows))
-    chosen = checks.choice("rule", rule, BANDWIDTH_RULES)
+    chosen = checks.choice("rule", rule, BANDWIDTH_RULES, BANDWIDTH_RULE_ALIASES)
     h = bandwidth_by_rule(rows, weight, chosen, smoother, smoother.name != "gaussian")
     return float(h) if rows.shape[1] == 1 and h.size == 1 else h
 

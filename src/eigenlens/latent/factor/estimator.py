@@ -15,7 +15,7 @@ from eigenlens.arrays import Array, Like
 from eigenlens.data.coerce import require_finite
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source, progress_callback
-from eigenlens.errors import DataError, OptionError
+from eigenlens.errors import DataError
 from eigenlens.estimator.covariance_matrix import read_covariance
 from eigenlens.estimator.rows import dense_blocks, map_blocks, validate_rows
 from eigenlens.latent.estimator import LatentGaussian
@@ -33,7 +33,6 @@ from eigenlens.latent.factor.options import (
     require_standard_errors,
     warn_gradient,
     warn_heywood,
-    warn_rotation,
     without_gradient_warning,
 )
 from eigenlens.latent.factor.profile_likelihood import FactorOptions
@@ -45,7 +44,7 @@ from eigenlens.latent.n_components import FACTOR_RULES
 from eigenlens.latent.options import check_latent_dimensions, warn_latent_fit
 from eigenlens.missing.observed_information import observed_information
 from eigenlens.missing.result import LatentFit
-from eigenlens.rotation import ROTATIONS, Rotation, rotate
+from eigenlens.rotation.options import check_rotation, find_rotation
 from eigenlens.tables.names import axis_names, feature_names
 
 
@@ -187,10 +186,7 @@ class FactorAnalysis(LatentGaussian):
         count = check_latent_dimensions(
             1 if named else wanted, d, d - 1, "one less than the number of features", least=0
         )
-        if self.rotation is not None:
-            checks.choice("rotation", self.rotation, ROTATIONS)
-        if not isinstance(self.rotation_options, dict | None):
-            raise OptionError("must be a dictionary, or None", argument="rotation_options", value=self.rotation_options)
+        check_rotation(self.rotation, self.rotation_options)
         return wanted if isinstance(wanted, str) else count, {
             "solver": checks.name("solver", self.solver, ["auto", *FACTOR_SOLVERS]),
             "standardize": checks.boolean("standardize", self.standardize),
@@ -207,25 +203,7 @@ class FactorAnalysis(LatentGaussian):
         self._others: ReferenceLikelihoods | None = None
         deviations = np.sqrt(_variances(self._fitted))
         self._scale = deviations if self.standardize else np.ones(model.mean.size)
-        self._rotation_matrix = None
-        if self.rotation is None:
-            return
-        found = self._find_rotation(model.loadings, deviations)
-        self._rotation_matrix = np.asarray(found.matrix)
-        if not found.converged:
-            warn_rotation(self.rotation, found)
-
-    def _find_rotation(self, W: Array, deviations: Array) -> Rotation:
-        assert self.rotation is not None
-        try:
-            return rotate(W, self.rotation, scale=deviations, **(self.rotation_options or {}))
-        except TypeError as error:
-            raise OptionError(
-                f"do not fit {{rotation}}: {error}",
-                argument="rotation_options",
-                value=self.rotation_options,
-                settings={"rotation": self.rotation},
-            ) from error
+        self._rotation_matrix = find_rotation(model.loadings, deviations, self.rotation, self.rotation_options)
 
     # ---- scores -----------------------------------------------------------------------------------------
 

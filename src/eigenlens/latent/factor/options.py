@@ -16,7 +16,6 @@ from eigenlens.errors import (
 from eigenlens.latent.factor.solvers import LEAST_SQUARES_SOLVERS, heywood_columns
 from eigenlens.missing.result import LatentFit
 from eigenlens.resources import available_memory
-from eigenlens.rotation import Rotation
 
 GRADIENT_ADVICE = {
     "max_iter": "raise {max_iter}, or {tol}",
@@ -60,15 +59,6 @@ def warn_heywood(fit: LatentFit, estimator: Any) -> None:
         )
         fix = "use fewer factors or more rows, or leave out one of two variables that measure the same"
         warn_user(DataWarning(what, fix=fix))
-
-
-def warn_rotation(rotation: Any, result: Rotation) -> None:
-    """Warn the caller of `fit`, by way of `_rotate`, that a rotation stopped early."""
-    what = (
-        f"stopped after {result.iterations} steps with a residual of {result.residual:.1e}; the loadings are rotated, "
-        "but the criterion has not reached its optimum"
-    )
-    warn_user(ConvergenceWarning(what, argument="rotation", value=rotation))
 
 
 def without_gradient_warning(fit: LatentFit) -> LatentFit:

@@ -79,7 +79,7 @@ def factor_equations(
     rotation: Any, k: int, options: Mapping[str, Any], *, least_squares: bool
 ) -> RotationEquations | Unrotated:
     """Return the equations that loadings of this rotation satisfy; a rotation for which none are known is an error."""
-    if rotation is None:
+    if rotation is None or k < 2:
         return Unrotated(least_squares)
     if not isinstance(rotation, str) or rotation not in EQUATIONS:
         what = "has no standard errors: it is not known which equations its loadings satisfy"

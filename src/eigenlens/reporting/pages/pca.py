@@ -29,6 +29,7 @@ from eigenlens.reporting.charts import (
     table_chart,
 )
 from eigenlens.reporting.rows import ShownRows, density_backdrops
+from eigenlens.tables.names import axis_names, axis_stem
 from eigenlens.tables.text_table import count_noun
 
 BARS, CELLS, ARROWS = 30, 40, 25
@@ -43,7 +44,7 @@ def pca_page(model: Any, rows: ShownRows) -> list[Chart]:
     Z = tables.unwhitened_scores(model, rows.given)
     rows = _filled(model, rows, Z)
     pairs = [(0, 1), (2, 3)][: 1 + (Z.shape[1] > 3)] if Z.shape[1] > 1 else []
-    backdrop = density_backdrops(rows, Z, pairs, model.model_.project) if pairs else []
+    backdrop = density_backdrops(rows, Z, pairs, model.model_.scores) if pairs else []
     charts = [_about(model), _scree(model, *_noise(model, rows)), _scores(model, Z, (0, 1), *backdrop[:1])]
     if Z.shape[1] > 3:
         charts.append(_scores(model, Z, (2, 3), *backdrop[1:]))
@@ -55,8 +56,8 @@ def pca_page(model: Any, rows: ShownRows) -> list[Chart]:
 
 def _filled(model: Any, rows: ShownRows, Z: Array) -> ShownRows:
     """Return the rows with missing values imputed from the components."""
-    missing = np.isnan(rows.X)
-    return replace(rows, X=np.where(missing, model.model_.reconstruct(Z), rows.X)) if missing.any() else rows
+    missing, found = np.isnan(rows.X), model.model_
+    return replace(rows, X=np.where(missing, Z @ found.row_map() + found.mean, rows.X)) if missing.any() else rows
 
 
 def _noise(model: Any, rows: ShownRows) -> tuple[Array | None, str]:
@@ -117,7 +118,7 @@ def _scree(model: Any, band: Array | None, words: str) -> Chart:
 
 
 def _axis(model: Any, j: int) -> str:
-    return f"PC{j + 1} ({tables.variance(model).shares[j]:.1f}%)"
+    return f"{axis_stem(model)}{j + 1} ({tables.variance(model).shares[j]:.1f}%)"
 
 
 def _scores(model: Any, Z: Array, pair: tuple[int, int], backdrop: tuple[Chart, str] = ({}, "")) -> Chart:
@@ -133,7 +134,8 @@ def _scores(model: Any, Z: Array, pair: tuple[int, int], backdrop: tuple[Chart, 
 def _biplot(model: Any, rows: ShownRows, Z: Array) -> Chart:
     found = tables.biplot(model.model_, rows.X[:1], [1, 2], names=rows.labels)
     columns, names = found.columns, rows.labels
-    S = np.sqrt(model.model_.singular_values[:2])
+    rotated = model.model_.rotation is not None
+    S = np.full(2, np.sqrt(model.model_.divisor)) if rotated else np.sqrt(model.model_.singular_values[:2])
     place = Z[:, :2] / np.where(S > 0.0, S, 1.0)
     longest = np.argsort(-np.hypot(*columns.T))[:ARROWS]
     stretch = float(np.abs(place).max() / (np.abs(columns).max() or 1.0)) * 0.9
@@ -152,10 +154,12 @@ def _circle(model: Any, rows: ShownRows) -> Chart:
     longest = np.argsort(-np.hypot(*found.T))[:ARROWS]
     turn = np.linspace(0.0, 2.0 * np.pi, 181)
     x, y = found[longest].T
+    first, second = axis_names(model, 2)
     layers = [
         layer("line", x=np.cos(turn), y=np.sin(turn), colour="grey"),
         layer("link", x1=np.zeros(len(x)), y1=np.zeros(len(x)), x2=x, y2=y, title=[
-            f"{rows.labels[j]}: {a:.3f} with PC1, {b:.3f} with PC2" for j, a, b in zip(longest, x, y, strict=True)
+            f"{rows.labels[j]}: {a:.3f} with {first}, {b:.3f} with {second}"
+            for j, a, b in zip(longest, x, y, strict=True)
         ]),
         layer("text", x=x + np.where(x < 0.0, -0.02, 0.02), y=_apart(x, y), text=[rows.labels[j] for j in longest],
               side=["end" if value < 0.0 else "start" for value in x]),
@@ -180,7 +184,7 @@ def _apart(x: Array, y: Array, distance: float = 0.085) -> Array:
 def _loadings(model: Any, rows: ShownRows) -> Chart:
     values = tables.loadings(model.model_, names=rows.labels).values[:, :8]
     about = "How a column moves when a component moves by one standard deviation."
-    components = [f"PC{j + 1}" for j in range(values.shape[1])]
+    components = axis_names(model, values.shape[1])
     return loading_heat("Loadings", values, rows.labels, components, what="loading", about=about)
 
 
@@ -191,7 +195,8 @@ def _contributions(model: Any, rows: ShownRows) -> list[Chart]:
     most = np.argsort(-found.max(axis=1), kind="stable")[:BARS]
     order = most[np.argsort(-found[most, 0], kind="stable")]
     columns = [rows.labels[j] for j in order]
-    layers = [layer("bar-x", f"PC{c}", x=found[order, c - 1], y=columns) for c in shown]
+    components = axis_names(model, len(shown))
+    layers = [layer("bar-x", components[c - 1], x=found[order, c - 1], y=columns) for c in shown]
     even = layer("rule-x", x=[100.0 / len(rows.labels)], text=["if all were equal"], colour="grey", dash=True)
     some = f" The {BARS} columns that make up most of either." if len(found) > BARS else ""
     about = "What each component is made of." + some
@@ -200,7 +205,7 @@ def _contributions(model: Any, rows: ShownRows) -> list[Chart]:
     best = np.argsort(-cos2.sum(axis=1), kind="stable")[:BARS]
     names = [rows.labels[j] for j in best]
     values = heat(
-        "cos² of columns", cos2[best], names, [f"PC{c}" for c in shown], what="% of the column's variance",
+        "cos² of columns", cos2[best], names, components, what="% of the column's variance",
         about="How much of a column's variance each component shows." + (" Those shown best." if some else ""),
         texts=[f"{value:.0f}" for value in cos2[best].ravel()],
     )  # fmt: skip
@@ -209,13 +214,16 @@ def _contributions(model: Any, rows: ShownRows) -> list[Chart]:
 
 
 def _row_table(model: Any, Z: Array, rows: ShownRows) -> Chart:
+    rotated = model.model_.rotation is not None  # rotated components are not orthogonal, so that rows have no cos²
     cos2 = reading.row_cos2(Z, model.model_.squared_error(rows.X))
     contributions = reading.contributions_by_row(model.model_, Z, rows.weight)
     best = np.argsort(-contributions[:, 0])[:BARS]
     columns: dict[str, Any] = {"row": [rows.name(int(i)) for i in best]}
-    for c in range(min(2, Z.shape[1])):
-        columns |= {f"PC{c + 1} contribution %": contributions[best, c], f"PC{c + 1} cos²": cos2[best, c]}
-    about = f"The {len(best)} rows that make up most of PC1; cos² says how well a component shows the row."
+    for c, name in enumerate(axis_names(model, min(2, Z.shape[1]))):
+        columns |= {f"{name} contribution %": contributions[best, c]}
+        columns |= {} if rotated else {f"{name} cos²": cos2[best, c]}
+    words = "." if rotated else "; cos² says how well a component shows the row."
+    about = f"The {len(best)} rows that make up most of {axis_names(model, 1)[0]}{words}"
     return table_chart("Rows that matter most", columns, about)
 
 

@@ -141,6 +141,8 @@ class GaussianFactor(Factor):
             what = f"{where}, and floor=0 leaves it without a variance"
             fix = "give floor above 0 (1e-9), added_variance, or 'shared-gaussian'"
             raise DataError(what, columns=[str(fields[j].name)], fix=fix)
+        if options.floor == 0.0:
+            return  # its variance is the one that the user adds
         yield (
             f"{where} ({statistics.weight[c, j]:g} rows; {int(clamped.sum())} such cases in all): its variance there "
             f"is clamped at floor={options.floor:g} times the column's. 'shared-gaussian' or a larger floor is safer."

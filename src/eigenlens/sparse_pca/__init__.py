@@ -1,0 +1,1 @@
+"""Sparse principal components: directions of large variance that use few columns."""

@@ -1,0 +1,26 @@
+"""The parameters of `SparsePCA`, checked once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from eigenlens import checks
+from eigenlens.errors import OptionError
+
+
+def check_nonzero(n_components: Any, n_nonzero: Any, d: int) -> tuple[int, ...]:
+    """Return the largest number of columns of each component: as given, one number for all, or √d rounded up.
+
+    >>> check_nonzero(3, [5, 2, 2], 13), check_nonzero(2, None, 13)
+    ((5, 2, 2), (4, 4))
+    """
+    k = checks.integer("n_components", n_components, 1, d, "the number of columns")
+    given: Any = int(np.ceil(np.sqrt(d))) if n_nonzero is None else n_nonzero
+    if np.ndim(given) == 0:
+        return (checks.integer("n_nonzero", given, 1, d, "the number of columns"),) * k
+    if len(given) != k:
+        what = f"has {len(given)} numbers for {k} components"
+        raise OptionError(what, argument="n_nonzero", value=list(given), fix="give one number, or one per component")
+    return checks.integers("n_nonzero", list(given), 1, d, "the number of columns")
