@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # for type checkers, which do not read the catalogue; a test 
     from eigenlens.latent.factor.estimator import FactorAnalysis as FactorAnalysis
     from eigenlens.latent.factor.reliability import cronbach_alpha as cronbach_alpha
     from eigenlens.latent.ppca.estimator import ProbabilisticPCA as ProbabilisticPCA
+    from eigenlens.linalg.procrustes import procrustes as procrustes
     from eigenlens.mixture.estimator import GaussianMixture as GaussianMixture
     from eigenlens.mixture.select import select_mixture as select_mixture
     from eigenlens.pca.estimator import PCA as PCA
@@ -67,6 +68,7 @@ _FUNCTIONS = {
     "gram": "eigenlens.kernel_pca.gram",
     "kmo": "eigenlens.latent.factor.adequacy",
     "load": "eigenlens.estimator.storage",
+    "procrustes": "eigenlens.linalg.procrustes",
     "report": "eigenlens.reporting",
     "scan": "eigenlens.data.files.scan",
     "select_components": "eigenlens.pca.select_components",

@@ -6,9 +6,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy.spatial import procrustes as scipy_procrustes
 from scipy.stats import multivariate_normal
 
-from eigenlens import PCA, ProbabilisticPCA, SparsePCA
+from eigenlens import PCA, KernelDensity, ProbabilisticPCA, SparsePCA, datasets, procrustes
 from eigenlens.densities import LinearGaussian
 from eigenlens.errors import ConvergenceWarning
 from eigenlens.textbook import (
@@ -213,3 +214,22 @@ def test_item_76_sparse_components():
     best = max(np.linalg.eigvalsh(S[np.ix_(each, each)])[-1] for each in parts) * N / (N - 1)
     np.testing.assert_allclose(sparse.explained_variance_[0], best, rtol=1e-12)
     assert np.all(np.count_nonzero(sparse.components_, axis=1) <= 3)
+
+
+@pytest.mark.parametrize(("d", "n", "h"), [(2, 19, 0.538), (3, 67, 0.438), (4, 223, 0.384), (5, 768, 0.349)])
+def test_item_77_curse_of_dimensionality(d, n, h):
+    """The numbers of rows of Silverman (1986, table 4.2): with fewer the relative squared error at 0 is above 0.1."""
+    rng = np.random.default_rng(d)
+    found = [
+        KernelDensity(bandwidth=h).fit(rng.standard_normal((n, d))).density(np.zeros((1, d)))[0] for _ in range(600)
+    ]
+    errors = (np.array(found) * (2.0 * np.pi) ** (d / 2) - 1.0) ** 2
+    assert abs(errors.mean() - 0.1) < 4.0 * errors.std() / np.sqrt(errors.size)
+
+
+def test_item_178_genetic_map():
+    genes = datasets.load("gene-map")
+    place = np.column_stack([genes.others["east"], genes.others["north"]])
+    found = procrustes(PCA(2).fit_transform(genes.data), place)
+    assert found.correlation > 0.9
+    assert found.correlation**2 == pytest.approx(1.0 - scipy_procrustes(place, found.rows)[2], rel=1e-10)

@@ -25,9 +25,9 @@ import eigenlens
 from eigenlens import PCA
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, ModelFileError, OptionError
 from eigenlens.linalg.n_components import N_COMPONENTS_RULES
+from eigenlens.linalg.procrustes import procrustes_rotation
 from eigenlens.linalg.solve import SOLVERS
 from eigenlens.native.runtime import active
-from eigenlens.pca.bootstrap import procrustes_rotation
 
 NAMES = ["auto", *SOLVERS]
 

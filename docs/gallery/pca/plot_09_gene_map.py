@@ -16,7 +16,7 @@ singular value decomposition of centred matrices, and the correlation that it re
 import matplotlib.pyplot as plt
 import numpy as np
 
-from eigenlens import PCA, datasets
+from eigenlens import PCA, datasets, procrustes
 
 plt.rcParams.update({"font.size": 13, "axes.titlesize": 15})
 
@@ -25,11 +25,9 @@ place = np.column_stack([genes.others["east"], genes.others["north"]])
 Z = PCA(n_components=2).fit_transform(genes.data)
 
 Y = place - place.mean(axis=0)
-U, D, Vt = np.linalg.svd(Z.T @ Y)
-turn, size = U @ Vt, D.sum() / (Z**2).sum()
+_, turn, size, correlation = procrustes(Z, Y)
 angle = np.degrees(np.arctan2(turn[0, 1], turn[0, 0]))
 mirrored = "mirrored and " if np.linalg.det(turn) < 0 else ""
-correlation = D.sum() / np.linalg.norm(Z) / np.linalg.norm(Y)
 
 east, north = (place / place.max(axis=0)).T
 colour = np.column_stack([0.9 * east, 0.25 + 0.45 * north, 0.9 * (1 - east)])

@@ -10,6 +10,7 @@ from scipy.optimize import linear_sum_assignment
 
 from eigenlens import checks
 from eigenlens.arrays import Array
+from eigenlens.linalg.procrustes import procrustes_rotation
 from eigenlens.pca.model import PrincipalComponents
 
 
@@ -35,19 +36,6 @@ class Bootstrap:
         tail = (1.0 - checks.real("level", level, 0.0, 1.0)) / 2.0
         low, high = np.quantile(getattr(self, what), [tail, 1.0 - tail], axis=0)
         return low, high
-
-
-def procrustes_rotation(components: Array, target: Array) -> Array:
-    """Return the orthogonal R (k, k) that rotates axes (k, d), within their span, as close as possible to the target.
-
-    R = U Vᵀ of target componentsᵀ = U S Vᵀ minimises ‖R components − target‖ (Schönemann 1966).
-
-    >>> axes = np.array([[0.0, 1.0], [-1.0, 0.0]])
-    >>> (procrustes_rotation(axes, np.eye(2)) @ axes).round(12) + 0.0
-    array([[1., 0.], [0., 1.]])
-    """
-    U, _, Vt = np.linalg.svd(target @ components.T)
-    return np.asarray(U @ Vt)
 
 
 def column_matches(loadings: Array, target: Array) -> Array:
