@@ -18,7 +18,7 @@ from eigenlens.tables.text_table import format_columns
 
 @dataclass(frozen=True, eq=False)
 class ProfileTable:
-    """What sets components apart, one probability per line and component; it prints as a table.
+    """The probabilities that set components apart, one per line and component; it prints as a table.
 
     A line is a category of a column, the second one alone where there are two; of counts, the share of a column; of
     Gaussian numbers, that they are above the mean of all components.
