@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from inspect import signature
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -9,7 +11,8 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.naive_bayes import GaussianNB
 
 import eigenlens
-from eigenlens import PCA, KernelDensity, NaiveBayes
+from eigenlens import PCA, KernelDensity, NaiveBayes, catalogue
+from eigenlens.estimator.names_elsewhere import CLASSES_ELSEWHERE, PARAMETERS_ELSEWHERE, PARAMETERS_WITHOUT_COUNTERPART
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 X = IRIS[:, 0] + np.random.default_rng(0).normal(0.0, 0.02, 150)  # the rules warn of rounded numbers
@@ -62,9 +65,55 @@ def test_classes_of_other_packages_are_named():
         eigenlens.GaussianNB
     with pytest.raises(AttributeError, match=r"no attribute 'nothing'$"):
         eigenlens.nothing
-    for name, here in eigenlens._NAMES_ELSEWHERE.items():
+    for name, here in CLASSES_ELSEWHERE.items():
         assert name not in eigenlens.__all__
         assert here.split("(")[0].split()[0] in eigenlens.__all__
+
+
+@pytest.mark.parametrize(
+    ("model", "theirs", "ours"),
+    [
+        ("PCA", "svd_solver", "solver"),
+        ("KernelPCA", "eigen_solver", "solver"),
+        ("GaussianMixture", "init_params", "init"),
+        ("KernelDensity", "bw", "bandwidth"),
+        ("NaiveBayes", "alpha", "smoothing"),
+        ("QuadraticDiscriminant", "reg_param", "reg"),
+        ("FactorAnalysis", "n_factors", "n_components"),
+    ],
+)
+def test_parameters_of_other_packages_are_named(model, theirs, ours):
+    with pytest.raises(TypeError, match=rf"{model}\(\) got an unexpected .* '{theirs}'; its name here is {ours}$"):
+        getattr(eigenlens, model)(**{theirs: 1})
+
+
+def test_parameters_that_may_be_left_out():
+    with pytest.raises(TypeError, match="'copy'; leave it out"):
+        PCA(2, copy=False)
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'nothing'$"):
+        PCA(2, nothing=1)
+
+
+def test_every_parameter_elsewhere_is_none_of_ours():
+    models = [getattr(eigenlens, name) for name in catalogue.MODELS]
+    known = {name for model in models for name in signature(model).parameters}
+    assert set(PARAMETERS_ELSEWHERE.values()) <= known
+    assert not PARAMETERS_WITHOUT_COUNTERPART & known
+    assert not (PARAMETERS_ELSEWHERE.keys() & known) - {"n_factors"}  # a parameter of mixtures
+
+
+def test_subclasses_have_parameters_of_their_own():
+    class Named(PCA):
+        def __init__(self, svd_solver="full"):
+            super().__init__(2, solver=svd_solver)
+            self.svd_solver = svd_solver
+
+    class Any(PCA):
+        def __init__(self, **options):
+            super().__init__(solver=options["svd_solver"])
+
+    assert Named(svd_solver="svd").solver == Any(svd_solver="svd").solver == "svd"
+    assert next(iter(signature(PCA).parameters)) == "n_components"
 
 
 def test_drawn_rows_print_as_an_array():

@@ -77,25 +77,6 @@ _FUNCTIONS = {
 }
 """Public names besides the models, by the module that defines each."""
 
-_NAMES_ELSEWHERE = {
-    "BernoulliNB": 'NaiveBayes("bernoulli")',
-    "CategoricalNB": 'NaiveBayes("categorical")',
-    "ComplementNB": 'NaiveBayes("complement", prior="uniform")',
-    "FFTKDE": "KernelDensity",
-    "FactorAnalyzer": "FactorAnalysis",
-    "GaussianNB": 'NaiveBayes("gaussian")',
-    "IncrementalPCA": "PCA and its partial_fit",
-    "LinearDiscriminantAnalysis": "LinearDiscriminant",
-    "Mclust": "select_mixture",
-    "MultinomialNB": 'NaiveBayes("multinomial")',
-    "PPCA": "ProbabilisticPCA",
-    "QuadraticDiscriminantAnalysis": "QuadraticDiscriminant",
-    "TruncatedSVD": "PCA(center=False)",
-    "gaussian_kde": "KernelDensity",
-    "prcomp": "PCA",
-}
-"""What users of other packages may look for, and what it is here; see `docs/howto/coming-from.md`."""
-
 _MODULES = ("datasets", "densities", "plot", "textbook")
 
 
@@ -117,8 +98,8 @@ def _from_catalogue(name: str) -> Any:
     if name == "__all__":
         return sorted([*catalogue.MODELS, *_FUNCTIONS, *_MODULES])
     if name not in catalogue.MODELS:
-        hint = f"; use {_NAMES_ELSEWHERE[name]}" if name in _NAMES_ELSEWHERE else ""
-        raise AttributeError(f"module 'eigenlens' has no attribute {name!r}{hint}")
+        here = importlib.import_module("eigenlens.estimator.names_elsewhere").CLASSES_ELSEWHERE.get(name)
+        raise AttributeError(f"module 'eigenlens' has no attribute {name!r}{f'; use {here}' if here else ''}")
     return catalogue.import_part(catalogue.MODELS[name].estimator)
 
 

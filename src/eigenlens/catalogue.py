@@ -109,6 +109,7 @@ MODELS: dict[str, ModelEntry] = {
         aliases=("sparse-pca",),
         options=_K | {"nonzero": "n_nonzero", "standardize": "standardize"},
         summary="eigenlens.cli.summaries.sparse_summary",
+        page="eigenlens.reporting.pages.sparse_pca.sparse_page",
         projection="eigenlens.cli.onnx.sparse_projection",
     ),
     "KernelPCA": ModelEntry(

@@ -21,6 +21,7 @@ from eigenlens.data.coerce import as_source
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
+from eigenlens.estimator.names_elsewhere import reject_foreign_parameters
 from eigenlens.estimator.rows import map_blocks, per_row, validate_rows
 from eigenlens.estimator.storage import pack_estimator, restore_parameters
 
@@ -45,6 +46,12 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
     _takes_column = False
     _rows_like: Like
     _saves_dtype = True
+
+    def __new__(cls, *arguments: Any, **options: Any) -> Self:
+        """Make an estimator, unless it is asked for a parameter by the name of another package."""
+        reject_foreign_parameters(cls, options)
+        made: Self = super().__new__(cls)
+        return made
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model, with what `partial_fit` needs, to one safetensors file, whole or not at all.
