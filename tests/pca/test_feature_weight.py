@@ -9,6 +9,7 @@ from scipy import sparse
 import eigenlens
 from eigenlens import PCA
 from eigenlens.errors import OptionError
+from references import decathlon
 
 COPIES = np.array([1, 3, 2, 1, 4])
 
@@ -102,3 +103,39 @@ def test_wrong_weights(weights):
 def test_rules_that_resample_columns_are_rejected():
     with pytest.raises(OptionError, match="n_components='parallel'"):
         PCA("parallel").fit(rows(), feature_weight=COPIES)
+
+
+def same_signs(found: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    return found * np.sign(np.sum(found * expected, axis=0))
+
+
+def test_weights_of_rows_and_columns_are_those_of_factominer():
+    """FactoMineR divides by n, here the sum of weights: its coordinates of rows are √(n/(n − 1)) times ours."""
+    w, n = np.arange(1.0, 39.0), 741.0
+    X, others = decathlon.DATA[:38], decathlon.DATA[38:]
+    pca = PCA(3, standardize=True).fit(X, sample_weight=w, feature_weight=decathlon.COLUMN_WEIGHTS)
+    signs = np.sign(np.sum(pca.correlations()[:3] * decathlon.COLUMNS_VARIABLE_COORDINATES, axis=0))
+    found = {
+        "COLUMNS_ROW_COORDINATES": pca.transform(X)[:2] * signs * np.sqrt(n / (n - 1.0)),
+        "COLUMNS_ROW_CONTRIBUTIONS": pca.contributions(X, sample_weight=w)[:2],
+        "COLUMNS_SUPPLEMENTARY_ROWS": pca.transform(others) * signs * np.sqrt(n / (n - 1.0)),
+        "COLUMNS_SUPPLEMENTARY_COS2": pca.cos2(others),
+        "COLUMNS_VARIABLE_COORDINATES": pca.correlations()[:3] * signs,
+        "COLUMNS_VARIABLE_CONTRIBUTIONS": pca.contributions()[:, 0],
+        "COLUMNS_RANK_POINTS": pca.supplementary(
+            np.column_stack([decathlon.RANK, decathlon.POINTS])[:38], X, sample_weight=w
+        ).correlations * signs,
+    }  # fmt: skip
+    for name, values in found.items():
+        np.testing.assert_allclose(values, getattr(decathlon, name), atol=1e-8, err_msg=name)
+    whole = PCA(5, standardize=True).fit(X, sample_weight=w, feature_weight=decathlon.COLUMN_WEIGHTS)
+    np.testing.assert_allclose(whole.explained_variance_, decathlon.COLUMNS_EIGENVALUES, atol=1e-8)
+
+
+def test_weights_of_columns_in_their_own_units_are_those_of_factominer():
+    m, n = decathlon.COLUMN_WEIGHTS, 41.0
+    pca = PCA(3).fit(decathlon.DATA, feature_weight=m)
+    np.testing.assert_allclose(pca.explained_variance_ * (n - 1.0) / n, decathlon.UNSCALED_EIGENVALUES, rtol=1e-9)
+    coordinates = pca.loadings_[:2] * np.sqrt((n - 1.0) / n / m[:2, None])
+    expected = decathlon.UNSCALED_VARIABLE_COORDINATES
+    np.testing.assert_allclose(same_signs(coordinates, expected), expected, atol=1e-8)

@@ -3,6 +3,8 @@
     a <- PCA(decathlon, quanti.sup = 11:12, quali.sup = 13, ncp = 10, graph = FALSE)
     b <- PCA(decathlon, quanti.sup = 11:12, quali.sup = 13, ind.sup = 39:41, ncp = 10, graph = FALSE)
     c <- PCA(decathlon[, 1:10], row.w = 1:41, ncp = 10, graph = FALSE)
+    d <- PCA(decathlon[, 1:12], quanti.sup = 11:12, ind.sup = 39:41, col.w = COLUMN_WEIGHTS, row.w = 1:38)
+    e <- PCA(decathlon[, 1:10], col.w = COLUMN_WEIGHTS, scale.unit = FALSE)
 
 FactoMineR standardises with divisor n (or the sum of weights), not n - 1. Three of ten dimensions are kept.
 """
@@ -379,5 +381,36 @@ WEIGHTED_VARIABLE_COORDINATES = np.array([
     [-0.19790776316, -0.177005152193, 0.656045157668],
     [-0.183501316238, 0.260721544913, -0.697434206737],
     [0.315413712841, 0.538788118276, 0.672780457198],
+])
+
+# d and e: weights of columns, which prince 0.23 reproduces.
+COLUMN_WEIGHTS = np.array([1.0, 2.0, 3.0, 1.0, 0.5, 1.0, 2.0, 1.0, 1.0, 4.0])
+COLUMNS_EIGENVALUES = np.array([5.331709614, 4.304250945, 2.495963666, 1.175061033, 0.843777388])
+COLUMNS_ROW_COORDINATES = np.array([  # of two rows
+    [2.844516937, 2.827867486, -0.695795554], [4.169015187, 4.357377373, -1.361637345],
+])
+COLUMNS_ROW_CONTRIBUTIONS = np.array([
+    [0.204801132, 0.250727700, 0.026176214], [0.879857325, 1.190596364, 0.200491718],
+])
+COLUMNS_SUPPLEMENTARY_ROWS = np.array([
+    [4.501840677, 8.501691077, 0.509376913], [-1.861955423, 2.117662692, 1.009810640],
+    [2.029415544, 4.503498453, 3.971432369],
+])
+COLUMNS_SUPPLEMENTARY_COS2 = np.array([
+    [0.195185519, 0.696110190, 0.002498883], [0.261508835, 0.338268361, 0.076917949],
+    [0.079364889, 0.390828733, 0.303935054],
+])
+COLUMNS_VARIABLE_COORDINATES = np.array([  # of three columns
+    [-0.513759077, 0.274100096, 0.489285736], [0.368324435, -0.248523674, -0.835338417],
+    [0.838420145, -0.264540321, 0.358160943],
+])
+COLUMNS_VARIABLE_CONTRIBUTIONS = np.array([  # to the first component
+    4.950539470, 5.088907646, 39.552885881, 6.730276089, 0.253319350, 4.012961121, 21.115491384, 0.791224482,
+    0.997328300, 16.507066277,
+])
+COLUMNS_RANK_POINTS = np.array([[-0.621497667, 0.329209605, 0.252983964], [0.777519225, -0.479313844, -0.284425159]])
+UNSCALED_EIGENVALUES = np.array([534.200842629, 26.895662247, 16.824198773])
+UNSCALED_VARIABLE_COORDINATES = np.array([  # of two columns
+    [-0.015947908, -0.066979952, 0.013881298], [-0.010167821, 0.066203798, -0.028810767],
 ])
 # fmt: on

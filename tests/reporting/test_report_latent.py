@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eigenlens import PCA, FactorAnalysis, KernelPCA, ProbabilisticPCA, datasets
+from eigenlens import PCA, FactorAnalysis, KernelPCA, ProbabilisticPCA, SparsePCA, datasets
 from eigenlens.data.coerce import as_table
 from eigenlens.reporting.pages.kernel_pca import kernel_page
 from eigenlens.reporting.pages.latent import latent_page
+from eigenlens.reporting.pages.sparse_pca import sparse_page
 from eigenlens.reporting.rows import make_shown_rows
 from eigenlens.tables.rows import sample_rows
 from written_reports import layers, named, table
@@ -162,3 +163,13 @@ def test_kernel_values_have_no_columns_to_go_back_to(circles):
     model = KernelPCA(2, kernel="precomputed").fit(K)
     charts = kernel_page(model, rows(K, [str(j) for j in range(120)]))
     assert [chart["title"] for chart in charts] == ["The model", "Variance", "Embedding"]
+
+
+def test_sparse_components_are_listed_and_drawn():
+    X = np.random.default_rng(0).standard_normal((60, 5)) @ np.random.default_rng(1).standard_normal((5, 5))
+    model = SparsePCA(2, n_nonzero=[3, 1]).fit(X)
+    charts = sparse_page(model, rows(X, "abcde"))
+    assert [chart["title"] for chart in charts] == ["Components", "Variance", "Loadings", "Scores"]
+    np.testing.assert_allclose(named(charts, "Scores")["x"], model.transform(X)[:, 0], atol=1e-9)
+    made = named(charts, "Components")["columns"][3]["values"]
+    assert [len(text.split(",")) for text in made] == [3, 1]

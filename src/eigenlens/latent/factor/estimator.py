@@ -66,7 +66,7 @@ class FactorAnalysis(LatentGaussian):
             "promax", "oblimin", "geomin", or a callable from loadings (d, k) to a matrix (k, k). The density stays the
             same. The matrix is found from loadings over standard deviations, so that it does not depend on the units of
             X.
-        rotation_options: a dictionary for the rotation: power of "promax", and normalize, True for psych's and SPSS's;
+        rotation_options: a dictionary for the rotation: power of "promax", and normalize (True for `psych::fa`, SPSS);
             gamma of "oblimin"; delta of "geomin"; kaiser, n_starts. "varimax" and "promax" stop where R stops them;
             {"polish": True} goes on to the maximum of the criterion.
         standardize: report loadings and noise for columns of unit variance, as for a correlation matrix. The density,

@@ -1,0 +1,44 @@
+"""The page of a sparse PCA: what the components are made of, what each adds beside PCA, and the rows on them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from eigenlens.reporting.charts import Chart, layer, loading_heat, marks, plane_points, table_chart
+from eigenlens.reporting.rows import ShownRows
+from eigenlens.sparse_pca.tables import sparse_loadings
+
+
+def sparse_page(model: Any, rows: ShownRows) -> list[Chart]:
+    """Return the charts of a fitted SparsePCA."""
+    found, table = model.model_, sparse_loadings(model, rows.labels)
+    names = [f"{table.stem}{number}" for number in table.components]
+    about = "Change of a column when a component changes by one standard deviation; 0 for columns that it does not use."
+    return [
+        _components(model, names, rows),
+        _variance(table.shares, 100.0 * np.asarray(model.bound_) / found.total, names),
+        loading_heat("Loadings", table.values[:, :8], table.names, names[:8], what="loading", about=about),
+        plane_points(
+            "Scores", np.asarray(model.transform(rows.given)), names[:2] if len(names) > 1 else [names[0], ""]
+        ),
+    ]
+
+
+def _components(model: Any, names: list[str], rows: ShownRows) -> Chart:
+    V = model.model_.components
+    orders = [[j for j in np.argsort(-np.abs(v), kind="stable") if v[j]] for v in V]
+    made = [", ".join(f"{v[j]:+.2f} {rows.labels[j]}" for j in order) for v, order in zip(V, orders, strict=True)]
+    proved = ["yes" if best else "not proved" for best in model.optimal_]
+    columns = {"component": names, "columns": model.model_.counts, "the best": proved, "made of": made}
+    about = "The best: no component with as few columns adds more variance to those before."
+    return table_chart("Components", columns, about)
+
+
+def _variance(shares: Any, bounds: Any, names: list[str]) -> Chart:
+    layers = [layer("bar", "adds", x=names, y=shares), layer("line", "together", x=names, y=np.cumsum(shares))]
+    if np.any(bounds > shares * (1.0 + 1e-6)):
+        layers.append(layer("dot", "at most", x=names, y=bounds))
+    about = "What each component adds to the share of the variance that those before explain."
+    return marks("Variance", *layers, about=about, x="component", y="%")
