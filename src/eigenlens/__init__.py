@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # for type checkers, which do not read the catalogue; a test 
     from eigenlens.bayes.classifier.estimator import BayesClassifier as BayesClassifier
     from eigenlens.bayes.discriminant.estimator import LinearDiscriminant as LinearDiscriminant
     from eigenlens.bayes.discriminant.estimator import QuadraticDiscriminant as QuadraticDiscriminant
+    from eigenlens.bayes.latent_classes.estimator import MixtureModel as MixtureModel
     from eigenlens.bayes.naive.estimator import NaiveBayes as NaiveBayes
     from eigenlens.comparison.compare import compare as compare
     from eigenlens.data.files.scan import scan as scan

@@ -203,6 +203,22 @@ MODELS: dict[str, ModelEntry] = {
         summary="eigenlens.cli.summaries.mixture_summary",
         page="eigenlens.reporting.pages.mixture.mixture_page",
     ),
+    "MixtureModel": ModelEntry(
+        "eigenlens.bayes.latent_classes.estimator.MixtureModel",
+        "mix",
+        "mixture of any families: latent classes of mixed columns",
+        group="Densities",
+        aliases=("latent-classes", "lca", "mixture-model"),
+        options=_K,
+        names={"k": OptionNames("", ("bic", "icl", "aic"))},
+        density=True,
+        mixed=True,
+        incomplete=True,
+        chooses=True,
+        summary="eigenlens.cli.summaries.latent_class_summary",
+        page="eigenlens.reporting.pages.latent_classes.latent_class_page",
+        export="eigenlens.cli.commands.export.family_parameters",
+    ),
     "KernelDensity": ModelEntry(
         "eigenlens.kde.estimator.KernelDensity",
         "kde",
@@ -297,7 +313,7 @@ MODELS: dict[str, ModelEntry] = {
 """Every model by the name of its estimator class, which is also the name that its files carry."""
 
 PAGES: dict[str, str] = {
-    "eigenlens.mixture.select.MixtureSelection": "eigenlens.reporting.pages.mixture.selection_page",
+    "eigenlens.mixture.select.MixtureSelection": "eigenlens.reporting.pages.mixture_selection.selection_page",
     "eigenlens.comparison.compare.Comparison": "eigenlens.reporting.pages.comparison.comparison_page",
 }
 """Report pages of results that are not models, by the dotted path of their class; those of models are in `MODELS`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 
 import numpy as np
@@ -165,7 +166,35 @@ def test_a_mixture_chooses_its_number_of_gaussians(run):
     assert told["compared"]["icl"][0] == min(told["compared"]["icl"])
     most = run(*words, "-k", "1:2", "--covariance", "spherical")
     assert "note      2 is the most that was tried: -k 2:4 tries more" in most
-    assert "fit GaussianMixture(n_init=2, random_state=0), as many Gaussians as BIC chooses" in run(*words, "--dry-run")
+    assert "fit GaussianMixture(n_init=2, random_state=0), as many components as BIC chooses" in run(
+        *words, "--dry-run"
+    )
+
+
+def test_latent_classes_of_columns_of_all_kinds(run):
+    words = ("fit", "mix", "flowers.csv", "--drop", "plot,kind", "--set", "n_init=2")
+    out = run(*words, "-k", "2", "-o", "m.safetensors", "--report", "m.html")
+    model = eigenlens.load("m.safetensors")
+    assert f"found     2 components, log-likelihood {model.loglik_:,.2f}, BIC {model.bic():,.2f}" in out
+    assert "sky" in out
+    assert f"weight {model.weights_[0]:.4f} {model.weights_[1]:.4f}" in " ".join(out.split())
+    told = json.loads(run(*words, "-k", "1:3", "--json"))
+    assert sorted(told["compared"]["components"]) == [1, 2, 3]
+    rows = pl.read_csv(io.StringIO(run("predict", "m.safetensors", "flowers.csv", "--proba")))
+    np.testing.assert_allclose(rows["p(0)"] + rows["p(1)"], 1.0)
+    assert "log density" in run("score", "m.safetensors", "flowers.csv")
+    assert "MixtureModel" in run("info", "m.safetensors")
+    assert "sky" in run("sample", "m.safetensors", "-n", "2")
+    run("export", "m.safetensors", "-o", "m.csv")
+    assert long("m.csv")["families", "sky", ""] == "categorical"
+    gaps = pl.read_csv("flowers.csv").with_columns(sky=pl.when(pl.int_range(75) > 2).then("sky"))
+    gaps.write_csv("gaps.csv")
+    filled = pl.read_csv(io.StringIO(run("impute", "m.safetensors", "gaps.csv")))
+    assert filled["sky"].null_count() == 0
+    assert filled["sky"].to_list()[3:] == gaps["sky"].to_list()[3:]
+    assert "x_std" in run("impute", "m.safetensors", "gaps.csv", "--std")
+    compared = run("compare", "flowers.csv", "--drop", "plot,kind", "--models", "mix:k=1,mix:k=2", "--cv", "3")
+    assert "mix:k=2" in compared
 
 
 # ---- export ------------------------------------------------------------------------------------------------------

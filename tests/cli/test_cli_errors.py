@@ -194,7 +194,7 @@ def test_missing_entries_and_filters_that_leave_nothing(fails, tmp_path):
     code, said, fix = fails("fit", "pca", "gaps.csv")
     assert code == 3
     assert said == "the table contains NaN: 2 entries in 2 of 2 columns ('a', 'b') are missing"
-    able = "pca takes them if fitted with --missing em, and so do ppca, fa, gmm, nb, lda, qda"
+    able = "pca takes them if fitted with --missing em, and so do ppca, fa, gmm, mix, nb, lda, qda"
     assert fix == f"--skip-missing leaves those rows out; {able}"
     code, said, fix = fails("fit", "pca", "good.csv", "--where", "a > 100")
     assert (code, said) == (3, "0 of the 20 rows are left after the filters")
@@ -217,7 +217,7 @@ def test_a_model_that_does_not_fit_the_columns(fails, tmp_path):
     code, said, _ = fails("transform", "m.safetensors", "narrow.npy")
     assert code == 3
     assert "the table has 2 features, but PCA is expecting 3" in said
-    assert fails("impute", "m.safetensors", "good.csv") == (3, "a PCA cannot impute", "fit ppca, fa or gmm")
+    assert fails("impute", "m.safetensors", "good.csv") == (3, "a PCA cannot impute", "fit ppca, fa, gmm or mix")
     assert fails("predict", "m.safetensors", "good.csv")[0] == 3
 
 

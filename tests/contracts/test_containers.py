@@ -27,6 +27,7 @@ ESTIMATORS = {
     "ProbabilisticPCA": lambda: el.ProbabilisticPCA(1),
     "FactorAnalysis": lambda: el.FactorAnalysis(1),
     "GaussianMixture": lambda: el.GaussianMixture(2, random_state=0),
+    "MixtureModel": lambda: el.MixtureModel(2, features="gaussian", n_init=2, random_state=0),
     "KernelDensity": lambda: el.KernelDensity(bandwidth="scott"),
     "NaiveBayes": lambda: el.NaiveBayes(),
     "BayesClassifier": lambda: el.BayesClassifier(el.GaussianMixture(1)),

@@ -16,6 +16,7 @@ Y = np.where(X[:, 0] > 0.5, "high", np.where(X[:, 0] < -0.5, "low", "middle"))
 
 DENSITIES = [
     el.PCA(2), el.ProbabilisticPCA(2), el.FactorAnalysis(1), el.GaussianMixture(2, random_state=0), el.KernelDensity(),
+    el.MixtureModel(2, n_init=2, random_state=0),
 ]  # fmt: skip
 CLASSIFIERS = [
     el.NaiveBayes(), el.BayesClassifier(el.GaussianMixture(1)), el.LinearDiscriminant(), el.QuadraticDiscriminant(),

@@ -74,6 +74,7 @@ CASES = {
     "ProbabilisticPCA imputed": lambda x: el.ProbabilisticPCA(2).fit(x(INCOMPLETE)).impute(x(INCOMPLETE)),
     "FactorAnalysis": transform(el.FactorAnalysis(1)),
     "GaussianMixture": lambda x: el.GaussianMixture(2, random_state=0).fit(x(X)).predict_proba(x(X)),
+    "MixtureModel": lambda x: el.MixtureModel(2, n_init=2, random_state=0).fit(x(X)).predict_proba(x(X)),
     "NaiveBayes": lambda x: el.NaiveBayes().fit(x(X), Y).predict_proba(x(X)),
     "BayesClassifier": lambda x: el.BayesClassifier(el.GaussianMixture(1)).fit(x(X), Y).predict_proba(x(X)),
     "LinearDiscriminant": transform(el.LinearDiscriminant(), y=Y),
@@ -83,6 +84,9 @@ CASES = {
     **{f"{type(model).__name__} score_samples": answer(model, "score_samples") for model in
        (el.ProbabilisticPCA(2), el.FactorAnalysis(1), el.GaussianMixture(2, random_state=0), el.KernelDensity())},
     "GaussianMixture predict": answer(el.GaussianMixture(2, random_state=0), "predict"),
+    "MixtureModel imputed": lambda x: el.MixtureModel(2, random_state=0).fit(x(INCOMPLETE)).impute(x(INCOMPLETE)),
+    "MixtureModel predict": answer(el.MixtureModel(2, n_init=2, random_state=0), "predict"),
+    "MixtureModel score_samples": answer(el.MixtureModel(2, n_init=2, random_state=0), "score_samples"),
     "KernelDensity density": answer(el.KernelDensity(), "density"),
     **{f"{type(model).__name__} {method}": answer(model, method, Y) for model in CLASSIFIERS for method in
        ("predict", "predict_log_proba", "predict_joint_log_proba")},

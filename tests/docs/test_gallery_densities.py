@@ -117,8 +117,19 @@ def held_out_likelihood(said):
     yield ranking[-1] == "narrow kernels"
 
 
+def latent_classes(said):
+    model, n = said["classes"], said["observed"]
+    yield (n.sum(), len(n), model._n_parameters) == (216, 16, 9)
+    yield abs(said["expected"] - n).max() < 4.0 < abs(said["alone"] - n).max()
+    yield round(100 * model.weights_[1]) == 28
+    p = np.array([[model.density(j, k).probability for j in range(4)] for k in range(2)])
+    yield p[1].min() > 0.75
+    yield p[0].max() - p[0].min() > 0.5
+    yield abs(said["G2"] - 2.720) < 5e-4  # Goodman (1974)
+
+
 CLAIMS = [coin, multinomial, pearsons_crabs, em_for_mixtures, kernels, bandwidth, cross_validated_bandwidth,
-          how_many_gaussians, held_out_likelihood]  # fmt: skip
+          how_many_gaussians, held_out_likelihood, latent_classes]  # fmt: skip
 """What the texts say, in the order of the scripts, asked of the values that a script leaves."""
 
 

@@ -13,6 +13,9 @@ from eigenlens.model_file import read
 
 RECORDS = read_expected()
 
+NEWER = {"MixtureModel"}
+"""Estimators that the version of the files did not have."""
+
 
 def differences(name, model, record):
     """Return what a model answers otherwise than expected, one line for each."""
@@ -54,7 +57,7 @@ def test_every_file_has_expectations_and_every_expectation_a_file():
 
 def test_every_public_estimator_has_a_file():
     public = {name for name in eigenlens.__all__ if hasattr(getattr(eigenlens, name), "save")}
-    assert public == {record["class"] for record in RECORDS.values()}
+    assert public - NEWER == {record["class"] for record in RECORDS.values()}
 
 
 @pytest.mark.parametrize("name", ["pca-plain", "naive-bayes-labels-words", "bayes-classifier-mixture"])

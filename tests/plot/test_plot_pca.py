@@ -18,6 +18,7 @@ from eigenlens import (
     PCA,
     GaussianMixture,
     KernelDensity,
+    MixtureModel,
     NaiveBayes,
     compare,
     datasets,
@@ -314,6 +315,10 @@ def two_components(X):
     return GaussianMixture(2, covariance_type="diag", n_init=2, random_state=0).fit(X)
 
 
+def latent_classes(X):
+    return MixtureModel(2, features="gaussian", n_init=2, random_state=0).fit(X)
+
+
 def labels_of(X):
     return np.where(np.arange(len(X)) % 3 == 0, "$odd_", "even$")
 
@@ -357,6 +362,7 @@ PICTURES = {
     "mixture_density": lambda m, X, **how: plot.mixture_density(two_components(X), X, **how),
     "mixture_selection": lambda m, X, **how: plot.mixture_selection(selected(), **how),
     "responsibilities": lambda m, X, **how: plot.responsibilities(two_components(X), X, **how),
+    "profile": lambda m, X, **how: plot.profile(latent_classes(X), **how),
     "comparison": lambda m, X, **how: plot.comparison(compared(), **how),
     "decision": lambda m, X, **how: plot.decision(classifier(X), X, labels_of(X), grid=20, **how),
     "calibration": lambda m, X, **how: plot.calibration(classifier(X), X, labels_of(X), **how),

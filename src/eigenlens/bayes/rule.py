@@ -75,6 +75,21 @@ def posterior(joint: Array) -> Array:
     return np.divide(shares, _sums(shares), out=shares)
 
 
+def log_sum_and_posterior(joint: Array) -> tuple[Array, Array]:
+    """Return ln p(x) (n,) and p(c | x) (n, C) from ln p(x, c) (n, C); zeros for a row of density 0 in every class.
+
+    >>> log_sum_and_posterior(np.array([[-10000.0, -10001.0], [-np.inf, -np.inf]]))
+    (array([-9999.6867,       -inf]), array([[0.7311, 0.2689], [0.    , 0.    ]]))
+    """
+    top = np.take_along_axis(joint, winners(joint)[:, None], axis=1)
+    shares = joint - np.maximum(top, np.finfo(np.float64).min)
+    np.exp(shares, out=shares)
+    total = _sums(shares)
+    with np.errstate(divide="ignore"):
+        logs = (top + np.log(total))[:, 0]
+    return logs, np.divide(shares, np.where(total > 0.0, total, 1.0), out=shares)
+
+
 def _shifted(joint: Array) -> Array:
     """Return ln p(x, c) (n, C) less the largest value of its row, so that exponentials do not overflow."""
     return np.asarray(joint - np.take_along_axis(joint, winners(joint)[:, None], axis=1))

@@ -78,6 +78,8 @@ class Table:
     @property
     def named_rows(self) -> Any:
         """(n, d) the rows as one array, or as a frame where the columns have names: for warnings that name them."""
+        if not isinstance(self.source, Source):  # a frame, in which columns may be text
+            return self.source
         X = self.rows
         return X if self.source.names is None else pl.DataFrame(X, schema=list(self.source.names))
 

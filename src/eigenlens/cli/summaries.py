@@ -146,6 +146,27 @@ def mixture_summary(model: Any) -> Summary:
     return line, shown, _likelihood(model) | {"weights": weights, "means": means, "columns": names}
 
 
+def latent_class_summary(model: Any) -> Summary:
+    """Return the line, the table and the facts of a mixture of any families."""
+    from eigenlens.bayes.latent_classes.tables import class_profile
+
+    found = class_profile(model)
+    line = f"{count_noun(len(found.weights), 'component')}, log-likelihood {model.loglik_:,.2f}, BIC {model.bic():,.2f}"
+    order = np.sort(largest_first(found.spread, most=PROFILE_SHOWN)[:PROFILE_SHOWN])
+    lines = [["weight", *(f"{w:.4f}" for w in found.weights)]]
+    lines += [[f"P({found.labels[i]})", *(f"{p:.3f}" for p in found.probabilities[i])] for i in order]
+    shown = limited_table(["component", *map(str, range(len(found.weights)))], lines, most=PROFILE_SHOWN + 1)
+    left = len(found.labels) - len(order)
+    shown += f"\n{left:,} more categories differ less" if left else ""
+    families = {str(choice.column): str(choice.family) for choice in model.features_}
+    facts = {"weights": found.weights, "families": families, "labels": list(found.labels)}
+    facts |= {"probabilities": found.probabilities}
+    return line, f"{shown}\n\n{model.features_}", _likelihood(model) | facts
+
+
+PROFILE_SHOWN = 20
+"""The most lines of the profile of latent classes that are shown: those in which components differ most."""
+
 MEANS_SHOWN = 6
 """The most columns whose means are shown: as many as fit beside one another."""
 

@@ -28,6 +28,9 @@ CRAB_COUNTS = (
 )  # fmt: skip
 """Numbers of crabs by the ratio of forehead to body length, in bins of width 0.004 from 0.5835 (middles) upwards."""
 
+ROLE_CONFLICT_COUNTS = (42, 23, 6, 25, 6, 24, 7, 38, 1, 4, 1, 6, 2, 9, 2, 20)
+"""Respondents by their answers to four questions, from all universalistic to all particularistic, the last fastest."""
+
 ERUPTION_MINUTES = (
     3.6, 1.8, 3.333, 2.283, 4.533, 2.883, 4.7, 3.6, 1.95, 4.35, 1.833, 3.917, 4.2, 1.75, 4.7, 2.167, 1.75, 4.8, 1.6,
     4.25, 1.8, 1.75, 3.45, 3.067, 4.533, 3.6, 1.967, 4.083, 3.85, 4.433, 4.3, 4.467, 3.367, 4.033, 3.833, 2.017,

@@ -15,6 +15,7 @@ from eigenlens.data.example_tables import (
     CHERRY_TREES,
     CRAB_COUNTS,
     ERUPTION_MINUTES,
+    ROLE_CONFLICT_COUNTS,
     TOBAMOVIRUS_COUNTS,
     UK_FOODS,
     WAITING_MINUTES,
@@ -88,6 +89,19 @@ def _crabs() -> Example:
         "Foreheads of 1000 shore crabs of Naples over their lengths, in 29 bins of width 0.004 with their counts as "
         "weights: the first mixture ever fitted (Weldon's measurements; Pearson 1894).",
         weight=np.array(CRAB_COUNTS, dtype=np.float64),
+    )
+
+
+def _role_conflict() -> Example:
+    answers = 1.0 - np.array(list(np.ndindex(2, 2, 2, 2)), dtype=np.float64)
+    return Example(
+        "role-conflict",
+        answers,
+        tuple("".join("fd"[int(answer)] for answer in row) for row in answers),
+        ("A", "B", "C", "D"),
+        "Whether 216 students put a duty to all (1) or to a friend (0) first in four situations, the 16 patterns of "
+        "answers with their counts as weights (Stouffer and Toby 1951; the latent classes of Goodman 1974).",
+        weight=np.array(ROLE_CONFLICT_COUNTS, dtype=np.float64),
     )
 
 
@@ -256,6 +270,7 @@ def _numbered(what: str, n: int) -> tuple[str, ...]:
 EXAMPLES: dict[str, Callable[..., Example]] = {
     "uk-food": _uk_food,
     "crabs": _crabs,
+    "role-conflict": _role_conflict,
     "old-faithful": _old_faithful,
     "tobamovirus": _tobamovirus,
     "trees": _trees,

@@ -221,6 +221,37 @@ def _encoded_column(rows: MixedRows, place: int) -> EncodedColumn:
     )  # a few of many rows have few of the categories
 
 
+def encode_columns(rows: Any, columns: Sequence[int]) -> MixedRows:
+    """Return a block of any kind with some columns, by number, as codes of categories and the others as numbers.
+
+    >>> encode_columns(np.array([[5.0, 0.5], [np.nan, 1.5]]), [0]).codes.ravel()
+    array([ 0, -1], dtype=int32)
+    """
+    chosen = np.zeros(rows.shape[1], dtype=bool)
+    chosen[list(columns)] = True
+    encoded = [column for j in np.flatnonzero(chosen) for column in _as_encoded(codes_of(rows, np.array([j])))]
+    others = np.flatnonzero(~chosen)
+    numbers = numbers_of(rows, others) if others.size else np.empty((rows.shape[0], 0))
+    return _placed(numbers, encoded, chosen.tolist())
+
+
+def _as_encoded(coded: Array | list[EncodedColumn]) -> list[EncodedColumn]:
+    return [encode_numbers(column) for column in coded.T] if isinstance(coded, np.ndarray) else coded
+
+
+def observed_rows(rows: Any) -> Array:
+    """Return which rows (b,) of a block of any kind have an observed entry.
+
+    >>> observed_rows(np.array([[np.nan, 1.0], [np.nan, np.nan]]))
+    array([ True, False])
+    """
+    if isinstance(rows, MixedRows):
+        return np.asarray((~np.isnan(_floating(rows.numbers))).any(axis=1) | (rows.codes >= 0).any(axis=1))
+    if is_sparse(rows) and not np.isnan(rows.data).any():
+        return np.ones(rows.shape[0], dtype=bool)
+    return np.asarray((~np.isnan(numbers_of(rows, np.arange(rows.shape[1])))).any(axis=1))
+
+
 class MixedSource(Source):
     """Rows of named columns of different kinds, cut and encoded one block at a time.
 

@@ -2,13 +2,13 @@
 
 An iteration works on the arrays of its mixture; a `Mixture` is made only of its result. Steps are taken for several
 mixtures at once: with few rows, the arithmetic for one takes less time than the calls. `optim.em` iterates; here it is
-decided when an iteration has really converged, and what happens when a component is lost.
+decided what happens when a component is lost.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,10 +19,14 @@ from eigenlens.densities.mixture import Mixture
 from eigenlens.mixture.problem import Problem
 from eigenlens.mixture.structures.base import CovarianceArrays, CovarianceStructure
 from eigenlens.mixture.structures.parameters import PARAMETERS
-from eigenlens.optim.em import EMResult, StepBudget, StepRequest, StepResult, em_iterations, extrapolate, run_together
-
-CONFIRMATION_TOL = 0.1
-"""The iteration that confirms convergence continues to this share of the tolerance."""
+from eigenlens.optim.em import (
+    StepBudget,
+    StepRequest,
+    StepResult,
+    confirmed_em_iterations,
+    extrapolate,
+    run_together,
+)
 
 ReportStep = Callable[[int, float], None]
 """Called with the number of steps and the value after each accepted step."""
@@ -90,6 +94,12 @@ def run_from_start(problem: Problem, start: Mixture, **options: Any) -> MixtureE
     return result
 
 
+def evaluate_start(problem: Problem, start: Mixture) -> MixtureEMResult:
+    """Return a start as it is, with its value, in one pass over the rows; no component is removed."""
+    values, _ = _e_step(problem, StackedStates.of([MixtureState.of(start, problem.structure)]))
+    return MixtureEMResult(start, (float(values[0]),), 0, np.inf, False, False, ())
+
+
 def rank_result(problem: Problem, result: MixtureEMResult) -> tuple[int, int, float]:
     """Return the key by which results are sorted, best first: fewest components lost, fewest clamped, most likely."""
     return len(result.lost), int(clamped_components(problem, result.mixture).sum()), -result.path[-1]
@@ -98,10 +108,10 @@ def rank_result(problem: Problem, result: MixtureEMResult) -> tuple[int, int, fl
 def _iterate(
     problem: Problem, start: MixtureState, tol: float, budget: StepBudget, note: ReportStep
 ) -> Generator[StepRequest[MixtureState], StepResult[MixtureState], MixtureEMResult]:
-    lost = tuple[LostComponent, ...]()
+    lost, monotone = tuple[LostComponent, ...](), problem.reg_covar == 0.0
     while True:
         try:
-            end = yield from _iterate_and_confirm(start, budget, tol, note, monotone=problem.reg_covar == 0.0)
+            end = yield from confirmed_em_iterations(start, budget, tol=tol, note=note, monotone=monotone)
             break
         except ComponentLost as gone:
             lost += (LostComponent(tuple(gone.state.means[gone.k].tolist()), budget.steps),)
@@ -110,28 +120,6 @@ def _iterate(
     remaining = 0.0 if end.ended == "rounding" else end.remaining_gain  # no gain is left that could be seen
     mixture = end.best.mixture(problem.structure)
     return MixtureEMResult(mixture, end.path, budget.steps, remaining, remaining <= tol, end.interrupted, lost)
-
-
-def _iterate_and_confirm(
-    start: MixtureState, budget: StepBudget, tol: float, note: ReportStep, *, monotone: bool
-) -> Generator[StepRequest[MixtureState], StepResult[MixtureState], EMResult[MixtureState]]:
-    """Iterate until a second run confirms convergence.
-
-    The remaining gain is estimated from past gains, which extrapolation distorts, so a run without history continues to
-    a fraction of the tolerance. If it gains more than tol, the first had stopped early, and the second must be
-    confirmed in turn.
-    """
-    options: dict[str, Any] = {"note": note, "monotone": monotone}
-    end = yield from em_iterations(start, budget, tol=tol, **options)
-    while end.ended == "converged" and budget.steps < budget.limit:
-        path = end.path
-        again = yield from em_iterations(end.best, budget, tol=CONFIRMATION_TOL * tol, known=end.last, **options)
-        left = again.remaining_gain
-        remaining = left if np.isfinite(left) else end.remaining_gain  # too few passes were left for a new estimate
-        end = replace(again, path=path + again.path[1:], remaining_gain=remaining)
-        if abs(end.path[-1] - path[-1]) + end.remaining_gain <= tol:
-            break
-    return end
 
 
 def drop_component(mixture: Mixture, k: int) -> Mixture:

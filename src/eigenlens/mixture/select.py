@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 from eigenlens import checks
 from eigenlens.arrays import Array, read_only
+from eigenlens.catalogue import estimator_class
 from eigenlens.comparison.compare import compare
 from eigenlens.data.coerce import as_source
 from eigenlens.data.source import progress_callback
@@ -38,13 +39,13 @@ class MixtureSelection:
 
     Attributes:
         criterion: "bic", "aic", "icl" or "held_out".
-        types: (m,) covariance structures. components: (m,) numbers K.
+        types: (m,) covariance structures, "independent" for columns of any family. components: (m,) numbers K.
         loglik, parameters: (m,) of the fits. bic, aic, icl: (m,), smaller is better.
         held_out: (m,) mean log density of a row that was left out of the fit, larger is better; NaN without cv.
         held_out_errors: (m,) their standard errors. seconds: (m,) of a fit to all rows.
         usable: (m,) whether the fit succeeded and no component collapsed: an unbounded likelihood is not comparable.
         remarks: {row: the reason of its failure, or the warnings of its fit}.
-        best: the fitted `GaussianMixture` of the first row; None if all failed.
+        best: the fitted `GaussianMixture` or `MixtureModel` of the first row; None if all failed.
     """
 
     criterion: str
@@ -60,7 +61,7 @@ class MixtureSelection:
     seconds: Array
     usable: Array
     remarks: Mapping[int, str] = field(default_factory=dict)
-    best: GaussianMixture | None = None
+    best: Any = None
 
     def __post_init__(self) -> None:
         read_only(self, "components", *COLUMNS, "usable")
@@ -73,11 +74,10 @@ class MixtureSelection:
     def __str__(self) -> str:
         shown = [name for name in CRITERION_TITLES if np.isfinite(getattr(self, name)).any()]
         titles = [f"{CRITERION_TITLES[name] + ('*' if name == self.criterion else ''):>11}" for name in shown]
-        lines = [
-            f"{'covariance':<10} {'K':>3} {'parameters':>10} {'loglik':>12} {' '.join(titles)} {'fit s':>7}".rstrip()
-        ]
+        kind = "columns" if PRODUCT in self.types else "covariance"
+        lines = [f"{kind:<11} {'K':>3} {'parameters':>10} {'loglik':>12} {' '.join(titles)} {'fit s':>7}".rstrip()]
         for i, name in enumerate(self.types):
-            start = f"{name:<10} {self.components[i]:>3}"
+            start = f"{name:<11} {self.components[i]:>3}"
             if not np.isfinite(self.loglik[i]):
                 lines.append(f"{start} failed: {self.remarks[i]}")
                 continue
@@ -109,6 +109,7 @@ def select_mixture(
     sample_weight: Any = None,
     random_state: Any = None,
     verbose: Any = False,
+    features: Any = None,
     **options: Any,
 ) -> MixtureSelection:
     """Fit mixtures over numbers of components and covariance structures, and compare them by one criterion.
@@ -122,7 +123,9 @@ def select_mixture(
         criterion: "bic", "aic", "icl", or "held_out", which needs cv.
         cv: the number of folds for the log-likelihood of held-out rows; None for none.
         sample_weight: (n,). random_state: a seed, the same for every fit. verbose: True for a bar, or a callable.
-        options: of `GaussianMixture`: n_init, prior, n_factors, max_iter, …
+        features: None for Gaussian mixtures; otherwise the families of columns of `MixtureModel`, "auto" for example,
+            whose fits are compared over numbers of components alone.
+        options: of `GaussianMixture`: n_init, prior, n_factors, max_iter, …; or of `MixtureModel`.
 
     An option that no fit takes, or the same failure of all of several fits, is an error. A fit that fails, or whose
     components collapse, stays in the table and comes last. Interrupted, the table has what was compared by then. Cost:
@@ -139,16 +142,20 @@ def select_mixture(
         what = "needs rows to hold out"
         raise OptionError(what, argument="criterion", value=criterion, fix="give {cv}", settings={"cv": 5})
     X = column_as_table(X)
-    pairs = _pairs(n_components, covariance_types, as_source(X).n_features)
-    _check_common(X, sample_weight, options)
+    if features is None:
+        pairs = _pairs(n_components, covariance_types, as_source(X).n_features)
+        _check_common(X, sample_weight, options)
+    else:
+        pairs, options = _family_pairs(n_components, covariance_types), options | {"features": features}
+        _check_families(X, sample_weight, options)
     rows = list[_Row]()
     with progress_callback(verbose) as progress:
         for i, (name, K) in enumerate(pairs):
             if progress is not None:
                 progress(i, len(pairs), f"mixtures: {name}, {K} components")
-            estimator = GaussianMixture(K, covariance_type=name, random_state=random_state, **options)
+            estimator = _candidate(name, K, random_state, options)
             try:
-                rows.append(_fit_row(estimator, X, sample_weight, cv, random_state))
+                rows.append(_fit_row(name, estimator, X, sample_weight, cv, random_state))
             except KeyboardInterrupt:  # before there was a mixture to keep
                 if not rows:
                     raise
@@ -159,11 +166,36 @@ def select_mixture(
     return _table(criterion, rows)
 
 
+PRODUCT = "independent"
+"""The structure of mixtures of any family: columns are independent within a component."""
+
+
+def _candidate(name: str, K: int, random_state: Any, options: dict[str, Any]) -> Any:
+    """Return the estimator of one row of the table."""
+    if name == PRODUCT:  # of a package above this one
+        return estimator_class("MixtureModel")(K, random_state=random_state, **options)
+    return GaussianMixture(K, covariance_type=name, random_state=random_state, **options)
+
+
+def _family_pairs(n_components: Any, covariance_types: Any) -> list[tuple[str, int]]:
+    if covariance_types is not None:
+        what = "belongs to Gaussian mixtures, and features are given"
+        raise OptionError(what, argument="covariance_types", value=covariance_types, fix="leave out one of the two")
+    return [(PRODUCT, K) for _, K in _pairs(n_components, "diag", 2)]
+
+
 def _check_common(X: Any, sample_weight: Any, options: dict[str, Any]) -> None:
     """Check options that no fit would take, before any is tried; whether `init` is valid depends on the fit."""
     known = {name: value for name, value in options.items() if name != "init"}
     estimator = GaussianMixture(**known)
     check_mixture_options(estimator, validate_rows(estimator, X, sample_weight, reset=True))
+
+
+def _check_families(X: Any, sample_weight: Any, options: dict[str, Any]) -> None:
+    """Fit one component, which is quick: what is wrong with X or the options of `MixtureModel` is an error here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        _candidate(PRODUCT, 1, None, options).fit(X, sample_weight=sample_weight)
 
 
 def _raise_common(rows: list[_Row]) -> None:
@@ -193,13 +225,13 @@ class _Row:
     numbers: dict[str, float]
     usable: bool = False
     remark: str = ""
-    estimator: GaussianMixture | None = None
+    estimator: Any = None
     interrupted: bool = False
     error: EigenlensError | None = None
 
 
-def _fit_row(estimator: GaussianMixture, X: Any, sample_weight: Any, cv: int | None, random_state: Any) -> _Row:
-    name, K, nothing = estimator.covariance_type, estimator.n_components, dict.fromkeys(COLUMNS, np.nan)
+def _fit_row(name: str, estimator: Any, X: Any, sample_weight: Any, cv: int | None, random_state: Any) -> _Row:
+    K, nothing = estimator.n_components, dict.fromkeys(COLUMNS, np.nan)
     start = time.perf_counter()
     try:
         with warnings.catch_warnings(record=True) as caught:
@@ -215,14 +247,14 @@ def _fit_row(estimator: GaussianMixture, X: Any, sample_weight: Any, cv: int | N
     return _Row(name, K, nothing | numbers | held_out, not fit.clamped, remark, estimator, fit.interrupted)
 
 
-def _criteria(estimator: GaussianMixture, X: Any, sample_weight: Any) -> dict[str, float]:
-    fit = estimator._fitted
-    found = {"loglik": fit.loglik, "parameters": float(fit.parameters), "bic": fit.bic(), "aic": fit.aic()}
+def _criteria(estimator: Any, X: Any, sample_weight: Any) -> dict[str, float]:
+    parameters = float(estimator._n_parameters)
+    found = {"loglik": estimator.loglik_, "parameters": parameters, "bic": estimator.bic(), "aic": estimator.aic()}
     return found | {"icl": estimator.icl(X, sample_weight)}
 
 
 def _cross_validate(
-    estimator: GaussianMixture, X: Any, sample_weight: Any, cv: int | None, random_state: Any
+    estimator: Any, X: Any, sample_weight: Any, cv: int | None, random_state: Any
 ) -> tuple[dict[str, float], str]:
     if cv is None:
         return {}, ""
@@ -237,11 +269,12 @@ def _cross_validate(
     return {"held_out": float(table.means[0]), "held_out_errors": float(table.errors[0])}, ""
 
 
-def _short_messages(estimator: GaussianMixture, caught: list[warnings.WarningMessage]) -> list[str]:
+def _short_messages(estimator: Any, caught: list[warnings.WarningMessage]) -> list[str]:
     """Return the warnings of a fit in few words."""
     fit = estimator._fitted
     messages = ["collapsed"] if fit.clamped else []
-    messages += [f"only {len(fit.model.weights)} components left"] if fit.lost else []
+    K = estimator.n_components_
+    messages += [f"only {K} components left"] if estimator.n_components > K else []
     messages += ["interrupted"] if fit.interrupted else [] if fit.converged else ["not converged"]
     known = (ConvergenceWarning, DataWarning)
     return messages + [str(warning.message) for warning in caught if not issubclass(warning.category, known)]

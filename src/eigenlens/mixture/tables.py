@@ -149,7 +149,7 @@ def ellipses(
     pair = checks.column_numbers("columns", columns, len(known), known, low=2, high=2)
     masses = np.array([checks.real("levels", level, 0.0, 1.0) for level in levels])
     plane = mixture.marginal(pair)
-    rows, labels, hidden = _label_rows(model, mixture, X, pair)
+    rows, labels, hidden = _label_rows(model, X, pair)
     outlines = np.stack([_outlines(part, masses) for part in plane.components])
     return EllipseTable(
         (known[pair[0]], known[pair[1]]), mixture.weights, plane.means, masses, outlines, rows, labels, hidden
@@ -169,18 +169,19 @@ def _outlines(component: Any, levels: Array) -> Array:
     return np.asarray(component.mean + r[:, None, None] * (circle @ np.linalg.cholesky(covariance_matrix(component)).T))
 
 
-def _label_rows(model: Any, mixture: Mixture, X: Any, pair: list[int]) -> tuple[Array, Array, int]:
+def _label_rows(model: Any, X: Any, pair: list[int]) -> tuple[Array, Array, int]:
     if X is None:
         return np.empty((0, 2)), np.empty(0, dtype=np.intp), 0
-    labels, rows = _responsibilities(model, mixture, X).argmax(axis=1) + 1, first_rows(X)[:, pair]
+    labels, rows = _responsibilities(model, X).argmax(axis=1) + 1, first_rows(X)[:, pair]
     there = np.isfinite(rows).all(axis=1)
     return rows[there], labels[there], int(np.count_nonzero(~there))
 
 
-def _responsibilities(model: Any, mixture: Mixture, X: Any) -> Array:
+def _responsibilities(model: Any, X: Any) -> Array:
     """Return P(component | row) (n, K); an estimator takes every kind of X, and checks its columns."""
-    if hasattr(model, "predict_proba"):
+    if hasattr(model, "predict_proba") and hasattr(model, "weights_"):
         return np.asarray(to_numpy(model.predict_proba(X)), dtype=np.float64)
+    mixture = frozen_mixture(model)
     return mixture.responsibilities(_rows_of_width(X, mixture.means.shape[1]))
 
 
@@ -290,7 +291,11 @@ def shares(model: Any, X: Any) -> ShareTable:
     >>> shares(two, [[4.0], [1.9], [0.0]]).order
     array([2, 1, 0])
     """
-    values = _responsibilities(model, frozen_mixture(model), X)
+    return sort_shares(_responsibilities(model, X))
+
+
+def sort_shares(values: Array) -> ShareTable:
+    """Return P(component | row) (n, K) sorted by component and then by certainty."""
     labels = values.argmax(axis=1)
     order = np.lexsort((-values.max(axis=1), labels))
     return ShareTable(order, values[order], labels[order] + 1)

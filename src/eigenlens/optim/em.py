@@ -11,7 +11,7 @@ be iterated together, and the models that they request at the same time are eval
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -31,6 +31,9 @@ SLOW_GAIN_RATIO = 0.25
 
 MIN_SINGULAR_RATIO = 1e-8
 """Directions of the last steps shorter than this share of the longest are rounding error, and are left out."""
+
+CONFIRMATION_TOL = 0.1
+"""The share of the tolerance to which a second run confirms that an extrapolated one had converged."""
 
 SMALLEST_GAIN = float(np.finfo(float).tiny)
 
@@ -164,6 +167,28 @@ def em_iterations(
     return EMResult(best, tuple(path), remaining, ended, last)
 
 
+def confirmed_em_iterations(
+    start: M, budget: StepBudget, *, tol: float, note: Callable[[int, float], None], monotone: bool = True
+) -> EMIterations[M]:
+    """Iterate as in `em_iterations` until a second run confirms convergence.
+
+    The remaining gain is estimated from past gains, which extrapolation distorts, so a run without history continues to
+    a fraction of the tolerance. If it gains more than tol, the first had stopped early, and the second must be
+    confirmed in turn.
+    """
+    options: dict[str, Any] = {"note": note, "monotone": monotone}
+    end = yield from em_iterations(start, budget, tol=tol, **options)
+    while end.ended == "converged" and budget.steps < budget.limit:
+        path = end.path
+        again = yield from em_iterations(end.best, budget, tol=CONFIRMATION_TOL * tol, known=end.last, **options)
+        left = again.remaining_gain
+        remaining = left if np.isfinite(left) else end.remaining_gain  # too few passes were left for a new estimate
+        end = replace(again, path=path + again.path[1:], remaining_gain=remaining)
+        if abs(end.path[-1] - path[-1]) + end.remaining_gain <= tol:
+            break
+    return end
+
+
 def run_em(
     step: Callable[[M], tuple[float, M]],
     start: M,
@@ -185,18 +210,27 @@ def run_em(
     """
 
     def evaluate(requests: Sequence[StepRequest[M]]) -> list[StepResult[M]]:
-        (request,) = requests
-        model, extrapolated = request.model, False
-        if request.previous is not None:
-            request.history.add(parameters.vector(request.previous), parameters.vector(model))
-            (guess,) = extrapolate([request.history])
-            model, extrapolated = (model, False) if guess is None else (parameters.model(guess, model), True)
-        return [StepResult(model, *step(model), extrapolated)]
+        return [answer_request(request, step, parameters) for request in requests]
 
     (end,) = run_together([em_iterations(start, StepBudget(max_iter), tol=tol, note=note)], evaluate)
     if end is None:
         raise KeyboardInterrupt
     return end
+
+
+def answer_request(
+    request: StepRequest[M], step: Callable[[M], tuple[float, M]], parameters: ParameterMap[M] | None
+) -> StepResult[M]:
+    """Return the result of a step from the requested model, or from the extrapolation of the last steps to it.
+
+    Without a map to parameters there is no extrapolation.
+    """
+    model, extrapolated = request.model, False
+    if request.previous is not None and parameters is not None:
+        request.history.add(parameters.vector(request.previous), parameters.vector(model))
+        (guess,) = extrapolate([request.history])
+        model, extrapolated = (model, False) if guess is None else (parameters.model(guess, model), True)
+    return StepResult(model, *step(model), extrapolated)
 
 
 # ---- many iterations together -------------------------------------------------------------------------------

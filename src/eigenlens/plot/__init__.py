@@ -6,6 +6,7 @@ from eigenlens.plot._components import contributions, loadings, scree
 from eigenlens.plot._kde import bandwidth_curve, density, density_contours
 from eigenlens.plot._kernel_pca import component_contours, denoising, embedding
 from eigenlens.plot._latent import imputed, likelihood_path, noise, rotation
+from eigenlens.plot._latent_classes import profile
 from eigenlens.plot._mixture import mixture, mixture_density, mixture_selection, responsibilities
 from eigenlens.plot._pairs import pairs
 from eigenlens.plot._plane import biplot, correlation_circle, scores
@@ -34,6 +35,7 @@ __all__ = [
     "mixture_selection",
     "noise",
     "pairs",
+    "profile",
     "reconstruction",
     "responsibilities",
     "rotation",

@@ -168,7 +168,8 @@ def responsibilities(model: Any, X: Any, *, ax: Axes | None = None) -> Axes:
     boundary, a long slope is made of rows that could belong to either.
 
     Args:
-        model: a fitted GaussianMixture, or a `Mixture`. X: rows (n, d). ax: where to draw; a new figure if None.
+        model: a fitted GaussianMixture or MixtureModel, or a `Mixture`. X: rows (n, d). ax: where to draw; a new
+            figure if None.
 
     >>> from eigenlens.mixture.estimator import GaussianMixture
     >>> X = np.random.default_rng(0).standard_normal((50, 2))

@@ -120,6 +120,27 @@ class ColumnMoments:
         return cls.about(centre, *class_sums(rows, y, weight, centre))
 
     @classmethod
+    def of_shared(cls, rows: Array, shares: Array) -> Self:
+        """Return the moments (K, d) of the observed entries of rows (b, d) that K groups share by weights (b, K).
+
+        Squares are summed about a centre of all groups, by matrix products: a group whose standard deviation is 10⁻ᵐ of
+        its distance from there loses 2 m digits. Cost b K d.
+
+        >>> X, R = np.array([[0.0], [2.0], [np.nan]]), np.array([[0.5, 0.5], [1.0, 0.0], [1.0, 0.0]])
+        >>> ColumnMoments.of_shared(X, R).mean.round(4)
+        array([[1.3333], [0.    ]])
+        """
+        first = rows[:CENTRE_ROWS]
+        with np.errstate(all="ignore"):  # the mean shows what is not finite, and the caller explains it
+            centre = cls._of_class_rows(np.zeros((1, rows.shape[1])), first, np.zeros(len(first), np.int32), None).mean
+            delta = rows - np.where(np.isfinite(centre), centre, 0.0)
+            seen = ~np.isnan(delta)
+            complete = bool(seen.all())
+            delta = delta if complete else np.where(seen, delta, 0.0)
+            weight = np.repeat(shares.sum(axis=0)[:, None], rows.shape[1], 1) if complete else shares.T @ seen
+            return cls.about(centre, weight, shares.T @ delta, shares.T @ (delta * delta))
+
+    @classmethod
     def about(cls, centre: Array, weight: Any, total: Array, square: Array) -> Self:
         """Return the moments from the sums and squares (..., d) about centres (..., d)."""
         w = _per_column(weight, total)

@@ -16,6 +16,7 @@ from eigenlens.bayes.naive.families.multinomial import ClassTotals, MultinomialC
 from eigenlens.bayes.naive.fit import NaiveStatistics
 from eigenlens.bayes.naive.model import NaiveModel
 from eigenlens.bayes.naive.plan import Plan
+from eigenlens.errors import OptionError
 from eigenlens.tables.text_table import format_columns
 
 
@@ -65,6 +66,35 @@ def class_category_counts(model: NaiveModel, statistics: NaiveStatistics, plan: 
         for place, j in enumerate(columns):
             found[j] = factor.category_counts(part, group.conditional, place)
     return found
+
+
+def count_parameters(model: NaiveModel) -> int:
+    """Return the number of free parameters of the densities of all columns and classes.
+
+    A category that never occurs is none. A density of the user's own family has them in its attribute `n_parameters`,
+    or in the record of its fit, `fitted.free`.
+    """
+    return sum(_count_group(conditional) for _, conditional in model.groups)
+
+
+def _count_group(conditional: Any) -> int:
+    if isinstance(conditional, GaussianColumns):
+        return int(conditional.means.size + conditional.variances.size)
+    if isinstance(conditional, BernoulliColumns):
+        return int(conditional.probabilities.size)
+    if isinstance(conditional, MultinomialColumns):
+        return int(conditional.shares.size - len(conditional.shares))
+    if isinstance(conditional, CategoricalColumns):
+        return sum(len(p) * max(0, int(p.any(axis=0).sum()) - 1) for p in conditional.probabilities)
+    return sum(_count_density(density) for column in conditional.densities for density in column)
+
+
+def _count_density(density: Any) -> int:
+    found = getattr(density, "n_parameters", getattr(getattr(density, "fitted", None), "free", None))
+    if found is None:
+        what = f"AIC and BIC need the attribute n_parameters of densities, which {type(density).__name__} has not"
+        raise OptionError(what, fix="add it, or compare by the log-likelihood of held-out rows: cv=5")
+    return int(found)
 
 
 def class_feature_counts(model: NaiveModel, statistics: NaiveStatistics) -> Array:

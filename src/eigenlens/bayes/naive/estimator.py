@@ -23,7 +23,13 @@ from eigenlens.bayes.naive.class_parameters import (
     log_probabilities,
 )
 from eigenlens.bayes.naive.families.base import LinearRule, NaiveOptions
-from eigenlens.bayes.naive.feature_table import frame_kind, rows_from_columns, table_to_fit, table_to_predict
+from eigenlens.bayes.naive.feature_table import (
+    frame_kind,
+    log_likelihoods,
+    rows_from_columns,
+    table_to_fit,
+    table_to_predict,
+)
 from eigenlens.bayes.naive.fit import NaiveStatistics, estimate_naive, row_slices, summarise_naive
 from eigenlens.bayes.naive.model import NaiveModel
 from eigenlens.bayes.naive.options import (
@@ -37,15 +43,10 @@ from eigenlens.bayes.rule import BayesRule, check_prior
 from eigenlens.data.coerce import fields_of
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import progress_callback
-from eigenlens.data.table import numbers_of
-from eigenlens.errors import DataError
 from eigenlens.estimator.base import ModelEstimator, forward
 
 COUNT_FAMILIES = ("multinomial", "complement", "normalized-complement")
 """Families that take no negative numbers."""
-
-JOINT_ENTRIES = 1 << 18
-"""Numbers ln p(x, c) computed at a time: 2 MB, which stays in the cache of a core."""
 
 
 @dataclass(eq=False, repr=False)
@@ -199,19 +200,7 @@ class NaiveBayes(BayesRule, ModelEstimator):
     # ---- prediction -----------------------------------------------------------------------------------
 
     def _log_likelihoods(self, X: Any) -> Iterator[Array]:
-        model, source = self.model_, table_to_predict(self, X)
-        most = max(1024, JOINT_ENTRIES // len(self.classes_))
-        for rows in source.rows():
-            for block in row_slices(rows, copied=len(model.groups) > 1):
-                for piece in row_slices(block, copied=False, step=min(most, max(1, block.shape[0]))):
-                    found = model.log_likelihood(piece)
-                    if not np.all(np.isfinite(found[:, 0])):
-                        self._check_infinity(piece)
-                    yield found
-
-    def _check_infinity(self, rows: Any) -> None:
-        if np.isinf(numbers_of(rows, np.arange(rows.shape[1]))).any():
-            raise DataError("contains infinity", argument="X", fix="replace it by NaN, which is a missing entry")
+        return (found for _, found in log_likelihoods(self.model_, table_to_predict(self, X)))
 
     def _draw(self, labels: Array, rng: np.random.Generator) -> Any:
         drawn = rows_from_columns(self.model_.sample(labels, rng), self._plan.fields, self._frame)

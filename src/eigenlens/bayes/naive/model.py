@@ -79,6 +79,11 @@ class NaiveModel:
             drawn |= dict(zip(columns.tolist(), conditional.sample(labels, rng), strict=True))
         return [drawn[j] for j in range(self.n_features)]
 
+    def take(self, classes: Array) -> NaiveModel:
+        """Return the model of some classes, by number and in this order, their probabilities scaled to sum to 1."""
+        prior = self.prior[classes]
+        return NaiveModel(prior / prior.sum(), tuple(Group(c, part.take(classes)) for c, part in self.groups))
+
     def linear(self) -> LinearRule | None:
         """Return ln p(c | x), up to shared terms, as coef (C, d) · x + intercept (C,); None where it is not linear."""
         parts = [(columns, conditional.linear()) for columns, conditional in self.groups]

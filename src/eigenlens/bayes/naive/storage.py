@@ -34,23 +34,30 @@ ESTIMATOR = "estimator"
 def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
     """Return the plan of the columns, the statistics from which the model follows, and the classes."""
     plan: Plan = estimator._plan
-    arrays, groups = _pack_groups(plan, estimator._statistics, estimator.model_)
+    arrays, groups = pack_groups(plan, estimator._statistics, estimator.model_)
     header = {
-        "parameters": {name: _pack_parameter(value, name) for name, value in storable_parameters(estimator).items()},
+        "parameters": {name: pack_parameter(value, name) for name, value in storable_parameters(estimator).items()},
         "classes": pack_categories(estimator.classes_.tolist(), "y"),
         "class_dtype": estimator.classes_.dtype.str,
-        "fields": [
-            [*pack_categories([f.name], f.name), f.kind, f.categories and pack_categories(f.categories, f.name)]
-            for f in plan.fields
-        ],
-        "choices": [[_pack_parameter(choice.family, "features"), choice.reason] for choice in plan.choices],
+        **pack_plan(plan),
         "groups": groups,
         "frame": estimator._frame,
     }
     return arrays, header
 
 
-def _pack_groups(plan: Plan, statistics: NaiveStatistics, model: NaiveModel) -> tuple[dict[str, Array], list[Any]]:
+def pack_plan(plan: Plan) -> dict[str, Any]:
+    """Return the columns and their families for a header."""
+    return {
+        "fields": [
+            [*pack_categories([f.name], f.name), f.kind, f.categories and pack_categories(f.categories, f.name)]
+            for f in plan.fields
+        ],
+        "choices": [[pack_parameter(choice.family, "features"), choice.reason] for choice in plan.choices],
+    }
+
+
+def pack_groups(plan: Plan, statistics: NaiveStatistics, model: NaiveModel) -> tuple[dict[str, Array], list[Any]]:
     """Return the arrays of all groups by name, and the entry of each in the header."""
     arrays: dict[str, Array] = {"weight": statistics.weight, "prior": model.prior}
     groups = []
@@ -68,11 +75,11 @@ def _stored_name(factor: Factor) -> str:
     return next(name for name, known in STORED_FACTORS.items() if known == factor and type(known) is type(factor))
 
 
-def _pack_parameter(value: Any, name: str) -> Any:
+def pack_parameter(value: Any, name: str) -> Any:
     """Return a parameter for the header: a mapping as pairs, since its keys need not be text, and arrays as lists."""
     if isinstance(value, Mapping):
         return {
-            "$pairs": [[*pack_categories([key], name), _pack_parameter(inner, name)] for key, inner in value.items()]
+            "$pairs": [[*pack_categories([key], name), pack_parameter(inner, name)] for key, inner in value.items()]
         }
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
@@ -83,33 +90,35 @@ def _pack_parameter(value: Any, name: str) -> Any:
     raise OptionError(f"holds {value!r}, which cannot be saved", argument=name, fix="use names and numbers")
 
 
-def _unpack_parameter(value: Any) -> Any:
+def unpack_parameter(value: Any) -> Any:
+    """Return the parameter of `pack_parameter`."""
     if not isinstance(value, dict):
         return value
     if "$estimator" in value:
         kind, parameters = value["$estimator"]
         return estimator_class(kind)(**parameters)
-    return {unpack_categories([key])[0]: _unpack_parameter(inner) for key, inner in value["$pairs"]}
+    return {unpack_categories([key])[0]: unpack_parameter(inner) for key, inner in value["$pairs"]}
 
 
 def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]) -> None:
     """Give a classifier the fit of `pack_fit`, and its parameters."""
-    plan = _plan(header)
-    estimator.set_params(**{name: _unpack_parameter(value) for name, value in header["parameters"].items()})
+    plan = unpack_plan(header)
+    estimator.set_params(**{name: unpack_parameter(value) for name, value in header["parameters"].items()})
     options = check_naive_options(estimator, plan.fields)
-    estimator._statistics, estimator._model = _unpack_groups(plan, arrays, header["groups"], options)
+    estimator._statistics, estimator._model = unpack_groups(plan, arrays, header["groups"], options)
     estimator._plan, estimator._frame, estimator.n_features_in_ = plan, header["frame"], len(plan.fields)
     estimator.classes_ = np.empty(len(header["classes"]), dtype=np.dtype(header["class_dtype"]))
     estimator.classes_[:] = unpack_categories(header["classes"])
 
 
-def _plan(header: dict[str, Any]) -> Plan:
+def unpack_plan(header: dict[str, Any]) -> Plan:
+    """Return the plan of `pack_plan` and the groups of `pack_groups`."""
     fields = tuple(
         Field(unpack_categories([name])[0], kind, None if categories is None else unpack_categories(categories))
         for name, kind, categories in header["fields"]
     )
     choices = tuple(
-        FamilyChoice(field.name, _unpack_parameter(family), reason)
+        FamilyChoice(field.name, unpack_parameter(family), reason)
         for field, (family, reason) in zip(fields, header["choices"], strict=True)
     )
     groups = [(_stored_factor(g["family"], choices[g["columns"][0]]), tuple(g["columns"])) for g in header["groups"]]
@@ -120,10 +129,10 @@ def _stored_factor(name: str, choice: FamilyChoice) -> Factor:
     return EstimatorFactor(choice.family) if name == ESTIMATOR else STORED_FACTORS[name]
 
 
-def _unpack_groups(
+def unpack_groups(
     plan: Plan, arrays: dict[str, Array], entries: list[Any], options: NaiveOptions
 ) -> tuple[NaiveStatistics, NaiveModel]:
-    """Return the statistics and the model that `_pack_groups` stored."""
+    """Return the statistics and the model that `pack_groups` stored."""
     parts, groups = [], []
     for g, (factor, columns) in enumerate(plan.groups):
         own = arrays_under(f"group{g}", arrays)

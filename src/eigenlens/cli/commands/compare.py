@@ -10,7 +10,7 @@ import typer
 
 from eigenlens.cli.errors import exit_status, fail
 from eigenlens.cli.files import OUTPUT_FORMATS, check_target, free_name, require_files, write_table
-from eigenlens.cli.model_options import commands, find_model, flag_of, make_estimator, option_value
+from eigenlens.cli.model_options import commands, find_model, flag_of, make_estimator, option_value, takes_text
 from eigenlens.cli.options import DataFiles, Output, ReadingOptions, RunningOptions, given_flags, takes
 from eigenlens.cli.session import session
 from eigenlens.errors import EigenlensError, OptionError
@@ -47,7 +47,7 @@ def compare_densities(
     with session(running) as now:
         target = check_target(output, running.force, OUTPUT_FORMATS)
         estimators = dict(_make_model(word, running) for word in _model_words(models))
-        table = read_aloud(now, files, reading)
+        table = read_aloud(now, files, reading, mixed=all(map(takes_text, estimators.values())))
         now.add_facts(cv=cv)
         if running.dry_run:
             plan = f"compare {', '.join(estimators)} in {cv} folds"

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 DEMO_MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "uk-food": ("pca", {}),
     "crabs": ("gmm", {"k": 2}),
+    "role-conflict": ("mix", {"k": 2}),
     "old-faithful": ("gmm", {"k": 2}),
     "tobamovirus": ("ppca", {"k": 2}),
     "trees": ("pca", {"standardize": True}),

@@ -235,8 +235,9 @@ def _one_density(density: Any) -> dict[str, Parameter]:
 
 
 def family_parameters(model: Any) -> dict[str, Parameter]:
-    """Return the parameters of naive Bayes by family: one row per class, one column per feature."""
-    classes, names = [str(each) for each in model.classes_], feature_names(model, model.n_features_in_)
+    """Return the parameters of naive Bayes by family: one row per class or component, one column per feature."""
+    labels = getattr(model, "classes_", range(len(model.model_.prior)))
+    classes, names = [str(each) for each in labels], feature_names(model, model.n_features_in_)
     families = [str(choice.family) for choice in model.features_]
     found = {"families": Parameter(np.array(families), (list(names),))}
     for columns, conditional in model.model_.groups:

@@ -1,4 +1,4 @@
-"""`eigenlens fit`: fit a model to the rows of files; of a mixture, also choose the number of Gaussians."""
+"""`eigenlens fit`: fit a model to the rows of files; of a mixture, also choose the number of components."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def fit(
 
     MODEL is one of {models}. Those that learn from the classes in --label: {classes}.
 
-    Without -k, ppca, fa and gmm choose it by BIC, and gmm prints the table. Only {mixed} takes columns of text: it
-    chooses a family of densities for each column and prints the reason.
+    Without -k, ppca, fa, gmm and mix choose it by BIC, and gmm and mix print the table. Only {mixed} take columns of
+    text: they choose a family of densities for each column and print the reason.
 
     Empty cells and those of --na are missing values: {incomplete} and pca --missing em fit the observed entries.
     """
@@ -160,7 +160,7 @@ def _fit_with_progress(estimator: Any, table: Any, now: Any, with_label: bool, w
 def _show_plan(now: Any, estimator: Any, choice: Any, targets: list[Path | None]) -> None:
     from eigenlens.cli.summaries import python_call
 
-    how = "" if choice is None else f", as many Gaussians as {choice[0].upper()} chooses"
+    how = "" if choice is None else f", as many components as {choice[0].upper()} chooses"
     call = python_call(estimator)
     now.show_plan(f"fit {call}{how}", targets=targets, model=call)
 
@@ -234,8 +234,8 @@ def _apply_command(estimator: Any, files: Sequence[str], target: Path | None, re
     return ["eigenlens", name, str(target), *files, *same, *end]
 
 
-MAX_GAUSSIANS = 6
-"""The most Gaussians that are tried unless more are asked for."""
+MAX_COMPONENTS = 6
+"""The most components that are tried unless more are asked for."""
 
 CRITERIA = ("bic", "icl", "aic")
 SHOWN = 8
@@ -257,7 +257,7 @@ def parse_mixture_choice(k: str | None) -> MixtureChoice | None:
         return None
     low, high = int(found[1]), int(found[2])
     if not 1 <= low <= high:
-        fail(f"-k {k} is not a range of numbers of Gaussians", "write the smaller one first, from 1 on: -k 1:6")
+        fail(f"-k {k} is not a range of numbers of components", "write the smaller one first, from 1 on: -k 1:6")
     return "bic", range(low, high + 1)
 
 
@@ -272,7 +272,7 @@ def select_best_mixture(
     options = {name: value for name, value in estimator.get_params(deep=False).items() if name not in set_apart}
     with now.progress("comparing mixtures") as progress:
         found = select_mixture(
-            table.source, numbers or range(1, min(MAX_GAUSSIANS, table.n) + 1), structure, criterion,
+            table.source, numbers or range(1, min(MAX_COMPONENTS, table.n) + 1), structure, criterion,
             sample_weight=table.weight, random_state=estimator.random_state, verbose=progress, **options,
         )  # fmt: skip
     now.check_interrupt()

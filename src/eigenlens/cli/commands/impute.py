@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -25,17 +26,23 @@ def impute(
     ] = False,
     output: Output = None,
 ) -> None:
-    """Fill in missing values by their means given the rest of the row.
+    """Fill in missing values by their means given the rest of the row; categories, by the most likely one.
 
-    With --std, the true value lies within 1.96 standard deviations with probability 0.95.
+    With --std, the true value lies within 1.96 standard deviations with probability 0.95; categories have none.
     """
 
     def rows(found: Any, table: Any) -> dict[str, Any]:
         names = feature_names(found, table.d)
         if not std:
-            return dict(zip(names, found.impute(table.source).T, strict=True))
+            return _columns(found.impute(table.source), names)
         X, deviations = found.impute(table.source, return_std=True)
-        filled = dict(zip(names, X.T, strict=True))
+        filled = _columns(X, names)
         return filled | {f"{name}_std": column for name, column in zip(names, deviations.T, strict=True)}
 
     apply_model(model, files, reading, running, output, ("impute", "impute"), rows)
+
+
+def _columns(rows: Any, names: Sequence[str]) -> dict[str, Any]:
+    """Return the columns of imputed rows by name: of an array, or of a frame where columns may be text."""
+    columns = rows.T if hasattr(rows, "T") else [rows[name].to_numpy() for name in rows.columns]
+    return dict(zip(names, columns, strict=True))

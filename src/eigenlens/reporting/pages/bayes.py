@@ -46,7 +46,7 @@ def bayes_page(model: Any, rows: ShownRows) -> PageContent:
     if found.scored.size:
         charts += [*_confusion(model, found), *_reliability(found)]
     charts += [*_directions(model, rows), *_regions(model, rows, found)]
-    charts += [*explanation_charts(model, rows, found), *_families(model, rows)]
+    charts += [*explanation_charts(model, rows, found), *family_charts(model, rows)]
     return PageContent(charts, _columns(model, found))
 
 
@@ -206,8 +206,8 @@ def _areas(plane: class_tables.DecisionTable, names: list[str]) -> Chart:
     return cell_box(plane.x, plane.y) | {"classes": names} | cells
 
 
-def _families(model: Any, rows: ShownRows) -> list[Chart]:
-    """Return a table of the family that naive Bayes chose for each column, with the reason."""
+def family_charts(model: Any, rows: ShownRows, within: str = "class") -> list[Chart]:
+    """Return a table of the family that was chosen for each column, with the reason; none of other models."""
     choices = getattr(model, "features_", None)
     if choices is None:
         return []
@@ -216,7 +216,7 @@ def _families(model: Any, rows: ShownRows) -> list[Chart]:
         "family": [shorten(getattr(choice.family, "name", choice.family)) for choice in choices],
         "why": [choice.reason for choice in choices],
     }
-    return [table_chart("Families of columns", columns, "The density that each column has within each class.")]
+    return [table_chart("Families of columns", columns, f"The density that each column has within each {within}.")]
 
 
 EXPLAINED, ROWS, TERMS = 2_000, 6, 12

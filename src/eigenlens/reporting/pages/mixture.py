@@ -1,7 +1,4 @@
-"""The pages of a Gaussian mixture and of a choice among several.
-
-They show ellipses, responsibilities and parameters, and the criteria by which the number of components is chosen.
-"""
+"""The page of a Gaussian mixture: ellipses, responsibilities, parameters, and mixtures of other sizes."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from eigenlens.data.memory import ArraySource
 from eigenlens.densities.mixture_terms import covariance_matrix
 from eigenlens.errors import EigenlensError
 from eigenlens.mixture import tables as mixture_tables
-from eigenlens.mixture.select import SELECTION_CRITERIA, MixtureSelection, select_mixture
+from eigenlens.mixture.select import MixtureSelection, select_mixture
 from eigenlens.reporting.charts import (
     Chart,
     PageContent,
@@ -31,9 +28,9 @@ from eigenlens.reporting.charts import (
     points,
     table_chart,
 )
+from eigenlens.reporting.pages.selection_criteria import criteria
 from eigenlens.reporting.rows import ShownRows, density_backdrops
 from eigenlens.tables.rows import count_outside
-from eigenlens.tables.text_table import count_noun
 
 PAIRED, LISTED, MATRIX, NAMED = 5, 12, 40, 20
 """The largest numbers of columns paired, listed and in a matrix, and of components with a curve or a matrix."""
@@ -63,7 +60,7 @@ def mixture_charts(model: Any, rows: ShownRows) -> PageContent:
     labels = proba.argmax(axis=1) + 1
     charts = [_about(model, rows, proba)]
     charts += [_line(model, rows)] if rows.X.shape[1] == 1 else _planes(model, rows)
-    charts += [_unsure(proba, rows), _responsibilities(model, rows), _components(model, rows)]
+    charts += [uncertainty_chart(proba, rows), responsibility_chart(proba), _components(model, rows)]
     if rows.X.shape[1] > 1:
         charts.append(_covariances(model, rows))
     components = np.array([f"component {k}" for k in labels])
@@ -150,7 +147,8 @@ def _plane(
     return points(title, x, y, across, up, about + words, ellipses=ellipses, equal=equal, **more)
 
 
-def _unsure(proba: Array, rows: ShownRows) -> Chart:
+def uncertainty_chart(proba: Array, rows: ShownRows) -> Chart:
+    """Return how many rows have which probability of other than their most likely component, by P (n, K)."""
     edges = np.linspace(0.0, 1.0, BINS + 1)
     counts = np.histogram(mixture_tables.uncertainty(proba), edges, weights=rows.weight)[0]
     names = [f"{100 * low:.0f}" for low in edges[:-1]]
@@ -162,9 +160,9 @@ def _unsure(proba: Array, rows: ShownRows) -> Chart:
     return marks("Uncertainty", bars, about=about, x="uncertainty of the row, % and more", y=up)
 
 
-def _responsibilities(model: Any, rows: ShownRows) -> Chart:
-    """Return the mean responsibilities of groups of consecutive rows."""
-    found = mixture_tables.shares(model.model_, rows.X)
+def responsibility_chart(proba: Array) -> Chart:
+    """Return the mean responsibilities of groups of consecutive rows, from P(component | row) (n, K)."""
+    found = mixture_tables.sort_shares(proba)
     groups = np.array_split(np.arange(len(found.order)), min(STRIPES, len(found.order)))
     values = 100.0 * np.stack([found.values[group].mean(axis=0) for group in groups], axis=1)
     K = min(len(values), NAMED)
@@ -255,80 +253,3 @@ def _selection(model: Any, rows: ShownRows) -> MixtureSelection | str:
             )  # fmt: skip
         except EigenlensError as error:
             return f"Mixtures of other sizes could not be fitted: {error}"
-
-
-CRITERION_TITLES = {"bic": "BIC", "icl": "ICL", "aic": "AIC", "held_out": "held-out log density"}
-CRITERION_MEANINGS = {
-    "bic": "Tends to the true number of components as rows grow. The smallest is best.",
-    "icl": "BIC with a penalty for rows that could belong to several components. The smallest is best.",
-    "aic": "Aims at the best prediction, and prefers more components. The smallest is best.",
-    "held_out": "Mean log density of rows left out of the fit. The largest is best.",
-}
-
-
-def selection_page(found: MixtureSelection, rows: ShownRows) -> PageContent:
-    """Return the charts of a mixture selection, then those of the best mixture on the rows."""
-
-    charts = [_selection_facts(found), *criteria(found)]
-    if found.best is None:
-        return PageContent(charts, {})
-    best = mixture_charts(found.best, rows.of(found.best))
-    title = f"The best: {count_noun(found.components[0], 'component')}, {found.types[0]}"
-    return PageContent([*charts, best.charts[0] | {"title": title}, *best.charts[1:]], best.columns)
-
-
-def _selection_facts(found: MixtureSelection) -> Chart:
-    sizes = [count_noun(k, "component") for k in found.components]
-    best = f"{sizes[0]}, covariances {found.types[0]}" if found.best else "none: all failed"
-    pairs = [
-        ("mixtures compared", len(found.types)),
-        ("criterion", CRITERION_TITLES[found.criterion]),
-        ("best", best),
-    ]
-    warnings = [f"{found.types[i]}, {sizes[i]}: {text}" for i, text in found.remarks.items()]
-    return facts("The comparison", pairs, warnings=warnings[:12])
-
-
-def criteria(found: MixtureSelection, own: tuple[int, dict[str, float]] | None = None, words: str = "") -> list[Chart]:
-    """Return a chart per criterion, and the table. own: the number of components and the criteria of a given model."""
-    there = [name for name in CRITERION_TITLES if np.isfinite(getattr(found, name)).any()]
-    return [*(_criterion_curve(found, name, own, words) for name in there), _selection_table(found, there)]
-
-
-def _criterion_curve(found: MixtureSelection, name: str, own: tuple[int, dict[str, float]] | None, words: str) -> Chart:
-    curves = mixture_tables.curves(found, name)
-    layers = []
-    for t, (kind, x, y) in enumerate(zip(curves.types, curves.components, curves.values, strict=True)):
-        colour, label = CURVE_COLOURS[t % len(CURVE_COLOURS)], kind if len(curves.types) > 1 else ""
-        titles = [f"{kind}, K = {k}: {v:.6g}" for k, v in zip(x, y, strict=True)]
-        layers.append(layer("line", label, x=x, y=y, colour=colour))
-        layers.append(layer("dot", x=x, y=y, title=titles, colour=colour))
-    kind, K = curves.best
-    text = f"best: {K}" + (f", {kind}" if len(curves.types) > 1 else "")
-    best = layer("rule-x", x=[float(K)], text=[text], dash=True, colour="grey")
-    if own is not None and name in own[1]:
-        title = f"this model, K = {own[0]}: {own[1][name]:.6g}"
-        layers.append(layer("dot", "this model", x=[own[0]], y=[own[1][name]], title=[title], colour="orange"))
-    words = f"{CRITERION_MEANINGS[name]} {words}".strip()
-    title = CRITERION_TITLES[name]
-    return marks(f"{title} by the number of components", *layers, best, about=words, x="components K", y=title)
-
-
-CURVE_COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00")
-
-
-def _selection_table(found: MixtureSelection, there: list[str]) -> Chart:
-    columns: dict[str, Any] = {
-        "covariances": list(found.types),
-        "components": found.components,
-        "parameters": found.parameters,
-        "log-likelihood": found.loglik,
-    }
-    for name in there:
-        best = "(min)" if SELECTION_CRITERIA[name] > 0 else "(max)"
-        columns[f"{CRITERION_TITLES[name]} {best}"] = getattr(found, name)
-    if "held_out" in there:
-        columns["± se"] = found.held_out_errors
-    columns |= {"fit s": found.seconds, "remark": [found.remarks.get(i, "") for i in range(len(found.types))]}
-    about = f"Best first, by {CRITERION_TITLES[found.criterion]}; mixtures with a component that collapsed come last."
-    return table_chart("Mixtures compared", columns, about)

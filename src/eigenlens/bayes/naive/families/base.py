@@ -9,6 +9,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -105,6 +107,10 @@ class Conditional(ABC):
     def density(self, label: int, place: int) -> Any:
         """Return the density of a column, by its position in the group, in a class."""
 
+    def take(self, classes: Array) -> Conditional:
+        """Return the densities of some classes, by number and in this order."""
+        raise NotImplementedError
+
     def linear(self) -> LinearRule | None:
         """Return the rule as a linear one, or None where it is not linear, or not known to be."""
         return None
@@ -134,6 +140,17 @@ class Factor(ABC):
     @abstractmethod
     def summarise(self, rows: Any, columns: Array, y: Array, weight: Array | None, C: int) -> Any:
         """Return statistics, which merge with `+`, of columns (g,) of a block whose rows have the classes y (b,)."""
+
+    def summarise_shared(self, rows: Any, columns: Array, shares: Array, model: Any = None) -> Any:
+        """Return statistics of columns (g,) of a block of which class c has the weights shares[:, c] (b, C).
+
+        They are those of `summarise` with b C weighted rows. `model` has the densities by which the rows were shared
+        out, where there are any: a family whose missing entries are not just left out needs them.
+        """
+        b, C = shares.shape
+        labels = (np.full(b, c, dtype=np.int32) for c in range(C))
+        weights = map(np.ascontiguousarray, shares.T)
+        return reduce(add, (self.summarise(rows, columns, y, w, C) for y, w in zip(labels, weights, strict=True)))
 
     @abstractmethod
     def estimate(self, statistics: Any, fields: tuple[Field, ...], options: NaiveOptions) -> Conditional:

@@ -91,6 +91,10 @@ class BernoulliColumns(Conditional):
         zero, one, _ = self._logs
         return LinearRule(one - zero, zero.sum(axis=1)) if np.all(np.isfinite(one + zero)) else None
 
+    def take(self, classes: Array) -> BernoulliColumns:
+        """Return the probabilities of some classes."""
+        return BernoulliColumns(self.probabilities[classes], self.unknown[classes], self.names)
+
     def density(self, label: int, place: int) -> Bernoulli:
         """Return the Bernoulli density of a column in a class."""
         return Bernoulli(float(self.probabilities[label, place]))
@@ -128,6 +132,12 @@ class BernoulliFactor(Factor):
     def summarise(self, rows: Any, columns: Array, y: Array, weight: Array | None, C: int) -> ClassTotals:
         """Return the ones of each class."""
         return ClassTotals.of(rows, columns, y, weight, C, _not_binary)
+
+    def summarise_shared(
+        self, rows: Any, columns: Array, shares: Array, model: BernoulliColumns | None = None
+    ) -> ClassTotals:
+        """Return the ones of classes that share the rows, by a matrix product."""
+        return ClassTotals.of_shared(*observed_entries_of(rows, columns), shares, _not_binary)
 
     def estimate(self, statistics: ClassTotals, fields: tuple[Field, ...], options: NaiveOptions) -> BernoulliColumns:
         """Return p = (ones + a) / (n + 2 a), a the smoothing; a class without entries has the share of all rows."""

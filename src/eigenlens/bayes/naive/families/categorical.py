@@ -9,6 +9,7 @@ from itertools import repeat
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 
 from eigenlens.arrays import Array
 from eigenlens.bayes.naive.families.base import (
@@ -76,6 +77,11 @@ class CategoricalColumns(Conditional):
     def sample(self, labels: Array, rng: np.random.Generator) -> list[Array]:
         """Draw a category (n,) of each column, as objects."""
         return [self._draw(j, labels, rng) for j in range(len(self.categories))]
+
+    def take(self, classes: Array) -> CategoricalColumns:
+        """Return the probabilities of some classes."""
+        probabilities = tuple(p[classes] for p in self.probabilities)
+        return CategoricalColumns(self.categories, probabilities, self.unknown[:, classes], self.names)
 
     def density(self, label: int, place: int) -> Categorical:
         """Return the probabilities of a column in a class."""
@@ -228,6 +234,19 @@ class CategoryCounts:
         return None
 
     @classmethod
+    def of_shared(cls, coded: Array | list[EncodedColumn], shares: Array) -> Self:
+        """Return the counts in classes that share the rows by weights (n, C): a product with indicators of codes."""
+        columns = [encode_numbers(column) for column in coded.T] if isinstance(coded, np.ndarray) else coded
+        lines = Lines.of(np.full(len(columns), -1), np.array([len(column.categories) + 1 for column in columns]))
+        places = np.ascontiguousarray(_stack_codes(columns) + (lines.start + 1).astype(np.int32))
+        n, g = places.shape
+        ends = np.arange(0, n * g + 1, g)
+        members = sparse.csr_matrix((np.ones(n * g), places.ravel(), ends), shape=(n, lines.total))
+        counts = np.asarray((members.T @ shares).T)
+        parts = [counts[:, start + 1 : start + width] for start, width in zip(lines.start, lines.width, strict=True)]
+        return cls._sorted([column.categories for column in columns], parts)
+
+    @classmethod
     def _sorted(cls, categories: list[Any], counts: list[Array]) -> Self:
         """Return the counts in order, without the categories that have no weight."""
         found = [_sort_counts(values, part) for values, part in zip(categories, counts, strict=True)]
@@ -271,6 +290,12 @@ class CategoricalFactor(Factor):
     def summarise(self, rows: Any, columns: Array, y: Array, weight: Array | None, C: int) -> CategoryCounts:
         """Return the counts in each class."""
         return CategoryCounts.of(codes_of(rows, columns), y, weight, C)
+
+    def summarise_shared(
+        self, rows: Any, columns: Array, shares: Array, model: CategoricalColumns | None = None
+    ) -> CategoryCounts:
+        """Return the counts in classes that share the rows."""
+        return CategoryCounts.of_shared(codes_of(rows, columns), shares)
 
     def estimate(
         self, statistics: CategoryCounts, fields: tuple[Field, ...], options: NaiveOptions

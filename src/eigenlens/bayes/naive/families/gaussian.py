@@ -78,6 +78,10 @@ class GaussianColumns(Conditional):
         coef = (self.means - middle) / self.variances
         return LinearRule(coef, -0.5 * (coef * (self.means + middle)).sum(axis=1))
 
+    def take(self, classes: Array) -> GaussianColumns:
+        """Return the Gaussians of some classes."""
+        return GaussianColumns(self.means[classes], self.variances[classes if len(self.variances) > 1 else [0]])
+
     def density(self, label: int, place: int) -> Gaussian:
         """Return the Gaussian of a column in a class."""
         variance = np.broadcast_to(self.variances, self.means.shape)[label, place : place + 1]
@@ -94,6 +98,12 @@ class GaussianFactor(Factor):
     def summarise(self, rows: Any, columns: Array, y: Array, weight: Array | None, C: int) -> ColumnMoments:
         """Return the moments of each class."""
         return ColumnMoments.of_classes(numbers_of(rows, columns), y, weight, C)
+
+    def summarise_shared(
+        self, rows: Any, columns: Array, shares: Array, model: GaussianColumns | None = None
+    ) -> ColumnMoments:
+        """Return the moments of classes that share the rows, by matrix products."""
+        return ColumnMoments.of_shared(numbers_of(rows, columns), shares)
 
     def estimate(self, statistics: ColumnMoments, fields: tuple[Field, ...], options: NaiveOptions) -> GaussianColumns:
         """Return means and variances by maximum likelihood, the variances at least `floor` times the column's own.

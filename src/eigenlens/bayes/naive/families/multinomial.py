@@ -6,7 +6,7 @@ The sums of entries per class, dense or sparse, are those of `bernoulli` too.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -76,6 +76,10 @@ class MultinomialColumns(Conditional):
     def linear(self) -> LinearRule | None:
         """Return ln θ and 0; None where a share is 0."""
         return LinearRule(self._logs, np.zeros(len(self.shares))) if np.all(np.isfinite(self._logs)) else None
+
+    def take(self, classes: Array) -> MultinomialColumns:
+        """Return the shares of some classes."""
+        return MultinomialColumns(self.shares[classes], self.trials[classes], self.names)
 
     def density(self, label: int, place: int) -> Multinomial:
         """Return the multinomial of the whole block in a class."""
@@ -154,9 +158,7 @@ class ClassTotals(FieldSums):
         x, observed = observed_entries_of(rows, columns)
         w = np.ones(len(y)) if weight is None else weight
         per_class = np.bincount(y, w, minlength=C)
-        bad = _apply(invalid, x)
-        bad = bad if weight is None or np.all(weight > 0.0) else bad[np.flatnonzero(weight > 0.0)]
-        bad = np.asarray(bad.sum(axis=0)).ravel()
+        bad = _count_invalid(invalid, x, weight)
         if is_sparse(x):
             members = sparse.csr_matrix((w, (y, np.arange(len(y)))), shape=(C, len(y)))
             total = np.asarray((members @ x).todense(), dtype=np.float64)
@@ -165,6 +167,15 @@ class ClassTotals(FieldSums):
         with np.errstate(invalid="ignore", over="ignore"):  # values that are not finite are reported by the estimate
             found, total, _ = class_sums(given, y, weight, np.zeros((C, x.shape[1])))
         return cls(found, total, per_class, bad)
+
+    @classmethod
+    def of_shared(cls, x: Any, observed: Array | None, shares: Array, invalid: Callable[[Array], Array]) -> Self:
+        """Return the sums of entries (n, g) that classes share by weights (n, C); the others are as in `of`."""
+        per_class = shares.sum(axis=0)
+        with np.errstate(invalid="ignore", over="ignore"):
+            total = np.asarray((x.T @ shares).T, dtype=np.float64)
+        found = np.repeat(per_class[:, None], x.shape[1], axis=1) if observed is None else shares.T @ observed
+        return cls(found, total, per_class, _count_invalid(invalid, x, shares.sum(axis=1)))
 
     def check(self, fields: tuple[Field, ...], takes: str, fix: str) -> None:
         """Raise for columns with entries that the family does not take."""
@@ -176,13 +187,19 @@ class ClassTotals(FieldSums):
             raise DataError(what, columns=[str(fields[j].name) for j in bad], fix=fix)
 
 
-def _apply(invalid: Callable[[Array], Array], x: Any) -> Any:
-    """Return where entries are invalid; of sparse rows, those that are stored, as a sparse matrix."""
-    if not is_sparse(x):
-        return invalid(x)
-    found = x.copy()
-    found.data = invalid(x.data).astype(np.float64)
-    return found
+def _count_invalid(invalid: Callable[[Array], Array], x: Any, weight: Array | None) -> Array:
+    """Return the number (g,) of invalid entries of rows of positive weight; of sparse rows, of the stored ones."""
+    bad: Any = invalid(x.data if is_sparse(x) else x)
+    if not bad.any():
+        return np.zeros(x.shape[1], dtype=np.int64)
+    if is_sparse(x):
+        bad = sparse.csr_matrix((bad.astype(np.int64), x.indices, x.indptr), shape=x.shape)
+    bad = bad if weight is None else bad[np.flatnonzero(weight > 0.0)]
+    return np.asarray(bad.sum(axis=0)).ravel()
+
+
+def _not_counts(values: Array) -> Array:
+    return np.asarray(~(values >= 0.0) | np.isinf(values))
 
 
 TOTALS_LAYOUT = Layout(ClassTotals, arrays=["weight", "total", "rows", "bad"])
@@ -196,7 +213,23 @@ class MultinomialFactor(Factor):
 
     def summarise(self, rows: Any, columns: Array, y: Array, weight: Array | None, C: int) -> ClassTotals:
         """Return the totals of each class."""
-        return ClassTotals.of(rows, columns, y, weight, C, lambda v: ~(v >= 0.0) | np.isinf(v))
+        return ClassTotals.of(rows, columns, y, weight, C, _not_counts)
+
+    def summarise_shared(
+        self, rows: Any, columns: Array, shares: Array, model: MultinomialColumns | None = None
+    ) -> ClassTotals:
+        """Return the totals of classes that share the rows, with the expected counts of missing entries.
+
+        Given the n counts of a row that are observed, in columns of joint share s_c, a class expects n θ_cj / s_c in a
+        column j that is missing: draws go on until n have fallen into the observed columns.
+        """
+        x, observed = observed_entries_of(rows, columns)
+        found = ClassTotals.of_shared(x, observed, shares, _not_counts)
+        if observed is None or model is None:
+            return found
+        joint_share = observed @ model.shares.T
+        n = x.sum(axis=1, keepdims=True) * shares / np.where(joint_share > 0.0, joint_share, 1.0)
+        return replace(found, total=found.total + model.shares * (n.T @ (1.0 - observed)))
 
     def estimate(self, statistics: ClassTotals, fields: tuple[Field, ...], options: NaiveOptions) -> MultinomialColumns:
         """Return θ_j = (n_j + a) / (Σ n_j + g a), a the smoothing; a class without counts has the shares of all."""

@@ -65,6 +65,10 @@ class DensityPerClass(Conditional):
             drawn[labels == c] = part
         return drawn
 
+    def take(self, classes: Array) -> DensityPerClass:
+        """Return the densities of some classes."""
+        return DensityPerClass(tuple(tuple(column[c] for c in classes) for column in self.densities))
+
     def density(self, label: int, place: int) -> Density:
         """Return the density of a column in a class."""
         return self.densities[place][label]

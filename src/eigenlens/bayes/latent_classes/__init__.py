@@ -1,0 +1,1 @@
+"""Mixtures of any family: naive Bayes whose classes are not known."""
