@@ -79,6 +79,14 @@ def test_max_iter_0_keeps_the_start():
     assert GaussianMixture(3, max_iter=0, random_state=0).fit(IRIS).n_iter_ == 0
 
 
+def test_max_iter_0_keeps_a_component_without_rows():
+    means = np.array([[20.0, 30.0], [30.0, 25.0]])
+    X = np.random.default_rng(0).normal(means[1], 1.0, (30, 2))
+    fit = GaussianMixture(2, max_iter=0, means_init=means, precisions_init=np.tile(4.0 * np.eye(2), (2, 1, 1))).fit(X)
+    assert_array_equal(fit.means_, means)
+    assert_allclose(fit.loglik_, fit.score_samples(X).sum(), rtol=1e-12)
+
+
 @pytest.mark.parametrize("max_iter", [1, 2, 5])
 @pytest.mark.parametrize("name", TYPES)
 def test_as_many_steps_lead_to_the_same_mixture(name, max_iter):

@@ -8,6 +8,7 @@ import pytest
 
 from eigenlens import PCA, DataError, OptionError, load, plot
 from eigenlens.cli.summaries import pca_summary
+from eigenlens.latent import tables as latent_tables
 from eigenlens.pca import tables
 from eigenlens.rotation import oblimin
 from references import rotated_components as psych
@@ -132,6 +133,12 @@ def test_tables_plots_and_the_command_line_call_them_rc(rotated):
     assert plot.scores(rotated, DATA).get_xlabel().startswith("RC1 (")
     assert plot.biplot(rotated, DATA).get_ylabel().startswith("RC2 (")
     assert plot.correlation_circle(rotated).get_xlabel().startswith("RC1 (")
+    assert plot.contributions(rotated).get_xlabel().startswith("contribution to RC1 (")
+    drawn = latent_tables.rotation(rotated)
+    np.testing.assert_allclose(drawn.after.values, rotated.loadings_, atol=1e-10)
+    np.testing.assert_allclose(drawn.before.values, PLAIN.loadings_, atol=1e-10)
+    assert (drawn.before.stem, drawn.after.stem) == ("PC", "RC")
+    assert latent_tables.rotation(PLAIN.model_).before.stem == "PC"
     assert str(tables.loadings(rotated)).splitlines()[0].split() == ["loading", "RC1", "RC2", "RC3"]
     assert "RC1" in pca_summary(rotated)[1]
     assert "PC1" in pca_summary(PLAIN)[1]

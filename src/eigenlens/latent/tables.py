@@ -189,7 +189,8 @@ def _parts(model: Any) -> tuple[Array, Array, Array]:
 def _loadings(model: Any, W: Array, psi: Array, Phi: Array, names: Iterable[str] | None) -> ValueTable:
     """Return a table of components if there is one noise variance, and of factors if each variable has its own."""
     d, k = W.shape
-    stem = getattr(type(model), "axis_stem", "PC" if np.ptp(psi) == 0.0 else "F")
+    components = isinstance(model, PrincipalComponents) or np.ptp(psi) == 0.0
+    stem = getattr(type(model), "axis_stem", "PC" if components else "F")
     explained = np.einsum("ij,ij->j", W, W @ Phi)
     shares = 100.0 * explained / (float(explained.sum() + psi.sum()) or 1.0)
     return ValueTable("loading", feature_names(model, d, names), tuple(range(1, k + 1)), shares, W, stem)
@@ -236,8 +237,8 @@ def _unrotated(model: Any) -> tuple[Array, Array]:
     """Return loadings L (d, k) before any rotation, by Λ = L T⁻ᵀ, and the noise (d,)."""
     frozen = getattr(model, "model_", model)
     if isinstance(frozen, PrincipalComponents):
-        rest = max(frozen.total - float(frozen.variances.sum()), 0.0)
-        return frozen.unrotated().loadings, np.full(frozen.mean.size, rest / frozen.mean.size)
+        L = frozen.unrotated().loadings
+        return L, np.maximum(frozen.column_variances - (L**2).sum(axis=1), 0.0)
     W, psi, _ = _parts(model)
     T = getattr(model, "rotation_matrix_", None)
     return W if T is None else np.asarray(W @ to_numpy(T).T), psi

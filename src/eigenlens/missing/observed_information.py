@@ -25,7 +25,8 @@ def observed_information(source: Source, model: LinearGaussian, scale: Array) ->
 
     >>> from eigenlens.data.memory import ArraySource
     >>> X = np.array([[1.0], [-1.0], [2.0], [-2.0]])
-    >>> observed_information(ArraySource(X), LinearGaussian(np.zeros(1), np.zeros((1, 1)), np.array([2.5])), np.ones(1))
+    >>> model = LinearGaussian(np.zeros(1), np.zeros((1, 1)), np.array([2.5]))
+    >>> observed_information(ArraySource(X), model, np.ones(1)).round(12) + 0.0
     array([[0.  , 0.  ], [0.  , 0.32]])
     """
     d, k = model.loadings.shape

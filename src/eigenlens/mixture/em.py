@@ -94,6 +94,12 @@ def run_from_start(problem: Problem, start: Mixture, **options: Any) -> MixtureE
     return result
 
 
+def evaluate_start(problem: Problem, start: Mixture) -> MixtureEMResult:
+    """Return a start as it is, with its value, in one pass over the rows; no component is removed."""
+    values, _ = _e_step(problem, StackedStates.of([MixtureState.of(start, problem.structure)]))
+    return MixtureEMResult(start, (float(values[0]),), 0, np.inf, False, False, ())
+
+
 def rank_result(problem: Problem, result: MixtureEMResult) -> tuple[int, int, float]:
     """Return the key by which results are sorted, best first: fewest components lost, fewest clamped, most likely."""
     return len(result.lost), int(clamped_components(problem, result.mixture).sum()), -result.path[-1]

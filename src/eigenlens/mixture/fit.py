@@ -23,6 +23,7 @@ from eigenlens.mixture.em import (
     LostComponent,
     MixtureEMResult,
     clamped_components,
+    evaluate_start,
     rank_result,
     run_from_start,
     run_from_starts,
@@ -148,18 +149,10 @@ def best_fit(
 ) -> MixtureFit:
     """Return the best of the fits from some starts, which run side by side; an interrupt leaves the best so far.
 
-    From a start that the user interrupted, EM takes no more than one pass, for its value; so it does for max_iter 0,
-    whereas max_iter 1 moves it by one step.
+    From a start that the user interrupted, EM takes no more than one pass, for its value.
     """
     stopped = any(start.interrupted for start in starts)
-    ends = run_from_starts(
-        problem,
-        [start.mixture for start in starts],
-        tol=options.tol * problem.weight,
-        max_iter=1 if stopped else options.max_iter + 1,  # the first pass is for the value of the start
-        accelerate=options.accelerate,
-        note=_report_steps(progress, options.max_iter),
-    )
+    ends = _run_starts(problem, [start.mixture for start in starts], options, stopped, progress)
     pairs = zip(starts, ends, strict=True)
     results = [replace(end, lost=start.lost + end.lost) for start, end in pairs if end is not None]
     if not results:
@@ -168,6 +161,21 @@ def best_fit(
     best = replace(min(results, key=partial(rank_result, problem)), interrupted=stopped)
     model = best.mixture if options.in_order else _largest_first(best.mixture)
     return _make_fit(model, replace(best, steps=min(best.steps, options.max_iter)), problem)
+
+
+def _run_starts(
+    problem: Problem, starts: list[Mixture], options: MixtureOptions, stopped: bool, progress: Progress | None
+) -> list[MixtureEMResult | None]:
+    if options.max_iter == 0:
+        return [evaluate_start(problem, start) for start in starts]
+    return run_from_starts(
+        problem,
+        starts,
+        tol=options.tol * problem.weight,
+        max_iter=1 if stopped else options.max_iter + 1,  # the first pass is for the value of the start
+        accelerate=options.accelerate,
+        note=_report_steps(progress, options.max_iter),
+    )
 
 
 def join_paths(before: MixtureFit, fit: MixtureFit, tol: float) -> MixtureFit:

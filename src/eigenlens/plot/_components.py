@@ -277,7 +277,7 @@ def contributions(
     _style.style_axes(ax, "x")
     _style.name_bars(ax, table.names)
     ax.axvline(average, color=_style.text_color(), linewidth=0.9, linestyle=_style.DASHES)
-    name = _style.component_label(component, float(table.shares[0]))
+    name = _style.component_label(component, float(table.shares[0]), table.stem)
     ax.set_xlabel(f"contribution to {name}, per cent; dashed: the average, {average:.3g}", wrap=True)
     together = float(table.values.sum())
     _style.write_note(ax, f"{shown} of {total} {kind}, together {together:.1f}%" if shown < total else "")
