@@ -252,7 +252,7 @@ USAGE = {
     "unknown command": (("fut",), "no such command 'fut'", "eigenlens --help"),
     "unknown option": (("fit", "pca", "good.csv", "--kk", 3), "--kk", "see eigenlens fit --help"),
     "no file": (("fit", "pca"), "missing argument 'FILE…'", "see eigenlens fit --help"),
-    "unknown model": (("fit", "pcaa", "good.csv"), "'pcaa' is not a model", "did you mean 'pca'? Known: 'pca', 'kpca'"),
+    "unknown model": (("fit", "pcaa", "good.csv"), "'pcaa' is not a model", "did you mean 'pca'? Known: 'pca', 'spca'"),
     "another's option": (("fit", "pca", "good.csv", "--kernel", "rbf"), "--kernel is not an option", "kpca, kde"),
     "too many": (("fit", "pca", "good.csv", "-k", 9), "-k 9 must be at most 3", ""),
     "unknown solver": (("fit", "pca", "good.csv", "--solver", "lanczoz"), "--solver lanczoz is not known", "'lanczos'"),
