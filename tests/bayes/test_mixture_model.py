@@ -463,6 +463,24 @@ def test_rows_without_entries_count_nowhere():
     assert_allclose(more.icl(empty), model.icl(whole), rtol=1e-6)
 
 
+@pytest.mark.parametrize("features", ["gaussian", "bernoulli", "categorical", "multinomial"])
+def test_a_row_of_weight_0_is_absent_whatever_its_entries(features):
+    X = np.random.default_rng(0).integers(0, 2, (60, 3)).astype(float) + (features == "gaussian") * 0.5
+    more = np.vstack([X, np.full((2, 3), np.inf)])
+    w = np.r_[np.ones(60), 0.0, 0.0]
+    options = {"features": features, "n_init": 2, "random_state": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ours, plain = MixtureModel(2, **options).fit(more, sample_weight=w), MixtureModel(2, **options).fit(X)
+    assert_allclose(ours.loglik_, plain.loglik_, rtol=1e-9)
+
+
+def test_max_iter_bounds_the_passes_of_a_start():
+    with pytest.warns(UserWarning, match="EM stopped after"):
+        model = MixtureModel(3, max_iter=3, random_state=0).fit(coins())
+    assert model.n_iter_ <= 4  # one more step sorts the components
+
+
 def test_rows_that_no_fit_takes():
     with pytest.raises(DataError, match="no observed entry in any row"):
         MixtureModel(1, features="gaussian").fit(np.full((3, 2), np.nan))

@@ -15,10 +15,10 @@ import numpy as np
 
 from eigenlens.bayes.latent_classes.coordinates import ColumnScale, ModelCoordinates, has_coordinates
 from eigenlens.bayes.latent_classes.distinct_rows import find_distinct_rows
-from eigenlens.bayes.latent_classes.starts import share_out, start_statistics
+from eigenlens.bayes.latent_classes.starts import overall_statistics, share_out, start_statistics, weighted_slices
 from eigenlens.bayes.naive.families.base import NaiveOptions
-from eigenlens.bayes.naive.families.gaussian import GaussianColumns
-from eigenlens.bayes.naive.fit import NaiveStatistics, estimate_naive, row_slices
+from eigenlens.bayes.naive.families.gaussian import GaussianColumns, GaussianFactor
+from eigenlens.bayes.naive.fit import NaiveStatistics, estimate_naive
 from eigenlens.bayes.naive.model import NaiveModel
 from eigenlens.bayes.naive.plan import Plan
 from eigenlens.bayes.rule import log_sum_and_posterior
@@ -135,7 +135,7 @@ def fit_latent_classes(
     total = float(table.weight.sum())
     distinct, seeds = find_distinct_rows(table, table.weight), rng.spawn(options.n_init if K > 1 else 1)
     starts = [_estimate(start_statistics(table, distinct, K, plan, seed), plan, options) for seed in seeds]
-    scales = _column_scales(starts[0], options.naive.floor)
+    scales = _column_scales(overall_statistics(table, plan), plan, options.naive.floor)
     step = partial(_em_step, table, plan, options)
     parameters = _parameter_map(scales) if options.accelerate and has_coordinates(starts[0].model) else None
     go_on = partial(_continue, step=step, parameters=parameters, progress=progress)
@@ -171,10 +171,11 @@ def _continue(
 
     if any(run.end is not None and run.end.interrupted for run in runs):
         return list(runs)
-    for run in runs:
+    active = [run for run in runs if run.end is None or run.budget.steps < max_iter]
+    for run in active:
         run.budget.limit = max_iter
-    iterations = [confirmed_em_iterations(run.mixture, run.budget, tol=tol, note=note) for run in runs]
-    for run, end in zip(runs, run_together(iterations, evaluate), strict=True):
+    iterations = [confirmed_em_iterations(run.mixture, run.budget, tol=tol, note=note) for run in active]
+    for run, end in zip(active, run_together(iterations, evaluate), strict=True):
         if end is not None:
             run.path += end.path[bool(run.path) :]  # the first value is the last one of the stage before
             run.mixture, run.end = end.best, end
@@ -242,10 +243,8 @@ def _em_step(source: Source, plan: Plan, options: LatentClassOptions, here: _Mix
 
 def _e_step(block: Block, model: NaiveModel, plan: Plan) -> _StepSums:
     """Return Σ w ln p(x) of a block, and the statistics of its rows shared out by responsibilities."""
-    parts, first = [], 0
-    for rows in row_slices(block.rows, copied=True):
-        w = block.weight[first : first + rows.shape[0]]
-        first += rows.shape[0]
+    parts = []
+    for rows, w in weighted_slices(block, block.weight):
         log_density, shares = log_sum_and_posterior(model.log_joint(rows))
         shares *= w[:, None]
         loglik = float(w @ np.where(w > 0.0, log_density, 0.0))
@@ -256,13 +255,10 @@ def _e_step(block: Block, model: NaiveModel, plan: Plan) -> _StepSums:
 # ---- coordinates ------------------------------------------------------------------------------------------------
 
 
-def _column_scales(start: _Mixture, floor: float) -> Scales:
-    """Return the means and variances of all rows, which every start has, for the groups of Gaussian columns."""
-    assert start.statistics is not None
-    groups = zip(start.model.groups, start.statistics.parts, strict=True)
-    return [
-        _scale(part.pooled, floor) if isinstance(group.conditional, GaussianColumns) else None for group, part in groups
-    ]
+def _column_scales(overall: NaiveStatistics, plan: Plan, floor: float) -> Scales:
+    """Return the means and variances of all rows for the groups of Gaussian columns."""
+    groups = zip(plan.groups, overall.parts, strict=True)
+    return [_scale(part.pooled, floor) if isinstance(factor, GaussianFactor) else None for (factor, _), part in groups]
 
 
 def _scale(pooled: ColumnMoments, floor: float) -> ColumnScale:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial, reduce
 from operator import add
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +14,7 @@ from eigenlens.bayes.latent_classes.distinct_rows import DistinctRows
 from eigenlens.bayes.naive.fit import NaiveStatistics, attach_labels, row_slices
 from eigenlens.bayes.naive.model import NaiveModel
 from eigenlens.bayes.naive.plan import Plan
+from eigenlens.data.rows import select_rows
 from eigenlens.data.source import Block, Source, accumulate
 
 SEED_SHARE = 0.5
@@ -36,11 +39,34 @@ def start_statistics(
     return accumulate(attach_labels(table, labels, weight), summarise)
 
 
-def _seeded_block(block: Block, plan: Plan, K: int, total: float) -> NaiveStatistics:
-    parts, first = [], 0
+def overall_statistics(table: Source, plan: Plan) -> NaiveStatistics:
+    """Return the statistics of all rows as those of one component, in one pass."""
+    return accumulate(table, partial(_whole_block, plan=plan))
+
+
+def _whole_block(block: Block, plan: Plan) -> NaiveStatistics:
+    return reduce(add, (share_out(rows, w[:, None], plan) for rows, w in weighted_slices(block, block.weight)))
+
+
+def weighted_slices(block: Block, weight: Array) -> Iterator[tuple[Any, Array]]:
+    """Yield some rows of a block at a time, with what belongs to them, without rows of weight (b,) 0.
+
+    Such a row is absent, whatever its entries: products would make NaN of infinity. A slice of nothing else keeps one.
+    """
+    first = 0
     for rows in row_slices(block.rows, copied=True):
-        label, w = (block.weight[name][first : first + rows.shape[0]] for name in ("label", "weight"))
-        first += rows.shape[0]
+        here = slice(first, first + rows.shape[0])
+        first = here.stop
+        kept = np.flatnonzero(weight[here] > 0.0)
+        kept = kept if kept.size else np.zeros(1, dtype=np.intp)
+        whole = kept.size == rows.shape[0]
+        yield (rows, block.weight[here]) if whole else (select_rows(rows, kept), block.weight[here][kept])
+
+
+def _seeded_block(block: Block, plan: Plan, K: int, total: float) -> NaiveStatistics:
+    parts = []
+    for rows, both in weighted_slices(block, block.weight["weight"]):
+        label, w = both["label"], both["weight"]
         shares = np.repeat(w[:, None], K, axis=1) * ((1.0 - SEED_SHARE) / K if K > 1 else 1.0)
         seed = np.flatnonzero(label >= 0)
         if K > 1:
