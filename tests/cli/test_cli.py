@@ -134,6 +134,7 @@ def test_quiet_is_quiet(run, wine):
 @pytest.mark.parametrize(
     ("words", "twin"),
     [
+        (("pca", "-k", 2, "--rotation", "varimax"), PCA(2, rotation="varimax", random_state=0)),
         (("kpca", "-k", 3, "--gamma", "median"), KernelPCA(3, gamma="median", random_state=0)),
         (("kpca", "--kernel", "poly", "--degree", 2, "-k", 2), KernelPCA(2, kernel="poly", degree=2, random_state=0)),
         (("ppca", "-k", 1), ProbabilisticPCA(1, random_state=0)),
@@ -156,6 +157,17 @@ def test_every_model_is_fitted_as_in_python(run, wine, words, twin):
     np.testing.assert_allclose(getattr(found, method)(X), getattr(twin, method)(ROWS), rtol=1e-7, atol=1e-9)
     for command in ("info", "export"):
         done(run(command, "m.safetensors"))
+
+
+def test_loadings_are_shown_with_their_standard_errors(run):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 1)) @ np.array([[0.9, 0.8, 0.7, 0.6]]) + rng.standard_normal((200, 4))
+    np.savetxt("answers.csv", X, delimiter=",", header="a,b,c,d", comments="")
+    out = done(run("fit", "fa", "answers.csv", "-k", 1))
+    fa = FactorAnalysis(1, random_state=0).fit(X)
+    error = fa.standard_errors().loadings[0, 0]
+    assert f"{fa.loadings_[0, 0]:.3f} ± {error:.3f}" in out
+    assert "PC1" not in out
 
 
 @pytest.mark.parametrize(

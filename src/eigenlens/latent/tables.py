@@ -152,8 +152,8 @@ def latent_loadings(
     return _select(_loadings(model, *_parts(model), names), components)
 
 
-MAX_ERROR_PARAMETERS = 600
-"""The largest number of parameters of which tables show standard errors: beyond it they take more than a second."""
+MAX_ERROR_PARAMETERS = 300
+"""The largest number of parameters of which tables show standard errors: 0.1 s, growing as the cube of it."""
 
 
 def factor_errors_if_quick(model: Any, X: Any = None) -> FactorErrors | None:
