@@ -34,7 +34,7 @@ def test_item_17_leading_eigenvectors_and_their_coefficients():
     model = KernelPCA(3, sigma=1.0).fit(X)
     lam, U = eigenpairs(CENTRED @ np.exp(-(cdist(X, X) ** 2) / 2.0) @ CENTRED)
     np.testing.assert_allclose(np.abs(model.eigenvectors_), np.abs(U[:, :3]), atol=1e-12)
-    np.testing.assert_allclose(np.abs(model.model_.coefficients), np.abs(U[:, :3] / np.sqrt(lam[:3])), atol=1e-12)
+    np.testing.assert_allclose(np.abs(model.coefficients_), np.abs(U[:, :3] / np.sqrt(lam[:3])), atol=1e-12)
 
 
 def test_item_74_kernel_pca_without_centring():
@@ -48,7 +48,7 @@ def test_item_74_kernel_pca_without_centring():
 
 def test_item_118_directions_are_combinations_of_the_images():
     model = KernelPCA(3, kernel="poly", degree=2, gamma=1.0, center=False).fit(X)
-    V = squares(X).T @ model.model_.coefficients
+    V = squares(X).T @ model.coefficients_
     np.testing.assert_allclose(V.T @ V, np.eye(3), atol=1e-12)  # of unit length in the six features
     np.testing.assert_allclose(squares(NEW) @ V, model.transform(NEW), atol=1e-12)
 
@@ -63,7 +63,7 @@ def test_item_119_two_maps_have_one_kernel():
 def test_item_120_the_null_space_is_harmless():
     K = eigenlens.gram(X, kernel="poly", degree=2, gamma=1.0)
     null = np.linalg.eigh(K)[1][:, 0]
-    alpha = KernelPCA(1, kernel="precomputed", center=False).fit(K).model_.coefficients[:, 0]
+    alpha = KernelPCA(1, kernel="precomputed", center=False).fit(K).coefficients_[:, 0]
     lam = alpha @ K @ alpha / (alpha @ alpha)
     np.testing.assert_allclose(K @ K @ (alpha + null), lam * K @ (alpha + null), atol=1e-9)
     np.testing.assert_allclose(squares(X).T @ (alpha + null), squares(X).T @ alpha, atol=1e-6)
@@ -71,7 +71,7 @@ def test_item_120_the_null_space_is_harmless():
 
 def test_item_121_normalisation_of_coefficients():
     model = KernelPCA(4, sigma=0.7, center=False).fit(X)
-    np.testing.assert_allclose(model.eigenvalues_ * np.sum(model.model_.coefficients**2, axis=0), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(model.eigenvalues_ * np.sum(model.coefficients_**2, axis=0), 1.0, rtol=1e-12)
 
 
 def test_item_122_eigenvalues_of_the_covariance_in_feature_space():
@@ -82,7 +82,7 @@ def test_item_122_eigenvalues_of_the_covariance_in_feature_space():
 
 def test_item_181_the_equation_of_the_coefficients():
     model = KernelPCA(2, kernel="poly", degree=2, gamma=1.0, center=False).fit(X)
-    A, K = model.model_.coefficients, eigenlens.gram(X, kernel="poly", degree=2, gamma=1.0)
+    A, K = model.coefficients_, eigenlens.gram(X, kernel="poly", degree=2, gamma=1.0)
     np.testing.assert_allclose(squares(X).T @ (K @ A - A * model.eigenvalues_), 0.0, atol=1e-9)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from scipy.linalg import subspace_angles
-from scipy.stats import norm
+from scipy.stats import multivariate_normal, norm
 
 from eigenlens import PCA, FactorAnalysis, ProbabilisticPCA
 from eigenlens.densities import Gaussian, LinearGaussian, Mixture, Spherical
@@ -72,16 +74,48 @@ def test_item_101_the_gradient_of_the_likelihood_is_zero_at_the_estimate():
     np.testing.assert_allclose(len(X) * (P @ S @ P @ W - P @ W), 0.0, atol=1e-7)
 
 
+SPECTRUM = np.array([5.0, 3.0, 2.6, 2.4, 0.5, 0.3])
+"""Eigenvalues of which several choices of two exceed the mean of the others."""
+
+
+def log_likelihood_of(kept):
+    """Return the log-likelihood of 100 rows with this spectrum, and its gradient over n; None where W is not real."""
+    noise = np.delete(SPECTRUM, kept).mean()
+    if noise >= SPECTRUM[list(kept)].min():
+        return None
+    W = np.eye(6)[:, kept] * np.sqrt(SPECTRUM[list(kept)] - noise)
+    model, S = LinearGaussian(np.zeros(6), W, noise), np.diag(SPECTRUM)
+    P = model.precision()
+    loglik = -50.0 * (6.0 * np.log(2.0 * np.pi) + model.log_determinant + np.trace(P @ S))
+    return loglik, P @ S @ P @ W - P @ W
+
+
 def test_item_103_other_eigenvectors_are_worse():
-    best = ProbabilisticPCA(2).fit(X).loglik_
-    assert stationary([0, 1]).log_density(X).sum() == pytest.approx(best, rel=1e-12)
-    assert stationary([0]).log_density(X).sum() < best
+    best = ProbabilisticPCA(2).fit_covariance(np.diag(SPECTRUM), n_samples=100).loglik_
+    found = {kept: log_likelihood_of(kept) for kept in combinations(range(6), 2)}
+    others = [value for kept, value in found.items() if value is not None and kept != (0, 1)]
+    assert found[0, 1][0] == pytest.approx(best, rel=1e-12)
+    assert len(others) >= 3  # (0, 2), (0, 3), (1, 2), ...
+    for loglik, gradient in others:
+        np.testing.assert_allclose(gradient, 0.0, atol=1e-12)  # stationary too
+        assert loglik < best - 1.0
+    assert found[2, 5] is None  # the noise would exceed a kept eigenvalue, and W would not be real
 
 
-@pytest.mark.parametrize("discarded", [[2, 3], [3, 4], [4, 5], [2, 5]])
-def test_item_106_the_loss_of_discarded_eigenvalues_is_never_negative(discarded):
-    loss = np.log(VALUES[discarded].mean()) - np.log(VALUES[discarded]).mean()
-    assert loss >= 0.0
+def test_item_106_the_discarded_eigenvalues_are_adjacent_and_the_smallest():
+    ppca = ProbabilisticPCA(2).fit_covariance(np.diag(SPECTRUM), n_samples=100)
+    full = multivariate_normal(np.zeros(6), np.diag(SPECTRUM)).entropy() * -100.0  # the likelihood of all of S
+    loss = {}
+    for kept in combinations(range(6), 2):
+        left = np.delete(SPECTRUM, kept)
+        loss[kept] = np.log(left.mean()) - np.log(left).mean()  # E of the page of derivations
+        if (found := log_likelihood_of(kept)) is not None:
+            assert (full - found[0]) / (100.0 * 4.0 / 2.0) == pytest.approx(loss[kept], rel=1e-12)
+    assert min(loss.values()) >= 0.0
+    assert ppca.loglik_ == pytest.approx(full - 200.0 * loss[0, 1], rel=1e-12)
+    assert min(loss, key=loss.__getitem__) in {(0, 1), (0, 5), (4, 5)}  # four adjacent ones are left
+    possible = [kept for kept in loss if log_likelihood_of(kept) is not None]
+    assert min(possible, key=loss.__getitem__) == (0, 1)
 
 
 def test_item_107_no_component_is_the_worst_model():

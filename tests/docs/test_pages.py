@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from pathlib import Path
 
@@ -66,6 +67,31 @@ def test_trees_name_pages_that_exist_and_every_page_is_in_one():
 def test_blocks_are_python(path):
     for block in BLOCK.findall(path.read_text(encoding="utf-8")):
         ast.parse("\n".join(line for line in block.split("\n") if not re.match(r"^:[\w-]+:", line)))
+
+
+def unknown_names(blocks):
+    """Names that a block reads before this or an earlier block of its page has bound them, anywhere in it."""
+    known, unknown = {*dir(builtins), "__name__"}, set()
+    for block in blocks:
+        nodes = list(ast.walk(ast.parse(block)))
+        names = [node for node in nodes if isinstance(node, ast.Name)]
+        known |= {node.id for node in names if isinstance(node.ctx, ast.Store)}
+        known |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+        known |= {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+        known |= {(node.asname or node.name).split(".")[0] for node in nodes if isinstance(node, ast.alias)}
+        unknown |= {node.id for node in names} - known
+    return unknown
+
+
+@pytest.mark.parametrize("path", PAGES, ids=named)
+def test_blocks_use_names_that_the_page_has_made(path):
+    blocks = BLOCK.findall(path.read_text(encoding="utf-8"))
+    assert not unknown_names(re.sub(r"^:[\w-]+:.*$", "", block, flags=re.MULTILINE) for block in blocks)
+
+
+def test_a_name_that_is_imported_too_late_is_found():
+    assert unknown_names(["x = np.ones(3)", "import numpy as np"]) == {"np"}
+    assert not unknown_names(["import numpy as np", "f = lambda a: np.sum([a * b for b in range(3)])"])
 
 
 @pytest.mark.parametrize("path", PAGES, ids=named)

@@ -16,9 +16,8 @@ adds the grand mean:
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
-from sklearn.metrics.pairwise import rbf_kernel
 
-from eigenlens import KernelPCA
+from eigenlens import KernelPCA, gram
 
 plt.rcParams.update({"font.size": 13, "axes.titlesize": 15})
 plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False})
@@ -32,20 +31,16 @@ X = np.concatenate(
     [rng.normal(centre, 0.55, (m, 2)) for centre, m in (((-1.6, 0), 45), ((1.6, 0.3), 45))]
 )
 X = X[X[:, 0].argsort()]
-K = rbf_kernel(X, gamma=gamma)
+K = gram(X, gamma=gamma)
 r, g = K.mean(axis=0), K.mean()
 centred = K - r[:, None] - r + g
 
 side = np.linspace(-4, 4, 120)
 plane = np.stack(np.meshgrid(side, 0.75 * side), axis=-1).reshape(-1, 2)
-lam, U = np.linalg.eigh(K)
-u = U[:, -1] * np.sign(U[:, -1].sum())
-raw = rbf_kernel(plane, X, gamma=gamma) @ u / np.sqrt(lam[-1])
-model = KernelPCA(1, kernel="rbf", gamma=gamma).fit(X)
-rows = [
-    ("not centred", K, raw, u * np.sqrt(lam[-1])),
-    ("centred", centred, model.transform(plane)[:, 0], model.transform(X)[:, 0]),
-]
+rows = []
+for name, matrix in (("not centred", K), ("centred", centred)):
+    model = KernelPCA(1, gamma=gamma, center=name == "centred").fit(X)
+    rows.append((name, matrix, model.transform(plane)[:, 0], model.transform(X)[:, 0]))
 
 fig, axes = plt.subplots(2, 2, figsize=(10, 7.6), layout="constrained", width_ratios=[1, 1.4])
 for (name, matrix, field, z), (left, right) in zip(rows, axes, strict=True):

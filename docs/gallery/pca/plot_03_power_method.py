@@ -16,6 +16,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from eigenlens import PCA, datasets
+from eigenlens.textbook import power_path
 
 plt.rcParams.update({"font.size": 13, "axes.titlesize": 15})
 plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False})
@@ -27,11 +28,8 @@ S, lam, rng = pca.get_covariance(), pca.explained_variance_, np.random.default_r
 
 paths = []
 for j in range(3):
-    path = [rng.standard_normal(64)]
-    for _ in range(400):
-        path.append(S @ path[-1])
-        path[-1] /= np.linalg.norm(path[-1])
-    paths.append(np.array(path))
+    path = power_path(S, rng.standard_normal(64), 400).vectors
+    paths.append(path)
     S = S - lam[j] * np.outer(path[-1], path[-1])
 
 fig = plt.figure(figsize=(11, 4.6), layout="constrained")

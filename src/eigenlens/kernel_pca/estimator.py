@@ -77,6 +77,8 @@ class KernelPCA(ProjectionEstimator):
 
     Attributes:
         eigenvalues_: (k,) of the Gram matrix, centred unless center=False. eigenvectors_: (n, k), of an exact fit.
+        coefficients_: (n, k) alpha of the components v = Σ alpha_i phi(x_i), of length 1; of an approximation
+            (m, k), by its landmarks or random features.
         explained_variance_: (k,) eigenvalues_ over Σw − 1; over Σw without centring, where it is a mean square.
         explained_variance_ratio_: eigenvalues_ over the trace.
         approximation_error_: the share of the trace of the Gram matrix that is left out; 0 for an exact fit. For
@@ -272,6 +274,7 @@ class KernelPCA(ProjectionEstimator):
     # ---- learned attributes: views of the model ---------------------------------------------------------
 
     eigenvalues_ = model_view("eigenvalues", "The eigenvalues (k,) of the (centred) Gram matrix, descending.")
+    coefficients_ = model_view("coefficients", "(n, k) alpha of the components v = Σ alpha_i phi(x_i) of length 1.")
     explained_variance_ = model_view("variances", "The variances (k,) of the scores.")
     explained_variance_ratio_ = model_view(
         "ratio", "The shares (k,) of the variance in feature space, by the trace of the (centred) Gram matrix."
@@ -281,7 +284,7 @@ class KernelPCA(ProjectionEstimator):
     def eigenvectors_(self) -> Any:
         """The eigenvectors (n, k) of the weighted Gram matrix, centred unless center=False, of unit length."""
         if not self._exact_fit:
-            raise AttributeError("eigenvectors_ exists after an exact fit; an approximation has model_.coefficients.")
+            raise AttributeError("eigenvectors_ exists after an exact fit; an approximation has coefficients_.")
         return self._like(self.model_.unit_vectors)
 
     approximation_error_ = forward(
