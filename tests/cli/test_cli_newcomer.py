@@ -168,7 +168,7 @@ def test_memory_in_bytes(run, tmp_path):
 def test_bounds_are_reported_with_the_option(run, tmp_path):
     write(tmp_path / "t.csv", "a,b", measured())
     assert run("fit", "pca", "t.csv", "-k", 7)[2].endswith("  fix: use -k 2 or less\n")
-    assert run("fit", "pca", "t.csv", "-k", 0)[2].endswith("  fix: use -k 1 or more\n")
+    assert run("fit", "pca", "t.csv", "-k", -1)[2].endswith("  fix: use -k 0 or more\n")
 
 
 # ---- text among numbers, for naive Bayes ------------------------------------------------------------------------

@@ -109,7 +109,7 @@ def same_signs(found: np.ndarray, expected: np.ndarray) -> np.ndarray:
     return found * np.sign(np.sum(found * expected, axis=0))
 
 
-def test_weights_of_rows_and_columns_are_those_of_factominer():
+def test_weights_of_rows_and_columns_are_those_of_factominer(accuracy):
     """FactoMineR divides by n, here the sum of weights: its coordinates of rows are √(n/(n − 1)) times ours."""
     w, n = np.arange(1.0, 39.0), 741.0
     X, others = decathlon.DATA[:38], decathlon.DATA[38:]
@@ -127,7 +127,8 @@ def test_weights_of_rows_and_columns_are_those_of_factominer():
         ).correlations * signs,
     }  # fmt: skip
     for name, values in found.items():
-        np.testing.assert_allclose(values, getattr(decathlon, name), atol=1e-8, err_msg=name)
+        what = f"PCA of the decathlon with weights of rows and columns: {name.removeprefix('COLUMNS_').lower()}"
+        accuracy.close(what.replace("_", " "), values, getattr(decathlon, name), system="R, FactoMineR", atol=1e-8)
     whole = PCA(5, standardize=True).fit(X, sample_weight=w, feature_weight=decathlon.COLUMN_WEIGHTS)
     np.testing.assert_allclose(whole.explained_variance_, decathlon.COLUMNS_EIGENVALUES, atol=1e-8)
 

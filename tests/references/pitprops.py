@@ -1,10 +1,4 @@
-"""Correlations of 13 variables of 180 pit props of Corsican pine (Jeffers 1967, Appl. Statist. 16, 225).
-
-VARIANCES are the shares in per cent that ordinary components explain, as Zou, Hastie and Tibshirani (2006, J. Comput.
-Graph. Statist. 15, 265, table 1) print them, and SPARSE the adjusted variances of their six sparse components with
-COUNTS variables (table 3). FIVE is the largest variance of a component of five variables, as Bertsimas, Cory-Wright and
-Pauphilet (2022, J. Mach. Learn. Res. 23, 1) prove it.
-"""
+"""Correlations of 13 variables of 180 pit props of Corsican pine (Jeffers 1967, Appl. Statist. 16, 225)."""
 
 import numpy as np
 
@@ -31,6 +25,3 @@ for i, line in enumerate(ABOVE.strip().splitlines()):
     CORRELATIONS[i, i + 1 :] = CORRELATIONS[i + 1 :, i] = [float(word) for word in line.split()]
 
 N = 180
-VARIANCES = (32.4, 18.3, 14.4, 8.5, 7.0, 6.3)
-COUNTS, SPARSE = (7, 4, 4, 1, 1, 1), (28.0, 14.0, 13.3, 7.4, 6.8, 6.2)
-FIVE = 3.406
