@@ -95,7 +95,7 @@ class Categorical:
         """Draw n rows (n, 1) of the known categories."""
         rng = checks.generator(rng, "rng")
         p = self.probabilities / self.probabilities.sum()
-        return self._values[rng.choice(p.size, size=n, p=p)][:, None]
+        return np.asarray(self._values[rng.choice(p.size, size=n, p=p)][:, None])
 
     def marginal(self, columns: Columns) -> Categorical | Product:
         """Return the density itself, for column 0."""
@@ -235,7 +235,7 @@ class Bernoulli:
     def sample(self, n: int, rng: Any = None) -> Array:
         """Draw n rows (n, 1)."""
         rng = checks.generator(rng, "rng")
-        return self.categorical._values[(rng.random(n) < self.probability).astype(np.intp)][:, None]
+        return np.asarray(self.categorical._values[(rng.random(n) < self.probability).astype(np.intp)][:, None])
 
     def marginal(self, columns: Columns) -> Bernoulli | Product:
         """Return the density itself, for column 0."""

@@ -97,7 +97,7 @@ class Multinomial:
             what = "the number of trials of a row is not part of this model"
             raise OptionError(what, fix="pass trials, here or to fit")
         p = np.append(self.probabilities, self._hidden)
-        return rng.multinomial(N, p / p.sum(), size=n)[:, :-1]
+        return np.asarray(rng.multinomial(N, p / p.sum(), size=n)[:, :-1])
 
     def marginal(self, columns: Columns) -> Multinomial:
         """Return the density of the counts of these columns; with trials, the others join the hidden cell."""
