@@ -48,8 +48,13 @@ def maximise_expected(mean: Array, X: Array, latents: ExpectedLatents) -> Linear
     """
     centred = X - mean
     W = np.linalg.solve(latents.squares, latents.means.T @ centred).T
-    left = np.sum(centred**2) - 2.0 * np.sum(latents.means * (centred @ W)) + np.sum(latents.squares * (W.T @ W))
-    return LinearGaussian(mean, W, float(left / X.size))
+    return LinearGaussian(mean, W, _expected_error(centred, W, latents) / X.size)
+
+
+def _expected_error(centred: Array, W: Array, latents: ExpectedLatents) -> float:
+    """Return the expectation of Σ ‖x_i − mu − W z_i‖² over the latent values."""
+    explained = 2.0 * np.sum(latents.means * (centred @ W)) - np.sum(latents.squares * (W.T @ W))
+    return float(np.sum(centred**2) - explained)
 
 
 def em_step(model: LinearGaussian, X: Array) -> LinearGaussian:
@@ -80,8 +85,7 @@ def complete_log_likelihood(model: LinearGaussian, X: Array, Z: Array) -> float:
 
 def expected_complete_log_likelihood(model: LinearGaussian, X: Array, latents: ExpectedLatents) -> float:
     """Return the expectation of `complete_log_likelihood`, which the M-step maximises over models (ibid., eq. 23)."""
-    centred, W, noise = X - model.mean, model.loadings, float(model.noise)
-    left = np.sum(centred**2) - 2.0 * np.sum(latents.means * (centred @ W)) + np.sum(latents.squares * (W.T @ W))
+    noise, left = float(model.noise), _expected_error(X - model.mean, model.loadings, latents)
     of_latents = latents.means.size * np.log(2.0 * np.pi) + np.trace(latents.squares)
     return float(-0.5 * (X.size * np.log(2.0 * np.pi * noise) + left / noise + of_latents))
 
