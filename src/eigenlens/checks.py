@@ -272,7 +272,7 @@ def has_components(model: Any) -> None:
         raise OptionError(what, fix="fit it with n_components=1 or more")
 
 
-def generator(random_state: Any) -> np.random.Generator:
+def generator(random_state: Any, argument: str = "random_state") -> np.random.Generator:
     """Return the Generator that `random_state` means: a seed, a Generator, a RandomState or None.
 
     >>> bool(generator(0).integers(10) == generator(0).integers(10))
@@ -285,4 +285,4 @@ def generator(random_state: Any) -> np.random.Generator:
     if random_state is None or (_is_number(random_state, Integral) and random_state >= 0):
         return np.random.default_rng(None if random_state is None else int(random_state))
     what = "must be a non-negative integer, a Generator, a RandomState or None"
-    raise OptionError(what, argument="random_state", value=random_state)
+    raise OptionError(what, argument=argument, value=random_state)

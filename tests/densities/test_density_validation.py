@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from eigenlens.densities import Bernoulli, Categorical, Gaussian, Multinomial
+from eigenlens import KernelDensity
+from eigenlens.densities import Bernoulli, Categorical, Gaussian, Histogram, LinearGaussian, Mixture, Multinomial
 from eigenlens.densities.product import Product
 from eigenlens.errors import DataError, OptionError
 from eigenlens.kde.model import KernelEstimate
@@ -135,3 +136,37 @@ def test_a_kernel_estimate_prints_itself_in_a_line():
     assert repr(many).startswith("KernelEstimate(5,000 points of 9 columns, kernel='gaussian', bandwidth=(0.25,")
     assert len(repr(many)) < 160
     assert "matrix (2, 2)" in repr(KernelEstimate(np.zeros((3, 2)), np.eye(2)))
+
+
+SAMPLED = [
+    Bernoulli(0.3),
+    Categorical([0.2, 0.8]),
+    Multinomial([0.2, 0.8], trials=3),
+    Gaussian([0.0, 1.0], [1.0, 4.0]),
+    Histogram.fit([0.0, 1.0, 2.0], bins=2),
+    LinearGaussian([0.0, 1.0], [[1.0], [2.0]], 1.0),
+    Mixture([0.5, 0.5], [Gaussian(0.0, 1.0), Gaussian(3.0, 1.0)]),
+    Product((Bernoulli(0.3), Gaussian(0.0, 1.0))),
+    KernelDensity(bandwidth=1.0).fit([0.0, 1.0]).model_,
+]
+
+
+@pytest.mark.parametrize("density", SAMPLED, ids=lambda density: type(density).__name__)
+def test_rows_are_drawn_by_a_seed_a_generator_or_neither(density):
+    assert len(density.sample(3)) == 3
+    assert np.array_equal(density.sample(5, 7), density.sample(5, np.random.default_rng(7)))
+    with pytest.raises(OptionError, match="rng='seven' must be a non-negative integer"):
+        density.sample(3, "seven")
+
+
+def test_a_linear_gaussian_takes_lists_frames_and_vectors():
+    model, rows = LinearGaussian([0.0, 1.0], [[1.0], [2.0]], 1.0), np.array([[0.5, 1.0], [2.0, np.nan]])
+    given = model.log_density(rows)
+    assert np.array_equal(model.log_density(rows.tolist()), given)
+    assert np.allclose(model.log_density(pd.DataFrame(rows)), given, rtol=1e-13)
+    assert np.array_equal(model.posterior(rows.tolist())[0], model.posterior(rows)[0])
+    assert np.allclose(model.impute(pd.DataFrame(rows)), model.impute(rows), rtol=1e-13)
+    line = LinearGaussian([0.0], [[1.0]], 1.0)
+    assert np.array_equal(line.log_density([1.0, 2.0]), line.log_density(np.array([[1.0], [2.0]])))
+    with pytest.raises(DataError, match="the density has 2 columns"):
+        model.log_density(np.ones((3, 4)))

@@ -372,3 +372,12 @@ class TestOneDimension:
         expected = np.exp(theirs.score_samples(self.y[:, None]))
         ours = KernelDensity(kernel=name, bandwidth=0.6).fit(self.x)
         np.testing.assert_allclose(ours.density(self.y), expected, rtol=1e-8, atol=1e-12)
+
+
+@pytest.mark.parametrize("library", ["torch", "array_api_strict"])
+def test_quantiles_of_tensors_are_tensors(library):
+    xp = pytest.importorskip(library)
+    kde = KernelDensity(bandwidth=1.0).fit([0.0, 1.0, 4.0])
+    found = kde.ppf(xp.asarray([0.25, 0.5]))
+    assert type(found) is type(xp.asarray([0.0]))
+    assert np.allclose(np.asarray(found), kde.ppf([0.25, 0.5]))

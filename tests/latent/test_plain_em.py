@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
@@ -13,7 +14,8 @@ from sklearn.datasets import load_wine
 import eigenlens
 from eigenlens import ConvergenceWarning, OptionError, ProbabilisticPCA
 from eigenlens.densities import LinearGaussian
-from eigenlens.textbook import em_path
+from eigenlens.errors import DataError, MissingValues
+from eigenlens.textbook import complete_log_likelihood, em_path, em_step, expected_latents
 
 X = load_wine().data
 X = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -118,3 +120,17 @@ def test_init_is_kept_in_files_and_clones(tmp_path):
 def test_a_wrong_start_is_an_error(options, message):
     with pytest.raises(OptionError, match=message):
         ProbabilisticPCA(**({"n_components": 2} | options)).fit(X)
+
+
+def test_single_steps_take_tables_and_reject_missing_values():
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    model = LinearGaussian(X.mean(axis=0), np.ones((3, 1)), 1.0)
+    assert np.allclose(em_step(model, pd.DataFrame(X)).loadings, em_step(model, X).loadings, rtol=1e-12)
+    assert complete_log_likelihood(model, X.tolist(), np.zeros(30).tolist()) < 0.0
+    X[3, 1] = np.nan
+    for step in (em_step, expected_latents):
+        with pytest.raises(MissingValues, match="these steps are for complete rows"):
+            step(model, X)
+    X[3, 1] = np.inf
+    with pytest.raises(DataError, match="infinity"):
+        em_step(model, X)

@@ -36,8 +36,8 @@ class Density(Protocol):
     def log_density(self, X: Array) -> Array:
         """Return ln p(x) (n,) of the rows X (n, d); for d = 1 also of X (n,)."""
 
-    def sample(self, n: int, rng: np.random.Generator) -> Array:
-        """Draw n rows (n, d)."""
+    def sample(self, n: int, rng: Any = None) -> Array:
+        """Draw n rows (n, d); rng is a Generator, a seed, or None for another draw each time."""
 
     def marginal(self, columns: Columns) -> Density:
         """Return the density of these columns, in this order."""

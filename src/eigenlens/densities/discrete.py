@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from eigenlens import checks
 from eigenlens.arrays import Array, is_sparse, read_only
 from eigenlens.data.categories import encode
 from eigenlens.data.source import Block
@@ -90,10 +91,11 @@ class Categorical:
         logs = np.array([*(self._logs.get(level, self._log_unknown) for level in found), 0.0])
         return np.asarray(logs[codes])
 
-    def sample(self, n: int, rng: np.random.Generator) -> Array:
+    def sample(self, n: int, rng: Any = None) -> Array:
         """Draw n rows (n, 1) of the known categories."""
+        rng = checks.generator(rng, "rng")
         p = self.probabilities / self.probabilities.sum()
-        return self._values[rng.choice(p.size, size=n, p=p)][:, None]
+        return np.asarray(self._values[rng.choice(p.size, size=n, p=p)][:, None])
 
     def marginal(self, columns: Columns) -> Categorical | Product:
         """Return the density itself, for column 0."""
@@ -230,9 +232,10 @@ class Bernoulli:
         """Return ln P(x) (n,) of values X (n,) or (n, 1); −inf for a value that is neither category, 0 for NaN."""
         return self.categorical.log_density(X)
 
-    def sample(self, n: int, rng: np.random.Generator) -> Array:
+    def sample(self, n: int, rng: Any = None) -> Array:
         """Draw n rows (n, 1)."""
-        return self.categorical._values[(rng.random(n) < self.probability).astype(np.intp)][:, None]
+        rng = checks.generator(rng, "rng")
+        return np.asarray(self.categorical._values[(rng.random(n) < self.probability).astype(np.intp)][:, None])
 
     def marginal(self, columns: Columns) -> Bernoulli | Product:
         """Return the density itself, for column 0."""

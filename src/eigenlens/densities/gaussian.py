@@ -111,8 +111,9 @@ class Gaussian:
                 found[part][missing] = self._observed(rows[part][missing])
         return found
 
-    def sample(self, n: int, rng: np.random.Generator) -> Array:
+    def sample(self, n: int, rng: Any = None) -> Array:
         """Draw n rows (n, d)."""
+        rng = checks.generator(rng, "rng")
         return np.asarray(self.mean + self.covariance.colour(rng.standard_normal((n, self.mean.size))))
 
     def marginal(self, columns: Columns) -> Gaussian:

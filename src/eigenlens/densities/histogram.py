@@ -102,8 +102,9 @@ class Histogram:
             logs = np.log(np.concatenate([[0.0], self.heights, [0.0]]))
         return np.where(np.isnan(x), 0.0, logs[_bin_numbers(self.edges, x) + 1])
 
-    def sample(self, n: int, rng: np.random.Generator) -> Array:
+    def sample(self, n: int, rng: Any = None) -> Array:
         """Draw n rows (n, 1): a bin by its probability, and a value within it, all alike."""
+        rng = checks.generator(rng, "rng")
         k = rng.choice(self.probabilities.size, size=n, p=self.probabilities / self.probabilities.sum())
         return np.asarray(self.edges[k] + self.widths[k] * rng.random(n))[:, None]
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple, overload
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 import scipy.linalg
 
+from eigenlens import checks
 from eigenlens.arrays import Array, read_only, slices
+from eigenlens.densities.base import as_rows
 from eigenlens.densities.base import observed_patterns as patterns_of
 from eigenlens.linalg.packed import unpack_symmetric
 from eigenlens.native.incomplete_rows import Frame, latent_compiled, latent_rows
@@ -60,12 +62,13 @@ class LinearGaussian:
 
     # ---- densities and posteriors -----------------------------------------------------------------------
 
-    def log_density(self, X: Array) -> Array:
+    def log_density(self, X: Any) -> Array:
         """Return log N(x_o | mu_o, (W Wᵀ + Psi)_oo) (n,) for each row of X (n, d); o are its observed entries.
 
         The distance is min over z of |x − mu − W z|²_Psi⁻¹ + |z|², in which an error of z counts squared; the textbook
         difference of two quadratic forms loses digits where the noise is small.
         """
+        X = self._rows(X)
         found = np.empty(len(X))
         if self._by_kernel(X):
             latent_rows(X, self._frame, log_density=found)
@@ -76,13 +79,13 @@ class LinearGaussian:
             found[rows.part] = -0.5 * (log_det[rows.which] + self._distance(rows))
         return found
 
-    def posterior(self, X: Array) -> tuple[Array, Array]:
+    def posterior(self, X: Any) -> tuple[Array, Array]:
         """Return E[z | x_o] (n, k), and cov[z | x_o]: (k, k) for all rows, or (n, k, k) if X has missing values.
 
         M⁻¹ W_oᵀ Psi_o⁻¹ (x_o − mu_o) and M⁻¹, with M = I + W_oᵀ Psi_o⁻¹ W_o; for noise sigma² these are
         (WᵀW + sigma² I)⁻¹ Wᵀ(x − mu) and sigma² (WᵀW + sigma² I)⁻¹ (Tipping and Bishop 1999, eq. 6).
         """
-        k = self.loadings.shape[1]
+        X, k = self._rows(X), self.loadings.shape[1]
         latent, complete = np.empty((len(X), k)), True
         if self._by_kernel(X):
             packed = np.empty((len(X), k * (k + 1) // 2))
@@ -125,20 +128,21 @@ class LinearGaussian:
         return self.reconstruct((Z @ Q * stretch) @ Q.T)
 
     @overload
-    def impute(self, X: Array, return_std: Literal[False] = False) -> Array: ...
+    def impute(self, X: Any, return_std: Literal[False] = False) -> Array: ...
 
     @overload
-    def impute(self, X: Array, return_std: Literal[True]) -> tuple[Array, Array]: ...
+    def impute(self, X: Any, return_std: Literal[True]) -> tuple[Array, Array]: ...
 
     @overload
-    def impute(self, X: Array, return_std: bool) -> Array | tuple[Array, Array]: ...
+    def impute(self, X: Any, return_std: bool) -> Array | tuple[Array, Array]: ...
 
-    def impute(self, X: Array, return_std: bool = False) -> Array | tuple[Array, Array]:
+    def impute(self, X: Any, return_std: bool = False) -> Array | tuple[Array, Array]:
         """Return X (n, d) with NaN replaced by its conditional mean given the observed entries of the row.
 
         E[x_m | x_o] = mu_m + W_m E[z | x_o]. With return_std, also the standard deviations (n, d) of x_m | x_o, whose
         squares are psi_m + w_mᵀ cov[z | x_o] w_m; 0 for observed entries.
         """
+        X = self._rows(X)
         if self._by_kernel(X):
             wanted = {"filled": np.empty(X.shape, X.dtype), **({"deviation": np.empty(X.shape)} if return_std else {})}
             latent_rows(X, self._frame, **wanted)
@@ -154,12 +158,13 @@ class LinearGaussian:
                 deviation[rows.part][here] = spread[rows.which][here]
         return (filled, deviation) if return_std else filled
 
-    def sample(self, n: int, rng: np.random.Generator) -> Array:
+    def sample(self, n: int, rng: Any = None) -> Array:
         """Draw n rows (n, d)."""
         return self.sample_latent(n, rng)[0]
 
-    def sample_latent(self, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    def sample_latent(self, n: int, rng: Any = None) -> tuple[Array, Array]:
         """Draw latent values z (n, k), and a row W z + mu + e (n, d) for each; return the rows and z."""
+        rng = checks.generator(rng, "rng")
         z = rng.standard_normal((n, self.loadings.shape[1]))
         e = rng.standard_normal((n, self.mean.size))
         return np.asarray(self.mean + z @ self.loadings.T + e * np.sqrt(self._psi)), z
@@ -226,6 +231,11 @@ class LinearGaussian:
     @cached_property
     def _frame(self) -> Frame:
         return Frame.of(self.mean, self.loadings, self._psi)
+
+    def _rows(self, X: Any) -> Array:
+        """Return X (n, d) as floats, and float32 as it is."""
+        floats = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype in KERNEL_FLOATS
+        return X if floats and X.shape[1] == self.mean.size else as_rows(X, self.mean.size)
 
     def _by_kernel(self, X: Array) -> bool:
         """Return whether to take rows one by one: there are kernels, and patterns of missing values hardly repeat."""

@@ -9,6 +9,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from scipy.special import logsumexp, softmax
 
+from eigenlens import checks
 from eigenlens.arrays import Array, read_only
 from eigenlens.densities.base import Columns, Density, as_rows
 from eigenlens.densities.mixture_terms import Terms, covariance_matrix, stack_terms
@@ -66,12 +67,13 @@ class Mixture:
 
     # ---- draws ------------------------------------------------------------------------------------------
 
-    def sample(self, n: int, rng: np.random.Generator) -> Array:
+    def sample(self, n: int, rng: Any = None) -> Array:
         """Draw n rows (n, d), in random order."""
         return self.sample_labelled(n, rng)[0]
 
-    def sample_labelled(self, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    def sample_labelled(self, n: int, rng: Any = None) -> tuple[Array, Array]:
         """Draw n rows (n, d), and return also the component (n,) that each came from."""
+        rng = checks.generator(rng, "rng")
         labels = rng.choice(len(self.weights), size=n, p=self.weights)
         counts = np.bincount(labels, minlength=len(self.weights))
         draws = [part.sample(int(count), rng) for part, count in zip(self.components, counts, strict=True)]

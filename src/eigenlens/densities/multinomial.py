@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import gammaln, xlogy
 
+from eigenlens import checks
 from eigenlens.arrays import Array, is_sparse, read_only, to_numpy
 from eigenlens.data.source import Block, accumulate
 from eigenlens.densities.base import Columns, as_rows, check_columns, known_values, other_columns
@@ -88,14 +89,15 @@ class Multinomial:
         found = self._log_given(x, xlogy(x, self.probabilities).sum(axis=1), hidden)
         return np.where(bad, -np.inf, np.where(seen.any(axis=1), found, 0.0))
 
-    def sample(self, n: int, rng: np.random.Generator, trials: int | None = None) -> Array:
+    def sample(self, n: int, rng: Any = None, trials: int | None = None) -> Array:
         """Draw n rows (n, d) of `trials` trials each; `trials` is needed where the model does not have it."""
+        rng = checks.generator(rng, "rng")
         N = self.trials if trials is None else trials
         if N is None:
             what = "the number of trials of a row is not part of this model"
             raise OptionError(what, fix="pass trials, here or to fit")
         p = np.append(self.probabilities, self._hidden)
-        return rng.multinomial(N, p / p.sum(), size=n)[:, :-1]
+        return np.asarray(rng.multinomial(N, p / p.sum(), size=n)[:, :-1])
 
     def marginal(self, columns: Columns) -> Multinomial:
         """Return the density of the counts of these columns; with trials, the others join the hidden cell."""

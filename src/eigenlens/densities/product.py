@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.data.source import Block
 from eigenlens.densities.base import Columns, Density, Family, check_columns, other_columns
@@ -42,8 +43,9 @@ class Product:
             total += factor.log_density(_take_column(rows, j))
         return total
 
-    def sample(self, n: int, rng: np.random.Generator) -> Array:
+    def sample(self, n: int, rng: Any = None) -> Array:
         """Draw n rows (n, d): floats where every factor draws numbers, otherwise objects."""
+        rng = checks.generator(rng, "rng")
         columns = [factor.sample(n, rng).reshape(n, 1) for factor in self.factors]
         numeric = all(column.dtype.kind in "fiub" for column in columns)
         kind = np.dtype(np.float64 if numeric else object)

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
-from eigenlens.arrays import Array, Like, to_numpy
+from eigenlens.arrays import Array, Like, is_tensor, to_numpy
 from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.source import Source
 from eigenlens.errors import OptionError
@@ -135,13 +135,14 @@ class KernelDensity(DensityEstimator, DensityMixin, BaseEstimator):  # type: ign
         check_is_fitted(self)
         return self.model_.cdf(np.concatenate(list(dense_blocks(validate_rows(self, X)))))
 
-    def ppf(self, q: Any) -> Array:
+    def ppf(self, q: Any) -> Any:
         """Return quantiles of one column, in the shape of q: the smallest y with cdf(y) ≥ q."""
         model, share = self.model_, checks.numbers("q", q)
         if not np.all((share >= 0.0) & (share <= 1.0)):
             what = f"must hold probabilities from 0 to 1; found {share.min():g} to {share.max():g}"
             raise OptionError(what, argument="q")
-        return model.ppf(share.ravel()).reshape(share.shape)
+        found = model.ppf(share.ravel()).reshape(share.shape)
+        return Like(q, found.dtype)(found) if is_tensor(q) else found
 
     # ---- other densities --------------------------------------------------------------------------------
 

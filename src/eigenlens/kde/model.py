@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from eigenlens import checks
 from eigenlens.arrays import Array, read_only
 from eigenlens.densities.base import Columns, as_rows, check_columns, known_values, other_columns, rows_by_pattern
 from eigenlens.errors import DataError, OptionError
@@ -198,9 +199,9 @@ class KernelEstimate:
         low, high = x.min() + np.min(scale * down, axis=0), x.max() + np.max(scale * up, axis=0)
         return np.clip(low, *self.bounds[0]), np.clip(high, *self.bounds[0])
 
-    def sample(self, n: int, rng: np.random.Generator) -> Array:
+    def sample(self, n: int, rng: Any = None) -> Array:
         """Draw n rows (n, d): a point with probability proportional to its weight, and a draw from its kernel."""
-        draw = BOUNDARIES[self.boundary].draw
+        draw, rng = BOUNDARIES[self.boundary].draw, checks.generator(rng, "rng")
         if draw is None:
             return self.ppf(rng.random(n))[:, None]
         cumulated = np.cumsum(self.weights)

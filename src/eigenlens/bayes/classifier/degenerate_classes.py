@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from eigenlens import checks
 from eigenlens.arrays import Array, read_only
 from eigenlens.bayes.class_moments import ClassDeviations, ClassMoments
 from eigenlens.bayes.class_variances import VARIANCE_FLOOR, ClassVariances, replace_variances
@@ -73,9 +74,9 @@ class InColumns:
         found = log_density(self.density, rows[:, self.columns])
         return found + self.rest.log_density(rows[:, self.others]) if self.others.size else found
 
-    def sample(self, n: int, rng: np.random.Generator) -> Array:
+    def sample(self, n: int, rng: Any = None) -> Array:
         """Return n draws (n, d); a column that is left out has its mean."""
-        rows = np.tile(self.mean, (n, 1))
+        rows, rng = np.tile(self.mean, (n, 1)), checks.generator(rng, "rng")
         rows[:, self.columns] = sample_density(self.density, n, rng)
         if self.others.size:
             rows[:, self.others] = self.rest.sample(n, rng)

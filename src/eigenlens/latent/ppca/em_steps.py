@@ -17,12 +17,14 @@ M = WᵀW + sigma² I, the expectations given the rows are
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.densities.base import as_rows
 from eigenlens.densities.linear_gaussian import LinearGaussian
+from eigenlens.errors import DataError, MissingValues
 
 
 class ExpectedLatents(NamedTuple):
@@ -32,20 +34,21 @@ class ExpectedLatents(NamedTuple):
     squares: Array
 
 
-def expected_latents(model: LinearGaussian, X: Array) -> ExpectedLatents:
+def expected_latents(model: LinearGaussian, X: Any) -> ExpectedLatents:
     """Return the expectations of the latent values given the rows of X (n, d): the E-step."""
-    W, noise = model.loadings, float(model.noise)
+    X, W, noise = _complete_rows(X, model.mean), model.loadings, float(model.noise)
     M = W.T @ W + noise * np.eye(W.shape[1])
     Z = np.linalg.solve(M, W.T @ (X - model.mean).T).T
     return ExpectedLatents(Z, len(X) * noise * np.linalg.inv(M) + Z.T @ Z)
 
 
-def maximise_expected(mean: Array, X: Array, latents: ExpectedLatents) -> LinearGaussian:
+def maximise_expected(mean: Array, X: Any, latents: ExpectedLatents) -> LinearGaussian:
     """Return the model that maximises the expected complete-data log-likelihood: the M-step.
 
     W = [Σ (x_i − mu) ⟨z_i⟩ᵀ] [Σ ⟨z_i z_iᵀ⟩]⁻¹,
     sigma² = Σ {‖x_i − mu‖² − 2 ⟨z_i⟩ᵀ Wᵀ(x_i − mu) + tr(⟨z_i z_iᵀ⟩ WᵀW)} / (n d).
     """
+    X = _complete_rows(X, mean)
     centred = X - mean
     W = np.linalg.solve(latents.squares, latents.means.T @ centred).T
     return LinearGaussian(mean, W, _expected_error(centred, W, latents) / X.size)
@@ -57,7 +60,7 @@ def _expected_error(centred: Array, W: Array, latents: ExpectedLatents) -> float
     return float(np.sum(centred**2) - explained)
 
 
-def em_step(model: LinearGaussian, X: Array) -> LinearGaussian:
+def em_step(model: LinearGaussian, X: Any) -> LinearGaussian:
     """Return the model after one step of EM on the rows of X (n, d): expectations, then their maximum."""
     return maximise_expected(model.mean, X, expected_latents(model, X))
 
@@ -75,19 +78,31 @@ def em_step_of_covariance(model: LinearGaussian, S: Array) -> LinearGaussian:
     return LinearGaussian(model.mean, new, float(left / len(S)))
 
 
-def complete_log_likelihood(model: LinearGaussian, X: Array, Z: Array) -> float:
+def complete_log_likelihood(model: LinearGaussian, X: Any, Z: Any) -> float:
     """Return Σ log p(x_i, z_i) = Σ log N(x_i | W z_i + mu, sigma² I) + log N(z_i | 0, I), as if Z (n, k) were known."""
+    X, Z, noise = _complete_rows(X, model.mean), as_rows(Z, model.loadings.shape[1]), float(model.noise)
     left = X - model.mean - Z @ model.loadings.T
-    noise = float(model.noise)
     of_rows = X.size * np.log(2.0 * np.pi * noise) + np.sum(left**2) / noise
     return float(-0.5 * (of_rows + Z.size * np.log(2.0 * np.pi) + np.sum(Z**2)))
 
 
-def expected_complete_log_likelihood(model: LinearGaussian, X: Array, latents: ExpectedLatents) -> float:
+def expected_complete_log_likelihood(model: LinearGaussian, X: Any, latents: ExpectedLatents) -> float:
     """Return the expectation of `complete_log_likelihood`, which the M-step maximises over models (ibid., eq. 23)."""
-    noise, left = float(model.noise), _expected_error(X - model.mean, model.loadings, latents)
+    X, noise = _complete_rows(X, model.mean), float(model.noise)
+    left = _expected_error(X - model.mean, model.loadings, latents)
     of_latents = latents.means.size * np.log(2.0 * np.pi) + np.trace(latents.squares)
     return float(-0.5 * (X.size * np.log(2.0 * np.pi * noise) + left / noise + of_latents))
+
+
+def _complete_rows(X: Any, mean: Array) -> Array:
+    """Return X as float64 rows (n, d); raise if an entry is missing or infinite."""
+    rows = as_rows(X, mean.size)
+    if np.isnan(rows).any():
+        fix = "leave those rows out; ProbabilisticPCA(solver='em') takes them"
+        raise MissingValues("X has missing values, and these steps are for complete rows", fix=fix)
+    if not np.isfinite(rows).all():
+        raise DataError("X contains infinity", fix="replace the values, or leave those rows out")
+    return rows
 
 
 class EMPath(NamedTuple):

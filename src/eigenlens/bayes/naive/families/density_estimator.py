@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
+from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.bayes.classifier.class_density import log_density, sample_density
 from eigenlens.bayes.classifier.storage import pack_density, unpack_density
@@ -48,9 +49,9 @@ class EstimatedDensity:
             found[finite] = log_density(self.estimator, rows[finite])
         return found
 
-    def sample(self, n: int, rng: np.random.Generator) -> Array:
+    def sample(self, n: int, rng: Any = None) -> Array:
         """Draw n values (n, 1)."""
-        return sample_density(self.estimator, n, rng)
+        return sample_density(self.estimator, n, checks.generator(rng, "rng"))
 
 
 @dataclass(frozen=True)
