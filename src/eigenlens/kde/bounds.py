@@ -105,7 +105,7 @@ def _reflected(points: Array, weights: Array, scales: Array, kernel: SmoothingKe
 
 
 def _with_images(
-    points: Array, origin: Array, j: int, images: Sequence[Array], near: Sequence[Array]
+    points: Array, origin: Array, j: Any, images: Sequence[Array], near: Sequence[Array]
 ) -> tuple[Array, Array]:
     """Return points (k, d) and their origins (k,) with images (n,) of column j appended, those that are `near` (n,)."""
     places = [np.flatnonzero(kept) for kept in near]
