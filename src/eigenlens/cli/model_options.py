@@ -25,7 +25,7 @@ def commands(*flags: str) -> list[str]:
 
     >>> commands("density")
     ['pca', 'ppca', 'fa', 'gmm', 'kde']
-    """
+    ['pca', 'ppca', 'fa', 'gmm', 'mix', 'kde']
     return [entry.command for entry in MODELS.values() if all(getattr(entry, flag) for flag in flags)]
 
 
