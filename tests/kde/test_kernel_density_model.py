@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import replace
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -405,6 +406,17 @@ class TestDistributionWithAMatrix:
         axes = np.array([[0.0, 1.0], [0.0, -1.0], [1.0, 0.0], [-1.0, 0.0]])
         expected = [multivariate_normal([0.0, 0.0], self.H[:2, :2]).cdf(y) for y in axes]
         np.testing.assert_allclose(normal_cdf(axes, self.H[:2, :2]), expected, atol=1e-14)
+
+    @pytest.mark.parametrize("correlations", [(0.999, 0.999, 0.999), (0.5, 0.5, 0.999), (0.5, -0.5, -0.9999)])
+    def test_columns_that_depend_on_each_other_closely(self, correlations):
+        R = np.eye(3)
+        R[[0, 0, 1], [1, 2, 2]] = R[[1, 2, 2], [0, 0, 1]] = correlations
+        orthant = 1 / 8 + np.arcsin(correlations).sum() / (4 * np.pi)
+        assert normal_cdf(np.zeros((1, 3)), R)[0] == pytest.approx(orthant, abs=1e-12)
+        Y = np.random.default_rng(0).standard_normal((20, 3))
+        orders = [list(order) for order in permutations(range(3))]
+        found = [normal_cdf(Y[:, order], R[np.ix_(order, order)]) for order in orders]
+        np.testing.assert_allclose(found, np.tile(found[0], (6, 1)), atol=1e-12)
 
     def test_limits_that_are_infinite_or_missing(self):
         model = self.model(2)

@@ -81,12 +81,21 @@ UNEVEN = [np.ones(1), np.ones(30), SPREAD**2, np.array([100.0, 1e-3, 1e-3]), 1.0
 @pytest.mark.parametrize("level", [0.9, 0.95, 0.99])
 def test_the_limit_of_spe_against_simulation(values, level):
     draws = np.random.default_rng(0).chisquare(1.0, (400_000, len(values))) @ values
-    assert abs(np.mean(draws > spe_limit(values, level)) - (1 - level)) < 0.1 * (1 - level)  # it is an approximation
+    assert abs(np.mean(draws > spe_limit(values, level)) - (1 - level)) < 0.085 * (1 - level)  # it is an approximation
+
+
+@pytest.mark.parametrize(
+    ("rule", "values", "wanted"), [("jackson-mudholkar", SPREAD**2, 0.70), ("box", 1.0 / np.arange(1.0, 30.0), 1.62)]
+)
+def test_the_customary_limits_of_spe_are_off_for_uneven_variances(rule, values, wanted):
+    """False alarms at 99%, over those promised: up to a third too few, or two thirds too many."""
+    draws = np.random.default_rng(0).chisquare(1.0, (400_000, len(values))) @ values
+    assert np.mean(draws > spe_limit(values, 0.99, rule)) / 0.01 == pytest.approx(wanted, abs=0.05)
 
 
 @pytest.mark.parametrize("rule", SPE_LIMITS)
 def test_other_limits_of_spe(rule):
-    """All are near χ² where variances are equal; the other two are known to be off by half where they are not."""
+    """All are near χ² where variances are equal; and at 95% for uneven ones too."""
     for count in (1, 4, 50):
         for level in (0.9, 0.99):
             wanted = 2.5 * stats.chi2.ppf(level, count)

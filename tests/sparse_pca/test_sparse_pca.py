@@ -89,7 +89,10 @@ def test_pit_props():
         found = SparsePCA(1, n_nonzero=s).fit_covariance(pitprops.CORRELATIONS, pitprops.N)
         np.testing.assert_allclose(found.explained_variance_[0], best, rtol=1e-12)
         assert found.optimal_.all()
+    seven = SparsePCA(1, n_nonzero=7).fit_covariance(pitprops.CORRELATIONS, pitprops.N)
     ordinary = PCA(6).fit_covariance(pitprops.CORRELATIONS, pitprops.N)
+    shares = seven.explained_variance_ratio_[0], ordinary.explained_variance_ratio_[0]
+    np.testing.assert_allclose(shares, (0.307, 0.325), atol=5e-4)
     six = SparsePCA(6, n_nonzero=[7, 4, 4, 1, 1, 1]).fit_covariance(pitprops.CORRELATIONS, pitprops.N)
     assert 0.9 < six.explained_variance_ratio_[0] / ordinary.explained_variance_ratio_[0] < 1.0
     assert 0.85 < six.explained_variance_.sum() / ordinary.explained_variance_.sum() < 1.0

@@ -2,9 +2,10 @@ r"""
 Latent classes: two kinds of students behind 16 patterns of answers
 ===================================================================
 
-In 1951, 216 students were asked in four situations whether they put a duty to all before a friend. A mixture of two
-classes, within which the answers are independent, has nine numbers and expects nearly the counts of all 16 patterns.
-The smaller class, of 28%, puts duty first nearly always; the larger one does so in some situations more than in others.
+Stouffer and Toby (1951) asked 216 students in four situations whether they put a duty to all before a friend. A mixture
+of two classes, within which the answers are independent, has nine parameters and expects nearly the counts of all 16
+patterns. The smaller class, of 28%, puts duty first nearly always; the larger one does so in some situations more than
+in others.
 """
 
 import matplotlib.pyplot as plt

@@ -24,7 +24,7 @@ def commands(*flags: str) -> list[str]:
     """Return the names of the models on the command line, of those whose entries have all these flags.
 
     >>> commands("density")
-    ['pca', 'ppca', 'fa', 'gmm', 'kde']
+    ['pca', 'ppca', 'fa', 'gmm', 'mix', 'kde']
     """
     return [entry.command for entry in MODELS.values() if all(getattr(entry, flag) for flag in flags)]
 

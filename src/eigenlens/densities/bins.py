@@ -21,7 +21,6 @@ MAX_BINS = 1_000_000
 SCOTT_FACTOR = (24.0 * np.pi**0.5) ** (1.0 / 3.0)
 """3.491: the width of least integrated squared error for Gaussian values, over σ n^(−1/3)."""
 
-
 UNEVEN = 1e-4
 """Middles of bins of one width may differ by this share of it from equal distances, by rounding."""
 
@@ -97,7 +96,7 @@ def freedman_diaconis_bins(x: SortedValues, low: float, high: float) -> int:
 
 
 def knuth_bins(x: SortedValues, low: float, high: float) -> int:
-    """Return the most probable number of bins given the values (Knuth 2006, eq. 31).
+    """Return the most probable number of bins given the values (Knuth 2006).
 
     n ln M + ln Γ(M/2) − M ln Γ(½) − ln Γ(n + M/2) + Σ_k ln Γ(n_k + ½)  →  max over M
     """

@@ -16,7 +16,7 @@ from eigenlens.errors import OptionError
 class SampledRows(np.ndarray):
     """Rows (n, d) that `sample` returns: an array in everything, except that `X, y = model.sample(n)` is an error.
 
-    scikit-learn's mixtures return rows and labels, and two rows would be taken for these without a word. Only this
+    scikit-learn's mixtures return rows and labels, and two rows would be taken for these silently. Only this
     array itself behaves so, not what is made of it: `x, y = rows.T` has the two columns.
 
     >>> rows = sampled_rows(np.zeros((2, 3)))

@@ -1,4 +1,4 @@
-"""Densities within bounds: mirror images of points, truncated kernels that are renormalised, or kernels that go round.
+"""Densities within bounds: mirror images of points, truncated kernels that are renormalised, or periodic kernels.
 
 All keep every kernel's mass at one, so the density integrates to one over the box. They work column by column, so the
 kernel must be a product: one bandwidth per column. A fourth way, which corrects the sum and not its kernels, has a
@@ -10,7 +10,7 @@ with c images each make c^d images of a point, but only c d terms there. Only a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -97,15 +97,22 @@ def _reflected(points: Array, weights: Array, scales: Array, kernel: SmoothingKe
     """Return the points with their images in every bounded column, of images in the columns before."""
     origin = np.arange(len(points))
     for j in np.flatnonzero(np.isfinite(bounds).any(axis=1)):
-        column, parts, own = points[:, j], [np.arange(len(points))], [points[:, j]]
-        for image in _images(column, bounds[j], float(scales[:, j].max()), kernel):
-            near = np.flatnonzero(_matters(image, column, scales[origin, j], bounds[j], kernel))
-            parts.append(near)
-            own.append(image[near])
-        kept = np.concatenate(parts)
-        points, origin = points[kept], origin[kept]
-        points[:, j] = np.concatenate(own)
+        column, scale = points[:, j], scales[origin, j]
+        images = _images(column, bounds[j], float(scales[:, j].max()), kernel)
+        near = [_matters(image, column, scale, bounds[j], kernel) for image in images]
+        points, origin = _with_images(points, origin, j, images, near)
     return Extended(points, weights[origin], origin)
+
+
+def _with_images(
+    points: Array, origin: Array, j: Any, images: Sequence[Array], near: Sequence[Array]
+) -> tuple[Array, Array]:
+    """Return points (k, d) and their origins (k,) with images (n,) of column j appended, those that are `near` (n,)."""
+    places = [np.flatnonzero(kept) for kept in near]
+    kept = np.concatenate([np.arange(len(points)), *places])
+    extended = points[kept]
+    extended[len(points) :, j] = np.concatenate([image[place] for image, place in zip(images, places, strict=True)])
+    return extended, origin[kept]
 
 
 def _too_many(points: Array, scales: Array, kernel: SmoothingKernel, bounds: Array) -> bool:
@@ -176,7 +183,7 @@ def _draw_reflected(
     return np.asarray(X)
 
 
-# ---- a column that goes round ---------------------------------------------------------------------------------
+# ---- periodic columns -----------------------------------------------------------------------------------------
 
 
 def _repeated(points: Array, weights: Array, scales: Array, kernel: SmoothingKernel, bounds: Array) -> Extended:
@@ -186,15 +193,9 @@ def _repeated(points: Array, weights: Array, scales: Array, kernel: SmoothingKer
         (low, high), column, scale = bounds[j], points[:, j], scales[origin, j]
         limit = _period_reaches(scale, kernel, high - low)
         most = int(np.ceil(float(limit.max()) / (high - low)))
-        parts, own = [np.arange(len(points))], [column]
-        for turn in (turn for turn in range(-most - 1, most + 2) if turn):
-            image = column + turn * (high - low)
-            near = np.flatnonzero(np.maximum(image - high, low - image) <= limit)
-            parts.append(near)
-            own.append(image[near])
-        kept = np.concatenate(parts)
-        points, origin = points[kept], origin[kept]
-        points[:, j] = np.concatenate(own)
+        images = [column + turn * (high - low) for turn in range(-most - 1, most + 2) if turn]
+        near = [np.maximum(image - high, low - image) <= limit for image in images]
+        points, origin = _with_images(points, origin, j, images, near)
     return Extended(points, weights[origin], origin)
 
 
@@ -218,7 +219,7 @@ def _many_periods(points: Array, scales: Array, kernel: SmoothingKernel, bounds:
 def _draw_periodic(
     centres: Array, scales: Array, kernel: SmoothingKernel, bounds: Array, rng: np.random.Generator
 ) -> Array:
-    """Draw from unbounded kernels, and go round to the other end."""
+    """Draw from unbounded kernels, modulo the period."""
     X = centres + scales * kernel.sample(centres.size, rng).reshape(centres.shape)
     for j, (low, high) in enumerate(bounds):
         if np.isfinite(low):
@@ -256,7 +257,7 @@ def _draw_truncated(
 
 
 def _unextended(points: Array, weights: Array, *_: Any) -> Extended:
-    """Return the points as they are: `LocalLinearLine` corrects their sum."""
+    """Return the points unchanged: `LocalLinearLine` corrects their sum."""
     return Extended(points, weights)
 
 

@@ -10,11 +10,22 @@ from eigenlens.arrays import Array, slices
 TAIL = 9.0
 """Standard deviations below which a Gaussian has a mass of 1e-19."""
 
+REACH = 40.0
+"""Limits beyond this many standard deviations are none."""
+
+MAX_CORRELATION = 1.0 - 1e-15
+"""Correlations of two columns given the third are kept off ±1, which rounding can reach."""
+
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(96)
+
+SMOOTH_WIDTH = 0.25
+"""Changes of an integrand over at least this many standard deviations need no panels of their own."""
+
+STEP_REACH = 8.0
+"""The distance from a step, in units of its width, beyond which the integrand is flat again to rounding."""
 
 MAX_CDF_COLUMNS = 3
 """Columns whose distribution function with a matrix is computed: each further one multiplies the cost by 96."""
-
 
 CDF_PAIRS = 1 << 18
 """Pairs of a place and a kernel that are worked on at once."""
@@ -23,7 +34,7 @@ CDF_PAIRS = 1 << 18
 def normal_cdf(Y: Array, H: Array) -> Array:
     """Return P(x ≤ y in every column) (m,) for x ~ N(0, H), H (d, d) and y the rows of Y (m, d), d at most 3.
 
-    The error is of the order of 1e-15 in two dimensions, by Owen's function, and of 1e-9 in three, by quadrature.
+    The error is of the order of 1e-15 in two dimensions, by Owen's function, and below 1e-9 in three, by quadrature.
 
     >>> normal_cdf(np.zeros((1, 2)), np.array([[1.0, 0.5], [0.5, 1.0]]))  # 1/4 + arcsin(1/2) / 2π
     array([0.3333])
@@ -64,13 +75,37 @@ def _two_columns(h: Array, k: Array, r: float) -> Array:
 
 
 def _three_columns(Z: Array, R: Array) -> Array:
-    """Return ∫ φ(t) Φ₂(y₂, y₃ | t) dt over t ≤ y₁, which is smooth, by Gauss–Legendre quadrature."""
-    spread = np.sqrt(1.0 - R[0, 1:] ** 2)
-    r = (R[1, 2] - R[0, 1] * R[0, 2]) / (spread[0] * spread[1])
-    top = np.clip(Z[:, 0], -TAIL, TAIL)
-    total, half = np.zeros(len(Z)), 0.5 * (top + TAIL)
-    for node, weight in zip(NODES, WEIGHTS, strict=True):
-        t = -TAIL + half * (1.0 + node)
-        given = (Z[:, 1:] - R[0, 1:] * t[:, None]) / spread
-        total += weight * half * np.exp(-0.5 * t * t) * _two_columns(given[:, 0], given[:, 1], r)
+    """Return ∫ φ(t) Φ₂(y₂, y₃ | t) dt over t ≤ y₁ by Gauss–Legendre quadrature in panels where it is smooth."""
+    Z = np.clip(Z, -REACH, REACH)
+    spread = np.sqrt((1.0 - R[0, 1:]) * (1.0 + R[0, 1:]))
+    offset, slope = Z[:, 1:] / spread, R[0, 1:] / spread  # y₂ and y₃ given t, standardised, are offset − slope · t
+    r = np.clip((R[1, 2] - R[0, 1] * R[0, 2]) / (spread[0] * spread[1]), -MAX_CORRELATION, MAX_CORRELATION)
+    edges = _panel_edges(np.clip(Z[:, 0], -TAIL, TAIL), offset, slope, float(r))
+    total = np.zeros(len(Z))
+    for low, high in zip(edges.T[:-1], edges.T[1:], strict=True):
+        half = 0.5 * (high - low)
+        for node, weight in zip(NODES, WEIGHTS, strict=True):
+            t = low + half * (1.0 + node)
+            given = offset - slope * t[:, None]
+            total += weight * half * np.exp(-0.5 * t * t) * _two_columns(given[:, 0], given[:, 1], r)
     return np.asarray(total / np.sqrt(2.0 * np.pi))
+
+
+def _panel_edges(top: Array, offset: Array, slope: Array, r: float) -> Array:
+    """Return the ascending edges (m, p + 1) of panels from −9 to `top` (m,) within which Φ₂(y₂, y₃ | t) is smooth in t.
+
+    It has a step where y₂ or y₃ given t is 0, and a bend where they are equal or opposite, which are the sharper the
+    nearer a correlation is to ±1. The sharp ones get panels of their own.
+    """
+    first, second = offset.T
+    changes = (
+        (first, slope[0], 1.0),
+        (second, slope[1], 1.0),
+        (first - second, slope[0] - slope[1], np.sqrt(2.0 * (1.0 - r))),
+        (first + second, slope[0] + slope[1], np.sqrt(2.0 * (1.0 + r))),
+    )
+    edges = [np.full(top.size, -TAIL), top]
+    for start, rate, size in changes:
+        if abs(rate) * SMOOTH_WIDTH > size:
+            edges += [(start + sign * STEP_REACH * size) / rate for sign in (-1.0, 1.0)]
+    return np.sort(np.clip(np.stack(edges, axis=1), -TAIL, top[:, None]), axis=1)

@@ -264,7 +264,7 @@ N_COMPONENTS_RULES: dict[str, Callable[[Array, CentredRows, np.random.Generator]
 """Rules for the number of components by name: (all eigenvalues, rows, rng) → k."""
 
 RESAMPLING_RULES = ("parallel", "cv")
-"""Rules that read the rows again, with their columns as they are."""
+"""Rules that read the rows again, with their columns unweighted."""
 
 UNCENTRED_RULES = ("gavish-donoho", "kaiser")
 """Rules that hold for rows about zero too; the others compare variances about the mean."""

@@ -30,7 +30,8 @@ class Alignment(NamedTuple):
 def procrustes(points: Any, target: Any, *, scale: bool = True) -> Alignment:
     """Return points Z (n, k) rotated, reflected, scaled and shifted to be closest to a target Y (n, k), row by row.
 
-    Scores have no north: a map of them is true up to a rotation. With Z and Y centred and ZᵀY = U D Vᵀ,
+    The axes of scores are not those of a map or of another analysis, so the two are compared up to a rotation. With Z
+    and Y centred and ZᵀY = U D Vᵀ,
 
         Y ≈ c Z R ,      R = U Vᵀ ,      c = tr D / ‖Z‖² ,      correlation = tr D / (‖Z‖ ‖Y‖)
 
@@ -43,13 +44,13 @@ def procrustes(points: Any, target: Any, *, scale: bool = True) -> Alignment:
     """
     Z, Y = (_check_points(name, given) for name, given in (("points", points), ("target", target)))
     if Z.shape != Y.shape:
-        fix = "give as many rows and columns of both"
+        fix = "give the same number of rows and columns"
         raise DataError(f"has shape {Z.shape}, but the target {Y.shape}", argument="points", fix=fix)
     moved, about = Z - Z.mean(axis=0), Y.mean(axis=0)
     U, D, Vt = np.linalg.svd(moved.T @ (Y - about))
     length, other = np.linalg.norm(moved), np.linalg.norm(Y - about)
     if not length > 0.0 or not other > 0.0:
-        raise DataError("points and target must differ among themselves, or they have no direction")
+        raise DataError("all points, or all of the target, are equal, so there is no direction to align")
     c = float(D.sum() / length**2) if checks.boolean("scale", scale) else 1.0
     R = U @ Vt
     return Alignment(np.asarray(c * moved @ R + about), R, c, float(D.sum() / (length * other)))

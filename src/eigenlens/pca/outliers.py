@@ -4,7 +4,7 @@ With x̃ = (x − mean) / scale, z = V x̃ its scores and e = x̃ − Vᵀz its 
 
     T² = Σ z_a² / λ_a    how far a row lies within the components,      SPE = ‖e‖²    how far from them,
 
-and both are sums over columns: T² = Σ_j (Vᵀ Λ^{-1/2} z)_j², SPE = Σ_j e_j² (Alcala and Qin 2009, eq. 5).
+and both are sums over columns: T² = Σ_j (Vᵀ Λ^{-1/2} z)_j², SPE = Σ_j e_j² (Alcala and Qin 2009).
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def t2_limit(model: PrincipalComponents, level: float, *, fitted: bool = False) 
 
     With ν the divisor of the variances and c = 1 + 1/n (1 about zero), a new row has T² ~ c ν k / (ν − k + 1) F with k
     and ν − k + 1 degrees of freedom; with n for Σw that is k (n² − 1) / (n (n − k)) F(k, n − k) for centred rows. A row
-    of the fit has T² ~ (n − 1)² / n B with B from the beta distribution of k/2 and (ν − k)/2 (Tracy, Young and Mason
-    1992, J. Quality Technology 24, 88). Both are exact where all components are kept, and close for many rows.
+    of the fit has T² ~ ν² / n B with B from the beta distribution of k/2 and (ν − k)/2 (Tracy, Young and Mason 1992, J.
+    Quality Technology 24, 88). Both are exact where all components are kept, and close for many rows.
 
     >>> model = PrincipalComponents(np.zeros(2), np.ones(2), np.eye(2)[:1], np.array([4.0]), 5.0, np.ones(2), 100.0)
     >>> round(t2_limit(model, 0.99), 2), round(t2_limit(model, 0.99, fitted=True), 2)
@@ -88,8 +88,8 @@ def spe_limit(discarded: Array, level: float, rule: str = "pearson") -> float:
 def _pearson(one: float, two: float, three: float, level: float) -> float:
     """Return the quantile of θ₁ + θ₃/θ₂ (χ²_l − l) with l = θ₂³/θ₃², which has the mean, variance and skewness of SPE.
 
-    Exact for equal variances; for others the number of false alarms at levels up to 0.99 is within 8% (Pearson 1959;
-    Imhof 1961, Biometrika 48, 419, section 5).
+    Exact for equal variances (Pearson 1959; Imhof 1961, Biometrika 48, 419); for others the number of false alarms at
+    levels up to 0.99 was within 8% in simulations.
     """
     freedom = two**3 / three**2
     return one + three / two * (float(stats.chi2.ppf(level, freedom)) - freedom)
@@ -98,7 +98,7 @@ def _pearson(one: float, two: float, three: float, level: float) -> float:
 def _jackson_mudholkar(one: float, two: float, three: float, level: float) -> float:
     """Return the quantile by which (SPE / θ₁)^h is normal, h = 1 − 2 θ₁ θ₃ / (3 θ₂²); Box's where h is not positive.
 
-    (Jackson and Mudholkar 1979, Technometrics 21, 341, eq. 3.4.)
+    (Jackson and Mudholkar 1979, Technometrics 21, 341.)
     """
     h = 1.0 - 2.0 * one * three / (3.0 * two * two)
     root = 1.0 + float(stats.norm.ppf(level)) * np.sqrt(2.0 * two) * h / one + two * h * (h - 1.0) / one**2

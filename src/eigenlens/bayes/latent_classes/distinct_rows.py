@@ -143,7 +143,8 @@ class DistinctRows(NamedTuple):
 def find_distinct_rows(source: Source, weight: Array) -> DistinctRows:
     """Return the distinct rows of positive weight of a table, in one pass: what is drawn from them is reproducible.
 
-    Rows are compared by 64-bit hashes, of which two agree by chance once in 4 billion tables of 100,000 rows.
+    Rows are compared by 64-bit hashes: two different rows of numbers agree by chance in one of some 4 billion tables of
+    100,000 rows. Categories enter by 32-bit checksums; where two agree, one row fewer can be drawn.
 
     >>> from eigenlens.data.memory import ArraySource
     >>> find_distinct_rows(ArraySource(np.array([[5.0], [1.0], [5.0]])), np.ones(3)).weight.sum()

@@ -33,8 +33,8 @@ def gaussian_parameters(model: NaiveModel) -> tuple[Array, Array]:
 def log_probabilities(model: NaiveModel) -> Array | list[Array | None]:
     """Return ln P(x_j = 1 | c) of zeros and ones and ln θ_cj of counts as (C, d), NaN for any other column.
 
-    Those of "complement" are its weights w_cj.
-    With a column of categories it is a list of (C, L) for all columns, None for one without categories.
+    Those of "complement" are its weights w_cj. With a column of categories it is a list of (C, L) for all columns, None
+    for one without categories.
     """
     with np.errstate(divide="ignore"):
         if any(isinstance(conditional, CategoricalColumns) for _, conditional in model.groups):
@@ -71,7 +71,7 @@ def class_category_counts(model: NaiveModel, statistics: NaiveStatistics, plan: 
 def count_parameters(model: NaiveModel) -> int:
     """Return the number of free parameters of the densities of all columns and classes.
 
-    A category that never occurs is none. A density of the user's own family has them in its attribute `n_parameters`,
+    A category that never occurs has none. A density of the user's own family has them in its attribute `n_parameters`,
     or in the record of its fit, `fitted.free`.
     """
     return sum(_count_group(conditional) for _, conditional in model.groups)

@@ -1,4 +1,4 @@
-"""The parameters of rotated factors as one vector, whose covariance matrix standard errors are made of."""
+"""The parameters of rotated factors as one vector, whose covariance matrix gives the standard errors."""
 
 from __future__ import annotations
 

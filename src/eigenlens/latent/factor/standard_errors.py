@@ -33,7 +33,7 @@ class FactorErrors:
         factor_correlations: (k, k) of `factor_correlations_`; 0 unless the rotation is oblique.
         fixed: the columns whose uniqueness is at its floor (Heywood cases). They have no standard error (NaN), and the
             others are those of a model in which these uniquenesses are known.
-        names: of the columns. factors: their names.
+        names: (d,) of the columns. factors: (k,) names of the factors.
     """
 
     loadings: Array
@@ -136,7 +136,7 @@ def factor_errors(
     parameters = FactorParameters(at, equations.oblique, fixed)
     covariance = spread(parameters, first, equations.residuals)
     if covariance is None:
-        what = "the rows do not determine the loadings: a change of them leaves the fit as it is"
+        what = "the rows do not determine the loadings: others fit them equally well"
         raise DataError(what, fix="use fewer factors")
     reported = ReportedFactors(equations.step, np.linalg.solve(first, T), standardize)
     slopes = complex_step_jacobian(lambda vector: reported(parameters.unpack(vector)), parameters.vector)

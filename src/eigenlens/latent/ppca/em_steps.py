@@ -51,8 +51,13 @@ def maximise_expected(mean: Array, X: Any, latents: ExpectedLatents) -> LinearGa
     X = _complete_rows(X, mean)
     centred = X - mean
     W = np.linalg.solve(latents.squares, latents.means.T @ centred).T
-    left = np.sum(centred**2) - 2.0 * np.sum(latents.means * (centred @ W)) + np.sum(latents.squares * (W.T @ W))
-    return LinearGaussian(mean, W, float(left / X.size))
+    return LinearGaussian(mean, W, _expected_error(centred, W, latents) / X.size)
+
+
+def _expected_error(centred: Array, W: Array, latents: ExpectedLatents) -> float:
+    """Return the expectation of Σ ‖x_i − mu − W z_i‖² over the latent values."""
+    explained = 2.0 * np.sum(latents.means * (centred @ W)) - np.sum(latents.squares * (W.T @ W))
+    return float(np.sum(centred**2) - explained)
 
 
 def em_step(model: LinearGaussian, X: Any) -> LinearGaussian:
@@ -83,9 +88,8 @@ def complete_log_likelihood(model: LinearGaussian, X: Any, Z: Any) -> float:
 
 def expected_complete_log_likelihood(model: LinearGaussian, X: Any, latents: ExpectedLatents) -> float:
     """Return the expectation of `complete_log_likelihood`, which the M-step maximises over models (ibid., eq. 23)."""
-    X, W, noise = _complete_rows(X, model.mean), model.loadings, float(model.noise)
-    centred = X - model.mean
-    left = np.sum(centred**2) - 2.0 * np.sum(latents.means * (centred @ W)) + np.sum(latents.squares * (W.T @ W))
+    X, noise = _complete_rows(X, model.mean), float(model.noise)
+    left = _expected_error(X - model.mean, model.loadings, latents)
     of_latents = latents.means.size * np.log(2.0 * np.pi) + np.trace(latents.squares)
     return float(-0.5 * (X.size * np.log(2.0 * np.pi * noise) + left / noise + of_latents))
 

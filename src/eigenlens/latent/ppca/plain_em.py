@@ -2,14 +2,14 @@
 
 A step is that of Tipping and Bishop (1999, eq. 29 and 30), the same as `em_steps.em_step_of_covariance`:
 
-    W̃ = S W (sigma² I + M⁻¹ WᵀSW)⁻¹ ,      sigma̴² = (tr S − tr(S W M⁻¹ W̃ᵀ)) / d ,      M = WᵀW + sigma² I .
+    W_new = S W (sigma² I + M⁻¹ WᵀSW)⁻¹ ,      sigma_new² = (tr S − tr(S W M⁻¹ W_newᵀ)) / d ,      M = WᵀW + sigma² I .
 
 It is computed so that small noise does not vanish in a difference of traces. With the singular value decomposition
 W = Q s Vᵀ, which is kept from one product to the next, m = s² + sigma², D = s / m^½, a root L of QᵀSQ = L Lᵀ, the part
 U of SQ outside the space of Q, and the singular value decomposition D L = A f Cᵀ,
 
-    W̃ = SQ D A (sigma² + f²)⁻¹ Aᵀ m^½ Vᵀ ,
-    d sigma̴² = tr S − tr LLᵀ + Σ ‖L c_i‖² sigma² / (sigma² + f_i²) − ‖U D A (sigma² + f²)^−½‖² ,
+    W_new = SQ D A (sigma² + f²)⁻¹ Aᵀ m^½ Vᵀ ,
+    d sigma_new² = tr S − tr LLᵀ + Σ ‖L c_i‖² sigma² / (sigma² + f_i²) − ‖U D A (sigma² + f²)^−½‖² ,
 
 where tr S − tr LLᵀ comes from the rows themselves where it is small, and U tends to 0.
 """
@@ -52,7 +52,7 @@ class PPCAStart(NamedTuple):
 
 
 def random_ppca_start(trace: float, d: int, k: int, rng: np.random.Generator) -> PPCAStart:
-    """Draw W with as much variance in each column as one column of the rows has on average, which is also sigma²."""
+    """Draw entries of W with the mean variance of the columns of the rows, trace / d, which is also sigma²."""
     return PPCAStart(np.sqrt(trace / d) * rng.standard_normal((d, k)), trace / d)
 
 
@@ -63,8 +63,8 @@ def run_plain_em(
 
     The path has the log-likelihood after each step. Gains shrink by a fixed factor in the end, so those to come are the
     rest of a geometric series, and at least what the best model within the present space would gain: where the noise is
-    small, EM finds the space soon, and hardly moves within it (ended "stalled"). An interrupt by the user
-    ends it with the last model evaluated. Cost: one pass and 4 n d k flops per step, and one pass more.
+    small, EM finds the space soon, and hardly moves within it (ended "stalled"). An interrupt by the user ends it with
+    the last model evaluated. Cost: one pass and 4 n d k flops per step, and one pass more.
     """
     n, d = rows.columns.weight, rows.size
     trace, exact, enough = rows.trace * rows.divisor / n, exact_first(rows), enough_gain(tol, n * d)
@@ -117,7 +117,7 @@ def _deviance(s: Array, noise: float, space: Subspace, d: int) -> float:
 
 
 def _step(Q: Array, s: Array, noise: float, space: Subspace) -> tuple[Array, float]:
-    """Return W̃ V and d sigma̴² of one step from W = Q s Vᵀ."""
+    """Return W_new V and d sigma_new² of one step from W = Q s Vᵀ."""
     L, scale = space.root, np.sqrt(s**2 + noise)
     D = s / scale
     A, f, Ct = np.linalg.svd(D[:, None] * L)

@@ -59,10 +59,10 @@ def _no_density_error() -> OptionError:
 
 @dataclass(frozen=True)
 class ComplementFactor(Factor):
-    """Complement naive Bayes for counts; `normalized` gives the weights of each class the sum of sizes 1.
+    """Complement naive Bayes for counts; `normalized` divides the weights of each class by their sum.
 
-    A class with few rows has poor estimates of its own shares; those of all rows outside of it are better ones, and a
-    count speaks for a class the less, the larger its share elsewhere.
+    A class with few rows has poor estimates of its own shares; those of all rows outside of it are better, and the
+    larger the share of a column there, the less its count adds to the score of the class.
     """
 
     normalized: bool = False
