@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from eigenlens import PCA
 from eigenlens.data.files import decode as records
 from eigenlens.data.files import parquet as tables
 from eigenlens.data.files.scan import FORMATS, scan
@@ -446,3 +447,63 @@ def test_a_block_that_is_kept_is_not_written_over(tmp_path):
         for i, view in enumerate(kept):
             if view is not None:
                 assert np.array_equal(view, X[7 * i : 7 * i + 7][1:, ::2])
+
+
+BED = {"bed": bytes.fromhex("6c1b01dc0fe70f6b01"), "bim": b"1 snp1 0 1 G A\n1 snp2 0 2 1 2\n1 snp3 0 3 A C\n"}
+FAM = b"1 1 0 0 1 0\n1 2 0 0 1 0\n1 3 1 2 1 2\n2 1 0 0 1 0\n2 2 0 0 1 2\n2 3 1 2 1 2\n"
+nan = np.nan
+GENOTYPES = [[2, 0, 0], [0, nan, 1], [nan, 1, 1], [0, 0, nan], [0, 0, nan], [0, 0, 2]]
+
+
+def plink_files(folder, **changed):
+    for suffix, content in (BED | {"fam": FAM} | changed).items():
+        (folder / f"people.{suffix}").write_bytes(content)
+    return folder / "people.bed"
+
+
+@pytest.mark.parametrize("block_rows", [None, 1, 3, 4, 5])
+def test_genotypes_of_plink_are_copies_of_the_first_allele(tmp_path, block_rows):
+    """The example of the format's description (cog-genomics.org/plink/1.9/formats)."""
+    source = scan(plink_files(tmp_path), block_rows=block_rows)
+    assert (source.names, source.n_rows) == (("snp1", "snp2", "snp3"), 6)
+    blocks = list(source.rows())
+    assert max(map(len, blocks)) <= (block_rows or 6)
+    np.testing.assert_array_equal(np.concatenate(blocks), GENOTYPES)
+    some = scan(tmp_path / "people.bed", columns=["snp3", "snp1"])
+    np.testing.assert_array_equal(np.concatenate(list(some.rows())), np.array(GENOTYPES)[:, [2, 0]])
+
+
+def test_components_of_genotypes_in_a_file_are_those_in_memory(tmp_path):
+    rng = np.random.default_rng(0)
+    codes = rng.choice([0, 2, 3], (70, 21))
+    padded = np.pad(codes, ((0, 0), (0, 3))).reshape(70, 6, 4)
+    packed = (padded << np.array([0, 2, 4, 6])).sum(axis=2).astype(np.uint8)
+    bim = "".join(f"1 . 0 {j} A C\n" for j in range(70)).encode()
+    fam = "".join(f"f {i} 0 0 0 -9\n" for i in range(21)).encode()
+    path = plink_files(tmp_path, bed=b"\x6c\x1b\x01" + packed.tobytes(), bim=bim, fam=fam)
+    pca = PCA(2).fit(scan(path, block_rows=8))
+    expected = PCA(2).fit(np.array([2.0, nan, 1.0, 0.0])[codes].T)
+    np.testing.assert_allclose(pca.explained_variance_, expected.explained_variance_, rtol=1e-12)
+    assert pca.feature_names_in_[3] == "1:3"
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"bed": b"\x6c\x1b\x00\xdc\x0f\xe7\x0f\x6b\x01"}, "in the order of people"),
+        ({"bed": b"chr1 100 200"}, "not a .bed file of PLINK 1"),
+        ({"bed": BED["bed"][:-1]}, "has 8 bytes, and 6 people and 3 variants need 9"),
+        ({"bim": b"1 snp1 0 1 G\n"}, "5 columns in line 1, and 6 are needed"),
+    ],
+)
+def test_a_damaged_file_of_genotypes_is_an_error(tmp_path, changed, message):
+    path = plink_files(tmp_path, **changed)
+    with pytest.raises(DataError, match=message):
+        scan(path)
+
+
+def test_genotypes_need_the_files_beside_them(tmp_path):
+    path = plink_files(tmp_path)
+    path.with_suffix(".fam").unlink()
+    with pytest.raises(DataError, match=r"needs 'people.fam' beside it"):
+        scan(path)

@@ -491,3 +491,10 @@ def test_arranged_labels_stay_in_the_frame_and_off_what_is_taken():
     assert low.min() > -2.0
     assert high.max() < 302.0
     assert not np.any(np.all(np.abs(centres[kept] - legend[0, :2]) < (sizes[kept] + legend[0, 2:]) / 2 - 2.0, axis=1))
+
+
+def test_rows_whitened_along_the_columns_are_drawn_on_components():
+    X = np.random.default_rng(0).normal(size=(40, 3)) * [3.0, 2.0, 1.0]
+    ax = plot.scores(PCA(whiten="zca").fit(X), X)
+    np.testing.assert_allclose(ax.collections[0].get_offsets(), PCA(whiten=True).fit_transform(X)[:, :2], atol=1e-10)
+    assert ax.get_xlabel().startswith("PC1 (")

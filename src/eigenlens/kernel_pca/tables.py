@@ -159,7 +159,14 @@ def _projection(model: Any) -> tuple[Callable[[Any], Array], Array]:
         what = f"of type {type(model).__name__} has no components"
         raise OptionError(what, argument="model", fix="give a fitted model with `transform`, such as PCA or KernelPCA")
     shares = 100.0 * np.asarray(to_numpy(model.explained_variance_ratio_), dtype=np.float64)
-    return lambda X: np.asarray(to_numpy(model.transform(X)), dtype=np.float64), shares
+    # Rows that are whitened along the columns are turned back to the components.
+    turn = to_numpy(model.components_).T if getattr(model, "whiten", False) == "zca" else None
+
+    def project(X: Any) -> Array:
+        Z = np.asarray(to_numpy(model.transform(X)), dtype=np.float64)
+        return Z if turn is None else np.asarray(Z @ turn)
+
+    return project, shares
 
 
 def _chosen(argument: str, components: Iterable[int], k: int) -> tuple[int, ...]:

@@ -24,6 +24,7 @@ from eigenlens.data.files.base import Reader, Selection
 from eigenlens.data.files.decode import COMPRESSED
 from eigenlens.data.files.npy import NpyReader
 from eigenlens.data.files.parquet import TableReader
+from eigenlens.data.files.plink import PlinkReader
 from eigenlens.data.files.text import DelimitedReader
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError, SourceChanged, warn_user
@@ -38,6 +39,7 @@ FORMATS: dict[str, Callable[..., Reader]] = {
     **dict.fromkeys((".parquet", ".pq"), partial(TableReader, scan="scan_parquet")),
     **dict.fromkeys((".arrow", ".feather", ".ipc"), partial(TableReader, scan="scan_ipc")),
     ".npy": NpyReader,
+    ".bed": PlinkReader,
 }
 """One reader per suffix, called as reader(paths, block_rows=…); readers of text take options of their own too.
 
@@ -162,10 +164,11 @@ def scan(
     encoding: str | None = None,
     block_rows: int | None = None,
 ) -> FileSource:
-    """Return the rows in CSV, Parquet, Arrow/Feather or .npy files, as a source that never holds them all.
+    """Return the rows in CSV, Parquet, Arrow/Feather, .npy or PLINK .bed files, as a source that never holds them all.
 
     Several files (a pattern such as "sales/*.parquet", or a list) are one stream in sorted order, their columns found
     by name. Missing entries become NaN. float32 stays where all features are float32, everything else becomes float64.
+    Genotypes (.bed, with .bim and .fam beside it) are rows of people: copies of the first allele of each variant.
     Columns of text, categories and bytes are categories for `NaiveBayes`; for models that need numbers they are an
     error, unless they are named by `drop`, `id` or `label`. Dates and nested values are always an error.
 
