@@ -326,7 +326,7 @@ def test_names_are_never_read_as_mathematics(fitted, rows, name, tmp_path):
         (lambda m, X: plot.noise(object()), OptionError, "model=object has no loadings and noise"),
         (lambda m, X: plot.loadings(object()), OptionError, "model=object has no loadings and noise"),
         (lambda m, X: plot.loadings(m, [3]), OptionError, "components=3 must be at most 2, the number of factors"),
-        (lambda m, X: plot.noise(m, names=["a"]), OptionError, "names has 1 entries, but the model has 6 columns"),
+        (lambda m, X: plot.noise(m, names=["a"]), OptionError, "names has 1 entries, but there are 6 columns"),
         (
             lambda m, X: plot.rotation(m, "varimin"),
             OptionError,

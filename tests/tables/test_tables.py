@@ -235,7 +235,7 @@ def test_reconstruction_chooses_a_spread_of_numbers(rows, k, counts):
         (lambda m, X: tables.loadings(m, [4]), "components=4 must be at most 3, the number of components"),
         (lambda m, X: tables.loadings(m, [0]), "components=0 must be at least 1"),
         (lambda m, X: tables.loadings(m, [1.5]), "components=1.5 must be an integer"),
-        (lambda m, X: tables.loadings(m, names=["a", "b"]), "names has 2 entries, but the model has 6 columns"),
+        (lambda m, X: tables.loadings(m, names=["a", "b"]), "names has 2 entries, but there are 6 columns"),
         (lambda m, X: tables.scores(m, X, labels=["a"]), "labels has 1 entries, but X has 30 rows"),
         (lambda m, X: tables.reconstruction(m, X, 4), "k=4 must be at most 3"),
         (lambda m, X: tables.reconstruction(m, X, []), r"k=\(\) is empty"),

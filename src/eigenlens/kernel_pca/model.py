@@ -108,7 +108,7 @@ class KernelComponents:
 
             |phi(x) − centre|² = k(x, x) − 2 k(x, R) q + |centre|²,    |phi(x) − P phi(x)|² = that − |z|²
 
-        The second is the novelty of Hoffmann (2007, "Kernel PCA for novelty detection", eq. 9). Rows are dense and in
+        The second is the novelty of Hoffmann (2007, "Kernel PCA for novelty detection"). Rows are dense and in
         float64, as the differences need; neither is below 0. `norms` (n,) are k(x, x), by default from the kernel.
         """
         onto, offset = np.column_stack([self.coefficients, self.centre]), np.append(self.offset, 0.0)

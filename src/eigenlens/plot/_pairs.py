@@ -10,10 +10,9 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.data.coerce import as_source
-from eigenlens.errors import OptionError
 from eigenlens.plot import _style
 from eigenlens.plot._points import check_color, draw_points
-from eigenlens.tables.names import shorten_names
+from eigenlens.tables.names import feature_names, shorten_names
 from eigenlens.tables.rows import first_rows
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ def pairs(
     (9, 'diameter (in)', 'volume (cu ft)')
     """
     source, rows = as_source(X), first_rows(X)
-    known = _check_names(names if names is not None else source.names, rows.shape[1])
+    known = feature_names(None, rows.shape[1], source.names if names is None else names)
     chosen = _check_columns(columns, known)
     values, labels = rows[:, chosen], shorten_names([known[j] for j in chosen], MAX_PANEL_LETTERS)
     colours = check_color(color, len(values))
@@ -70,14 +69,6 @@ def pairs(
     _style.write_note(ax, f"the first {len(chosen)} of {len(known)} columns" if hidden else "")
     _move_legend(ax, panels, 1.04 if hidden else 1.0)
     return ax
-
-
-def _check_names(names: Iterable[str] | None, d: int) -> tuple[str, ...]:
-    found = tuple(f"x{j}" for j in range(d)) if names is None else tuple(map(str, names))
-    if len(found) != d:
-        what = f"has {len(found)} entries, but X has {d} columns"
-        raise OptionError(what, argument="names", fix="give one name per column")
-    return found
 
 
 def _check_columns(columns: Sequence[int | str] | None, names: tuple[str, ...]) -> list[int]:

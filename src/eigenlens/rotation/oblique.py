@@ -99,8 +99,8 @@ def geomin(
 
     A row costs little as soon as one of its loadings is near 0, so variables may load on several factors. delta = 0.01
     and rows that are not normalised are the defaults of GPArotation and psych; delta is meant for loadings of
-    correlations. f has several minima: the lowest of
-    `n_starts` is kept, the first from the varimax of L, the others random.
+    correlations. f has several minima: the lowest of `n_starts` is kept, the first from the varimax of L, the others
+    random.
 
     Cost: O(d k²) per step.
 

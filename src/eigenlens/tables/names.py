@@ -9,11 +9,11 @@ from eigenlens.errors import DataError, OptionError
 
 
 def feature_names(model: Any, d: int, names: Iterable[str] | None = None) -> tuple[str, ...]:
-    """Return the names of the d columns: those given, those of the fit, or x0, x1, … as scikit-learn has it."""
+    """Return the names of the d columns: those given, those of a fitted model, or x0, x1, … as scikit-learn has it."""
     known = getattr(model, "feature_names_in_", None) if names is None else names
     found = tuple(f"x{j}" for j in range(d)) if known is None else tuple(map(str, known))
     if len(found) != d:
-        what = f"has {len(found)} entries, but the model has {d} columns"
+        what = f"has {len(found)} entries, but there are {d} columns"
         raise OptionError(what, argument="names", fix="give one name per column")
     return found
 

@@ -28,7 +28,8 @@ def impute(
 ) -> None:
     """Fill in missing values by their means given the rest of the row; categories, by the most likely one.
 
-    With --std, the true value lies within 1.96 standard deviations with probability 0.95; categories have none.
+    With --std, also their standard deviations: of a Gaussian model, the true value lies within 1.96 of them with
+    probability 0.95. Categories and counts have none.
     """
 
     def rows(found: Any, table: Any) -> dict[str, Any]:

@@ -58,10 +58,10 @@ class FactorAnalysis(LatentGaussian):
     their observed entries, and mu is estimated with the other parameters.
 
     Parameters:
-        n_components: the number k < d of factors; or "parallel" for parallel analysis, "map" for Velicer's
-            minimum average partial correlation, "bic" for the smallest Bayesian
-            information criterion, "cv" for the best likelihood of held-out rows in five folds. Beyond (d − k)² ≥ d + k
-            there are more parameters than correlations: the fit is one of many, and cannot be tested.
+        n_components: the number k < d of factors; or "parallel" for parallel analysis, "map" for Velicer's minimum
+            average partial correlation, "bic" for the smallest Bayesian information criterion, "cv" for the best
+            likelihood of held-out rows in five folds. Where (d − k)² < d + k there are more parameters than
+            correlations: the fit is one of many, and cannot be tested.
         rotation: None for the canonical form (Wᵀ Psi⁻¹ W diagonal, descending), "varimax", "quartimax", "equamax",
             "promax", "oblimin", "geomin", or a callable from loadings (d, k) to a matrix (k, k). The density stays the
             same. The matrix is found from loadings over standard deviations, so that it does not depend on the units of

@@ -87,7 +87,7 @@ def complete_log_likelihood(model: LinearGaussian, X: Any, Z: Any) -> float:
 
 
 def expected_complete_log_likelihood(model: LinearGaussian, X: Any, latents: ExpectedLatents) -> float:
-    """Return the expectation of `complete_log_likelihood`, which the M-step maximises over models (ibid., eq. 23)."""
+    """Return the expectation of `complete_log_likelihood`, which the M-step maximises over models (ibid.)."""
     X, noise = _complete_rows(X, model.mean), float(model.noise)
     left = _expected_error(X - model.mean, model.loadings, latents)
     of_latents = latents.means.size * np.log(2.0 * np.pi) + np.trace(latents.squares)
