@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # for type checkers, which do not read the catalogue; a test 
     from eigenlens.latent.factor.estimator import FactorAnalysis as FactorAnalysis
     from eigenlens.latent.factor.reliability import cronbach_alpha as cronbach_alpha
     from eigenlens.latent.ppca.estimator import ProbabilisticPCA as ProbabilisticPCA
+    from eigenlens.linalg.principal_angles import principal_angles as principal_angles
     from eigenlens.linalg.procrustes import procrustes as procrustes
     from eigenlens.mixture.estimator import GaussianMixture as GaussianMixture
     from eigenlens.mixture.select import select_mixture as select_mixture
@@ -68,6 +69,7 @@ _FUNCTIONS = {
     "gram": "eigenlens.kernel_pca.gram",
     "kmo": "eigenlens.latent.factor.adequacy",
     "load": "eigenlens.estimator.storage",
+    "principal_angles": "eigenlens.linalg.principal_angles",
     "procrustes": "eigenlens.linalg.procrustes",
     "report": "eigenlens.reporting",
     "scan": "eigenlens.data.files.scan",

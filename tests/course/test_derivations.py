@@ -6,10 +6,9 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from scipy.linalg import subspace_angles
 from scipy.stats import multivariate_normal, norm
 
-from eigenlens import PCA, FactorAnalysis, ProbabilisticPCA
+from eigenlens import PCA, DataError, FactorAnalysis, ProbabilisticPCA, principal_angles
 from eigenlens.densities import Gaussian, LinearGaussian, Mixture, Spherical
 
 RNG = np.random.default_rng(0)
@@ -63,9 +62,19 @@ def test_item_91_the_error_of_a_basis_is_what_its_variance_leaves():
 
 
 def test_item_98_planes_of_probabilistic_pca_and_of_factor_analysis():
-    plane = PCA(2).fit(X).components_.T
-    assert subspace_angles(ProbabilisticPCA(2).fit(X).loadings_, plane).max() < 1e-7
-    assert subspace_angles(FactorAnalysis(2).fit(X).loadings_, plane).max() > 0.01
+    pca, factors = PCA(2).fit(X), FactorAnalysis(2).fit(X)
+    assert principal_angles(ProbabilisticPCA(2).fit(X), pca).max() < 1e-7
+    found = principal_angles(factors, pca)
+    cosines = np.linalg.svd(np.linalg.qr(factors.loadings_)[0].T @ pca.components_.T, compute_uv=False)
+    np.testing.assert_allclose(np.sort(found), np.arccos(cosines), atol=1e-7)
+    assert found.max() > 0.01
+
+
+def test_angles_need_two_spans_of_the_same_columns():
+    with pytest.raises(DataError, match="length 3, and the second of length 6"):
+        principal_angles(np.eye(3)[:, :2], PCA(2).fit(X))
+    with pytest.raises(DataError, match=r"second has shape \(6,\)"):
+        principal_angles(PCA(2).fit(X), X[0])
 
 
 def test_item_101_the_gradient_of_the_likelihood_is_zero_at_the_estimate():

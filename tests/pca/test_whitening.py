@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.linalg import sqrtm
 
@@ -62,3 +63,10 @@ def test_columns_without_variance_and_other_names():
     np.testing.assert_allclose(Z[:, 4], 0.0, atol=1e-9)
     with pytest.raises(OptionError, match="whiten='pca' must be True, False or 'zca'"):
         PCA(whiten="pca").fit(X)
+
+
+def test_zca_keeps_the_names_of_the_columns():
+    X = pd.DataFrame(np.random.default_rng(0).standard_normal((20, 3)), columns=["a", "b", "c"])
+    pca = PCA(2, whiten="zca").set_output(transform="pandas").fit(X)
+    assert pca.transform(X).columns.tolist() == ["a", "b", "c"]
+    assert PCA(2).fit(X).get_feature_names_out().tolist() == ["pca0", "pca1"]

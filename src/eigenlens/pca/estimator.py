@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
@@ -387,6 +388,12 @@ class PCA(InterpretedComponents):
     @property
     def _n_features_out(self) -> int:
         return int(self.n_features_in_) if self.whiten == "zca" else self.n_components_
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return the names of the columns of `transform`: pca0, pca1, …; with whiten="zca" those of the rows."""
+        if self.whiten == "zca":
+            return OneToOneFeatureMixin.get_feature_names_out(self, input_features)
+        return super().get_feature_names_out(input_features)
 
     # ---- copies ----------------------------------------------------------------------------------------
 
