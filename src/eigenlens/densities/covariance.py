@@ -335,12 +335,15 @@ def _solve_lower(L: Array, b: Array) -> Array:
 
 
 def _singular_error(C: Array) -> OptionError:
+    lam = np.linalg.eigvalsh(C) if np.isfinite(C).all() else np.zeros(1)
+    negative = lam[0] < -1e-8 * lam[-1]
+    state = f"not positive semidefinite (its smallest eigenvalue is {lam[0]:.4g})" if negative else "singular"
     j = dependent_column(C)
     what = "its lower triangle is not positive definite"
     if j is not None:
         what = f"column {j} has no variance that the columns before it do not explain" if j else "column 0 has none"
     return OptionError(
-        f"covariance ({len(C)}, {len(C)}) is singular: {what}",
+        f"covariance ({len(C)}, {len(C)}) is {state}: {what}",
         fix="leave that column out, add to the diagonal, or use Diagonal or the low-dimensional LinearGaussian",
     )
 
