@@ -97,7 +97,7 @@ def test_a_maximum_at_the_end_has_no_standard_errors():
 
 @pytest.mark.parametrize("n", [5, 100, 101])
 def test_a_kink_has_no_standard_errors(n):
-    """The likelihood of Laplace's density has kinks at the rows; for an even number it is flat between the middle two."""
+    """The likelihood of Laplace's density has kinks at the rows, and for even n a flat top."""
     x = np.random.default_rng(0).laplace(size=n)
     with pytest.warns(ConvergenceWarning, match="no smooth maximum"):
         found = maximise_likelihood(lambda mu, b: stats.laplace(mu, b), x, [0.1, 1.0])
