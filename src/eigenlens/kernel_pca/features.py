@@ -177,7 +177,7 @@ def fit_feature_components(
 
 
 def _about(moments: Moments, center: bool) -> tuple[Array, Array]:
-    """Return the point (p,) that is subtracted from the features, their mean or zero, and their scatter about it (p, p)."""
+    """Return the mean (p,) of the features, or zero without centring, and their scatter about it (p, p)."""
     if center:
         return moments.mean, moments.scatter
     return np.zeros_like(moments.mean), moments.scatter + moments.weight * np.outer(moments.mean, moments.mean)
@@ -240,7 +240,8 @@ APPROXIMATIONS: dict[str, Callable[..., FeatureMap]] = {
     "fourier": draw_fourier_features,
 }
 """Approximations by name: (source, kernel, n_landmarks, rng, progress, *, center) → FeatureMap. Only if the mean of phi
-is subtracted may a map subtract an origin from the rows. A user's own function is called without `center`, and takes none."""
+is subtracted may a map subtract an origin from the rows. A user's own function is called without `center`, and must not
+subtract one."""
 
 COUNTED_IN_FEATURES = frozenset({"fourier"})
 """Approximations whose n_landmarks counts features, not rows: it may exceed the number of rows."""
