@@ -95,6 +95,19 @@ def test_a_maximum_at_the_end_has_no_standard_errors():
     assert np.isnan(best.standard_errors()).all()
 
 
+@pytest.mark.parametrize("n", [5, 100, 101])
+def test_a_kink_has_no_standard_errors(n):
+    """The likelihood of Laplace's density has kinks at the rows, and for even n a flat top."""
+    x = np.random.default_rng(0).laplace(size=n)
+    with pytest.warns(ConvergenceWarning, match="no smooth maximum"):
+        found = maximise_likelihood(lambda mu, b: stats.laplace(mu, b), x, [0.1, 1.0])
+    assert not found.converged
+    assert np.isnan(found.standard_errors()).all()
+    middle = np.sort(x)[[(n - 1) // 2, n // 2]]
+    assert middle[0] - 1e-6 < found.parameters[0] < middle[1] + 1e-6
+    assert found.parameters[1] == pytest.approx(np.abs(x - np.median(x)).mean(), rel=1e-5)
+
+
 def test_errors():
     with pytest.raises(OptionError, match=r"probability=1.5 must be between 0 and 1"):
         maximise_likelihood(Bernoulli, THROWS, 1.5)

@@ -233,7 +233,7 @@ class LinearGaussian:
         return Frame.of(self.mean, self.loadings, self._psi)
 
     def _rows(self, X: Any) -> Array:
-        """Return X (n, d) as floats, and float32 as it is."""
+        """Return X (n, d) as floats, and float32 unchanged."""
         floats = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype in KERNEL_FLOATS
         return X if floats and X.shape[1] == self.mean.size else as_rows(X, self.mean.size)
 

@@ -42,7 +42,7 @@ def validate_rows(estimator: BaseEstimator, X: Any, sample_weight: Any = None, *
 
 
 def column_as_table(X: Any) -> Any:
-    """Return a list of numbers, a Series or an array of one dimension as a table of one column, and other X as it is.
+    """Return a list of numbers, a Series or an array of one dimension as a table of one column, other X unchanged.
 
     >>> column_as_table([1.0, 2.0]).shape, column_as_table([[1.0, 2.0]])
     ((2, 1), [[1.0, 2.0]])

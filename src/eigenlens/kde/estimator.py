@@ -87,7 +87,7 @@ class KernelDensity(DensityEstimator, DensityMixin, BaseEstimator):  # type: ign
 
         Row i counts sample_weight[i] times. Where one column was fitted, the other methods take X (n,) too.
         """
-        if y is None:  # with a second argument that is ignored, X (n,) is rather a mistake, and scikit-learn says so
+        if y is None:  # with a second argument that is ignored, X (n,) is probably a mistake, and scikit-learn says so
             X = column_as_table(X)
         source = validate_rows(self, X, sample_weight, reset=True)
         kernel, boundary = check_smoothing_kernel(self.kernel), checks.name("boundary", self.boundary, BOUNDARIES)

@@ -114,7 +114,7 @@ def fit_landmark_components(
         n_components: a number, the share of variance to explain (a float), or None for all of them.
         rng: draws the landmarks.
         progress: called with the rows done in each pass.
-        center: whether the mean of phi is taken off.
+        center: whether the mean of phi is subtracted.
 
     Cost: a few passes of n m (2d + m) flops, m³ for the solve; memory O(n + m²) and a block.
 
@@ -177,7 +177,7 @@ def fit_feature_components(
 
 
 def _about(moments: Moments, center: bool) -> tuple[Array, Array]:
-    """Return the point (p,) that is taken off the features, their mean or zero, and their scatter about it (p, p)."""
+    """Return the mean (p,) of the features, or zero without centring, and their scatter about it (p, p)."""
     if center:
         return moments.mean, moments.scatter
     return np.zeros_like(moments.mean), moments.scatter + moments.weight * np.outer(moments.mean, moments.mean)
@@ -240,7 +240,8 @@ APPROXIMATIONS: dict[str, Callable[..., FeatureMap]] = {
     "fourier": draw_fourier_features,
 }
 """Approximations by name: (source, kernel, n_landmarks, rng, progress, *, center) → FeatureMap. Only if the mean of phi
-is taken off may a map take an origin off the rows. A user's own function is called without `center`, and takes none."""
+is subtracted may a map subtract an origin from the rows. A user's own function is called without `center`, and must not
+subtract one."""
 
 COUNTED_IN_FEATURES = frozenset({"fourier"})
 """Approximations whose n_landmarks counts features, not rows: it may exceed the number of rows."""

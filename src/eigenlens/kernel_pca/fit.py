@@ -88,7 +88,7 @@ def fit_kernel_pca(
     Args:
         n_components: a number, a share of the variance (float), or None for the rank.
         weight: row i counts weight[i] times.
-        center: whether the mean of phi is taken off; if not, A = S K S.
+        center: whether the mean of phi is subtracted; if not, A = S K S.
         solver: "auto", "dense", "lanczos" or "randomized"; see `choose_eigen_route`.
         tol: ‖A u − lam u‖ / lam₁ that the iterations must meet.
         max_memory: bytes that may be used beside the rows.

@@ -95,7 +95,7 @@ def run_from_start(problem: Problem, start: Mixture, **options: Any) -> MixtureE
 
 
 def evaluate_start(problem: Problem, start: Mixture) -> MixtureEMResult:
-    """Return a start as it is, with its value, in one pass over the rows; no component is removed."""
+    """Return a start unchanged, with its value, in one pass over the rows; no component is removed."""
     values, _ = _e_step(problem, StackedStates.of([MixtureState.of(start, problem.structure)]))
     return MixtureEMResult(start, (float(values[0]),), 0, np.inf, False, False, ())
 

@@ -126,7 +126,7 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityEstimator, DensityMixin, 
         Interrupted by the user (KeyboardInterrupt), EM keeps the best mixture so far and warns. Where one column was
         fitted, the other methods take X (n,) too.
         """
-        X = column_as_table(X) if y is None else X  # with labels, X (n,) is rather a mistake
+        X = column_as_table(X) if y is None else X  # with labels, X (n,) is probably a mistake
         source = validate_rows(self, X, sample_weight, reset=True)
         check_total_weight(source)
         K, options = check_mixture_options(self, source)

@@ -76,7 +76,7 @@ def principal_components(
 
 
 def rotate_components(model: PrincipalComponents, rotation: Any, rotation_options: Any) -> PrincipalComponents:
-    """Return the model with its components rotated towards simple loadings, or as it is for None.
+    """Return the model with its components rotated towards simple loadings, or unchanged for None.
 
     The rotation is found from the correlations of columns with components, so that it does not depend on units.
     """

@@ -37,7 +37,7 @@ def lscv(x: Array, weight: Array | None = None, name: str = "x") -> float:
 def lscv_exact(x: Array, weight: Array | None = None, name: str = "x") -> float:
     """Return the h that minimises ∫ f̂² − 2 Σ_i f̂_{−i}(x_i) / n, f̂_{−i} the density of the n − 1 other values.
 
-    The criterion of `lscv`, which is also R's, divides by n there; this one is unbiased as it stands. Their minima
+    The criterion of `lscv`, which is also R's, divides by n there; this one is unbiased. Their minima
     differ by a share of the order of 1 / n; equal values are treated alike.
 
     >>> x = np.random.default_rng(1).standard_normal(20)

@@ -87,7 +87,7 @@ class _Centred(ABC):
 
     @cached_property
     def mean_coefficients(self) -> Array:
-        """The coefficients p (n,) of the mean Σ p_i phi(x_i) that is taken off: w / Σw; zeros without centring."""
+        """The coefficients p (n,) of the mean Σ p_i phi(x_i) that is subtracted: w / Σw; zeros without centring."""
         return self.weight / self.weight.sum() if self.center else np.zeros(self.size)
 
     @cached_property
@@ -134,7 +134,7 @@ class CentredGram(_Centred):
         size: n.
         weight: w (n,) in float64.
         passes: products with K so far.
-        center: whether the mean of phi is taken off.
+        center: whether the mean of phi is subtracted.
 
     >>> A = CentredGram(np.array([[1.0, 0.0], [0.0, 3.0]]))
     >>> A.trace, A.matmat(np.eye(2))
@@ -181,7 +181,7 @@ class KernelOperator(_Centred):
         size: n.
         weight: w (n,) in float64.
         passes: how many times all tiles were computed.
-        center: whether the mean of phi is taken off.
+        center: whether the mean of phi is subtracted.
 
     >>> from eigenlens.kernel_pca.kernels.linear import Linear
     >>> KernelOperator(Linear(), np.array([[1.0], [3.0]])).dense()
