@@ -397,7 +397,7 @@ def test_report_of_several_models(run, fitted, tmp_path):
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     data = json.loads(re.search(r'id="report">(.*?)</script>', page, flags=re.DOTALL).group(1))
     assert [each["title"] for each in data["pages"]] == ["Overview", "PCA", "ProbabilisticPCA"]
-    assert data["pages"][0]["charts"][0]["warnings"] == []
+    assert data["overview"]["charts"][0]["warnings"] == []
 
 
 # ---- info and export ---------------------------------------------------------------------------------------------

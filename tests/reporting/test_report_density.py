@@ -149,7 +149,7 @@ def test_the_report_holds_the_page_and_names_stay_text(tmp_path):
     text = path.read_text(encoding="utf-8")
     found = json.loads(re.search(r'id="report">(.*?)</script>', text, flags=re.DOTALL).group(1))
     assert text.count("<script") == 2
-    charts = found["pages"][1]["charts"]
+    charts = found["first"]["charts"]
     assert named(charts, "Density")["x"]["label"] == "</script>"
     assert [name for name, _ in named(charts, "The model")["facts"]] == [
         "rows with positive weight", "kernel", "bandwidth", "adaptive", "bounds",
@@ -206,7 +206,7 @@ def test_what_the_rules_had_to_say_stands_once(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # such rows are warned of at the fit
         model = KernelDensity().fit(X)
-    charts = contents(report(model, X, tmp_path / "r.html"))["pages"][1]["charts"]
+    charts = contents(report(model, X, tmp_path / "r.html"))["first"]["charts"]
     said = named(charts, "Warnings of the bandwidth rules")["warnings"]
     assert len(said) == len(set(said)) >= 2
     assert not any(remark in chart.get("about", "") for chart in charts for remark in said)

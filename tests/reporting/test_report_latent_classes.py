@@ -27,7 +27,7 @@ PEOPLE.loc[:9, "city"] = None
 def page(tmp_path_factory):
     model = MixtureModel(2, n_init=3, random_state=0).fit(PEOPLE)
     found = contents(report(model, PEOPLE, tmp_path_factory.mktemp("classes") / "x.html"))
-    return model, found, found["pages"][1]["charts"]
+    return model, found, found["first"]["charts"]
 
 
 def test_the_charts_of_latent_classes(page):

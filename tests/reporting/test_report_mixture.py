@@ -19,7 +19,7 @@ PLANE = pd.DataFrame(
 def plane(tmp_path_factory):
     model = GaussianMixture(2, n_init=2, random_state=0).fit(PLANE)
     found = contents(report(model, PLANE, tmp_path_factory.mktemp("mixture") / "x.html"))
-    return model, found, found["pages"][1]["charts"]
+    return model, found, found["first"]["charts"]
 
 
 def test_the_charts_of_a_mixture(plane):
@@ -106,17 +106,17 @@ def test_one_column_with_weights_is_a_weighted_histogram(tmp_path):
     w = np.array([1.0, 4.0, 9.0, 4.0, 1.0, 2.0, 6.0, 12.0, 6.0, 2.0])
     model = GaussianMixture(2, n_init=2, random_state=0).fit(x, sample_weight=w)
     found = contents(report(model, x, tmp_path / "x.html", sample_weight=w))
-    chart = named(found["pages"][1]["charts"], "Density")
+    chart = named(found["first"]["charts"], "Density")
     bars = layers(chart, "area")[0]
     height = np.array(bars["y"])[1:-1].reshape(-1, 2)[:, 0]
     np.testing.assert_allclose(height, w / w.sum(), rtol=1e-6)
     curve = layers(chart, "line")[0]
     at = numbers(curve["x"], found)
     np.testing.assert_allclose(numbers(curve["y"], found), np.exp(model.score_samples(at[:, None])), rtol=1e-4)
-    facts = dict(named(found["pages"][1]["charts"], "The model")["facts"])
+    facts = dict(named(found["first"]["charts"], "The model")["facts"])
     assert facts["ICL"] == f"{model.icl(x, w):.6g}"
-    names = [name for name, _ in found["pages"][0]["charts"][0]["facts"]]
-    assert "sample_weight" in found["pages"][0]["charts"][0]["code"][0]["text"]
+    names = [name for name, _ in found["overview"]["charts"][0]["facts"]]
+    assert "sample_weight" in found["overview"]["charts"][-1]["code"][0]["text"]
     assert "preprocessing" in names
 
 
@@ -125,13 +125,13 @@ def test_incomplete_rows_are_placed(tmp_path):
     X.iloc[::5, 1] = np.nan
     model = GaussianMixture(2, n_init=1, random_state=0).fit(X)
     found = contents(report(model, X, tmp_path / "x.html"))
-    charts = found["pages"][1]["charts"]
+    charts = found["first"]["charts"]
     assert np.isfinite(numbers(named(charts, "Components")["x"], found)).all()
     assert "Missing values are replaced by their expectations." in named(charts, "Components")["about"]
     pair = named(charts, "Pairs of columns")["frames"][0]["charts"][0]
     assert np.isnan(numbers(pair["y"], found)).sum() == 40
-    assert dict(found["pages"][0]["charts"][0]["facts"])["missing values"] == "40 (6.67% of the rows shown)"
-    missing = layers(named(found["pages"][0]["charts"], "Missing values"), "cell")[0]
+    assert dict(found["overview"]["charts"][0]["facts"])["missing values"] == "40 (6.67% of the rows shown)"
+    missing = layers(named(found["overview"]["charts"], "Missing values"), "cell")[0]
     fill = dict(zip(zip(missing["y"], missing["x"], strict=True), missing["fill"], strict=True))
     assert fill[("1–7", "b")] == pytest.approx(100.0 * 2 / 7)
     assert fill[("1–7", "a")] == 0.0
@@ -140,7 +140,7 @@ def test_incomplete_rows_are_placed(tmp_path):
 def test_a_selection_has_a_page_of_its_own(tmp_path):
     best = select_mixture(PLANE, [1, 2, 3], ["spherical", "full"], cv=2, random_state=0, n_init=1)
     found = contents(report({"sizes": best}, PLANE, tmp_path / "x.html"))
-    charts = found["pages"][1]["charts"]
+    charts = found["first"]["charts"]
     listed = table(named(charts, "Mixtures compared"))
     assert listed["covariances"] == list(best.types)
     np.testing.assert_allclose(listed["held-out log density (max)"], best.held_out, rtol=1e-6)
@@ -151,14 +151,14 @@ def test_a_selection_has_a_page_of_its_own(tmp_path):
     np.testing.assert_allclose(full["y"], best.icl[order], rtol=1e-6)
     assert named(charts, f"The best: {best.components[0]} components, {best.types[0]}")["kind"] == "text"
     assert {column["name"] for column in found["rows"]["columns"]} == {"component", "uncertainty", "a", "b", "c"}
-    code = found["pages"][0]["charts"][0]["code"][0]["text"]
+    code = found["overview"]["charts"][-1]["code"][0]["text"]
     assert "select_mixture(X, [1, 2, 3], ['full', 'spherical'], 'bic', n_init=1, random_state=0, cv=5)" in code
 
 
 def test_a_report_of_one_other_row(plane, tmp_path):
     """Rows need not be those of the fit, nor many."""
     found = contents(report(plane[0], PLANE.iloc[[7]], tmp_path / "x.html"))
-    charts = found["pages"][1]["charts"]
+    charts = found["first"]["charts"]
     assert layers(named(charts, "Uncertainty"), "bar")[0]["y"][0] == 1.0
     assert "ICL" not in dict(named(charts, "The model")["facts"])
 
@@ -169,7 +169,7 @@ def test_no_other_sizes_are_fitted_with_many_patterns_of_missing_values(tmp_path
     X = rng.standard_normal((150, 8))
     X[:, 1:][rng.random((150, 7)) < 0.4] = np.nan
     model = GaussianMixture(1, n_init=1, max_iter=3, tol=1.0).fit(X)
-    charts = contents(report(model, X, tmp_path / "r.html"))["pages"][1]["charts"]
+    charts = contents(report(model, X, tmp_path / "r.html"))["first"]["charts"]
     (words,) = named(charts, "How many components")["paragraphs"]
     patterns = len({tuple(row) for row in np.isnan(X)})
     assert f"entries are missing in {patterns} ways" in words

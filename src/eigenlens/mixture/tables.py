@@ -16,7 +16,8 @@ from eigenlens.arrays import Array, to_numpy
 from eigenlens.data.memory import ArraySource
 from eigenlens.densities.mixture import Mixture
 from eigenlens.densities.mixture_terms import covariance_matrix
-from eigenlens.errors import DataError, OptionError
+from eigenlens.errors import DataError, OptionError, recorded_warnings
+from eigenlens.mixture.options import warn_mixture_fit
 from eigenlens.mixture.select import SELECTION_CRITERIA, MixtureSelection
 from eigenlens.pca.fit import fit_pca
 from eigenlens.tables.names import feature_names
@@ -398,6 +399,13 @@ def _plane(mixture: Mixture, X: Array, centre: Array, V: Array, level: float, sh
     ellipses = tuple(ellipse((part.mean - centre) @ V, V.T @ covariance_matrix(part) @ V, level) for part in parts)
     points = (X - centre) @ V if X.shape[1] else np.empty((len(X), 2))
     return Plane(centre, V, points, ellipses, level, shares)
+
+
+def mixture_remarks(model: Any) -> list[Warning]:
+    """Return what the fit of a GaussianMixture warned of: an early stop, components that collapsed or were lost."""
+    names = getattr(model, "feature_names_in_", None)
+    columns = ArraySource(np.empty((0, model.means_.shape[1])), names=names)
+    return recorded_warnings(warn_mixture_fit, model._fitted, columns, model.tol, model.max_iter)
 
 
 def component_separation(model: Any) -> Array:

@@ -9,10 +9,11 @@ import numpy as np
 from scipy.special import ndtr
 
 from eigenlens.arrays import Array, read_only
+from eigenlens.bayes.latent_classes.options import check_latent_class_options, warn_latent_class_fit
 from eigenlens.bayes.naive.families.gaussian import GaussianColumns
 from eigenlens.bayes.naive.families.multinomial import MultinomialColumns
 from eigenlens.bayes.naive.model import NaiveModel
-from eigenlens.errors import OptionError
+from eigenlens.errors import OptionError, recorded_warnings
 from eigenlens.tables.text_table import format_columns
 
 
@@ -74,6 +75,11 @@ def class_profile(model: Any) -> ProfileTable:
     labels, columns, parts = zip(*found, strict=True) if found else ((), (), ())
     values = np.array(parts).reshape(len(parts), len(model.model_.prior))
     return ProfileTable(tuple(labels), tuple(columns), values, np.array(model.model_.prior), tuple(left_out))
+
+
+def latent_class_remarks(model: Any) -> list[Warning]:
+    """Return what the fit of a MixtureModel warned of: an early stop, columns that collapsed, rows left out."""
+    return recorded_warnings(warn_latent_class_fit, model._fitted, check_latent_class_options(model))
 
 
 def _column_lines(name: str, conditional: Any, place: int, weights: Array) -> list[tuple[str, Array]]:

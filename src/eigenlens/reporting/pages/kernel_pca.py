@@ -11,6 +11,7 @@ from eigenlens.arrays import Array
 from eigenlens.data.memory import ArraySource
 from eigenlens.errors import EigenlensError
 from eigenlens.pca.estimator import PCA
+from eigenlens.pca.tables import image_side
 from eigenlens.reporting.charts import Chart, facts, frames, images, layer, marks, plane_points, points
 from eigenlens.reporting.rows import ShownRows
 
@@ -73,10 +74,9 @@ def _widths(model: Any, rows: ShownRows, linear: Chart) -> Chart:
 
 def _denoising(model: Any, rows: ShownRows) -> list[Chart]:
     """Return rows before and after denoising: as images if they are images, else on their first two columns."""
-    d = rows.X.shape[1]
-    side = round(d**0.5)
+    d, side = rows.X.shape[1], image_side(rows.X, named=rows.named)
     try:
-        if side * side == d and side >= 6:
+        if side:
             return [_images(model, rows, side)]
         return [_plane(model, rows)] if d > 1 else []
     except EigenlensError as error:
