@@ -46,7 +46,7 @@ class ProfileTable:
 
     def __str__(self) -> str:
         parts = [[f"{p:.3f}" for p in column] for column in self.probabilities.T]
-        header = ["P( … | component)", *(f"{k + 1} ({w:.1%})" for k, w in enumerate(self.weights))]
+        header = ["P( … | component)", *(f"{k} ({w:.1%})" for k, w in enumerate(self.weights))]
         return format_columns(header, list(self.labels), *parts)
 
     __repr__ = __str__
@@ -58,7 +58,7 @@ def class_profile(model: Any) -> ProfileTable:
     >>> from eigenlens import MixtureModel
     >>> X = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     >>> print(class_profile(MixtureModel(1).fit(X)))
-    P( … | component)  1 (100.0%)
+    P( … | component)  0 (100.0%)
     0                       0.500
     1                       0.750
     """

@@ -52,7 +52,9 @@ def _covariate_table(model: Any, found: Supplementary) -> Chart:
     names = axis_names(model, min(SHOWN, len(lines[0][2])))
     columns: dict[str, Any] = {"column": [line[0] for line in lines], "measure": [line[1] for line in lines]}
     columns |= {name: np.array([line[2][k] for line in lines]) for k, name in enumerate(names)}
-    about = "Columns that took no part in the fit: of numbers the correlation r with a component, of categories η², the "
+    about = (
+        "Columns that took no part in the fit: of numbers the correlation r with a component, of categories η², the "
+    )
     about += "share of the component's variance that lies between them."
     return table_chart("Covariates against components", columns, about)
 

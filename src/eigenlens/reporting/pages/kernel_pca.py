@@ -22,14 +22,14 @@ TRIED, GAMMAS, FEWEST = 1_000, 9, 4
 def kernel_page(model: Any, rows: ShownRows) -> list[Chart]:
     """Return the charts of a fitted KernelPCA."""
     Z = np.asarray(model.transform(rows.given))
-    charts = [_about(model), _variance(model), _embedding("Embedding", Z)]
+    charts = [_embedding("Embedding", Z), _variance(model)]
     # Of kernel values there are no columns to go back to, and too few rows have no components of their own.
     if model.kernel == "precomputed" or len(rows.X) < FEWEST:
-        return charts
+        return [*charts, _about(model)]
     plain = np.asarray(PCA(min(2, *rows.X.shape), random_state=0).fit_transform(rows.X))
     linear = _embedding("Linear PCA of the same rows", plain, equal=True)
     widths = getattr(model, "gamma_", None) is not None and model.kernel in ("rbf", "laplacian")
-    return [*charts, _widths(model, rows, linear) if widths else linear, *_denoising(model, rows)]
+    return [*charts, _widths(model, rows, linear) if widths else linear, *_denoising(model, rows), _about(model)]
 
 
 def _about(model: Any) -> Chart:

@@ -19,12 +19,12 @@ from eigenlens.reporting.charts import (
     frames,
     heat,
     layer,
-    likelihood_path_chart,
     loading_heat,
     marks,
     plane_points,
     table_chart,
 )
+from eigenlens.reporting.pages.likelihood_path import likelihood_path_chart
 from eigenlens.reporting.rows import ShownRows
 from eigenlens.tables.text_table import count_noun
 
@@ -105,7 +105,9 @@ def _loadings(found: latent_tables.FactorTable) -> Chart:
         texts = [f"{v:.2f}" if there else "" for v, there in zip(values.ravel(), seen.ravel(), strict=True)]
         cells = heat("", np.where(seen, values, 0.0), names, found.factors, what="loading", texts=texts, top=1.0)
         steps.append((f"{least:g}" if least else "0 (all are shown)", [cells]))
-    about = "By how many of its standard deviations a column moves when a factor moves by one; sorted by factor and size."
+    about = (
+        "By how many of its standard deviations a column moves when a factor moves by one; sorted by factor and size."
+    )
     about += f" The {MAX_BARS} columns that move most." if len(found.names) > MAX_BARS else ""
     return frames("Loadings", "hide below", steps, start=1, about=about)
 

@@ -187,9 +187,7 @@ def _circle(model: Any, rows: ShownRows, supplementary: reading.Supplementary | 
 
 def _correlation_arrows(model: Any, names: list[str], ends: Array, label: str, colour: str = "blue") -> Chart:
     first, second = axis_names(model, 2)
-    titles = [
-        f"{name}: {a:.3f} with {first}, {b:.3f} with {second}" for name, (a, b) in zip(names, ends, strict=True)
-    ]
+    titles = [f"{name}: {a:.3f} with {first}, {b:.3f} with {second}" for name, (a, b) in zip(names, ends, strict=True)]
     zero = np.zeros(len(names))
     return layer("link", label, x1=zero, y1=zero, x2=ends[:, 0], y2=ends[:, 1], title=titles, colour=colour)
 

@@ -36,7 +36,7 @@ def component_images(model: Any, side: int) -> Chart:
 
 
 def reconstruction_chart(model: Any, rows: ShownRows, side: int) -> Chart:
-    """Return a slider over the number of components: images of side × side pixels, else (0) the columns of some rows."""
+    """Return a slider over the number of components: images of side × side pixels, or columns of rows if 0."""
     k, d = model.n_components_, len(rows.names)
     as_images = side > 0
     counts = sorted({int(q) for q in np.unique(np.geomspace(1, k, min(k, 12)).round())})
