@@ -14,6 +14,7 @@ from eigenlens.errors import EigenlensError
 from eigenlens.reporting.charts import (
     Chart,
     PageContent,
+    axes_points,
     box_span,
     cell_box,
     facts,
@@ -155,13 +156,13 @@ def _directions(model: Any, rows: ShownRows) -> list[Chart]:
         return []
     Z = np.asarray(to_numpy(model.transform(rows.given)), dtype=np.float64)
     shares = 100.0 * np.asarray(to_numpy(model.explained_variance_ratio_), dtype=np.float64)
-    axes = [f"LD{j + 1} ({share:.1f}%)" for j, share in enumerate(shares[:2])]
+    axes = [f"LD{j + 1} ({share:.1f}%)" for j, share in enumerate(shares)]
     about = "Rows on the directions that part the classes best, in units of the spread within classes."
     if Z.shape[1] == 1:
         jitter = np.random.default_rng(0).uniform(-1.0, 1.0, len(Z))
         words = about + " Height is chance, so that rows do not hide each other."
         return [points("Discriminant direction", Z[:, 0], jitter, axes[0], "", words)]
-    return [points("Discriminant plane", Z[:, 0], Z[:, 1], axes[0], axes[1], about, equal=True)]
+    return [axes_points("Discriminant plane", Z, axes, about, equal=True)]
 
 
 def _regions(model: Any, rows: ShownRows, found: ClassifierEvaluation) -> list[Chart]:

@@ -15,13 +15,13 @@ from eigenlens.errors import EigenlensError
 from eigenlens.latent import tables as latent_tables
 from eigenlens.reporting.charts import (
     Chart,
+    axes_points,
     facts,
     heat,
     layer,
     likelihood_path_chart,
     loading_heat,
     marks,
-    plane_points,
     table_chart,
 )
 from eigenlens.reporting.rows import ShownRows
@@ -76,7 +76,7 @@ def _goodness(model: Any, rows: ShownRows) -> list[tuple[str, str]]:
 
 def _scores(Z: Array) -> Chart:
     about = "The expected latent values of each row, given what is observed of it."
-    return plane_points("Latent values", Z, ("factor 1", "factor 2"), about, equal=True)
+    return axes_points("Latent values", Z, [f"factor {j + 1}" for j in range(Z.shape[1])], about, equal=True)
 
 
 def _factors(model: Any, rows: ShownRows) -> list[Chart]:

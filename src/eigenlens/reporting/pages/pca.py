@@ -17,6 +17,9 @@ from eigenlens.pca import tables
 from eigenlens.pca.outliers import OutlierTable, outlier_limits, row_distances
 from eigenlens.reporting.charts import (
     Chart,
+    arrow,
+    axes_points,
+    axes_shown,
     facts,
     frames,
     heat,
@@ -28,7 +31,7 @@ from eigenlens.reporting.charts import (
     points,
     table_chart,
 )
-from eigenlens.reporting.rows import ShownRows, density_backdrops
+from eigenlens.reporting.rows import ShownRows, axes_backdrop
 from eigenlens.tables.names import axis_names, axis_stem
 from eigenlens.tables.text_table import count_noun
 
@@ -43,11 +46,8 @@ def pca_page(model: Any, rows: ShownRows) -> list[Chart]:
     """Return the charts of a fitted PCA."""
     Z = tables.unwhitened_scores(model, rows.given)
     rows = _filled(model, rows, Z)
-    pairs = [(0, 1), (2, 3)][: 1 + (Z.shape[1] > 3)] if Z.shape[1] > 1 else []
-    backdrop = density_backdrops(rows, Z, pairs, model.model_.scores) if pairs else []
-    charts = [_about(model), _scree(model, *_noise(model, rows)), _scores(model, Z, (0, 1), *backdrop[:1])]
-    if Z.shape[1] > 3:
-        charts.append(_scores(model, Z, (2, 3), *backdrop[1:]))
+    backdrop, words = axes_backdrop(rows, Z, model.model_.scores)
+    charts = [_about(model), _scree(model, *_noise(model, rows)), _scores(model, Z, backdrop, words)]
     if Z.shape[1] > 1:
         charts += [_biplot(model, rows, Z), _circle(model, rows)]
     charts += [_loadings(model, rows), *_contributions(model, rows), _row_table(model, Z, rows)]
@@ -121,32 +121,28 @@ def _axis(model: Any, j: int) -> str:
     return f"{axis_stem(model)}{j + 1} ({tables.variance(model).shares[j]:.1f}%)"
 
 
-def _scores(model: Any, Z: Array, pair: tuple[int, int], backdrop: tuple[Chart, str] = ({}, "")) -> Chart:
+def _scores(model: Any, Z: Array, backdrop: Chart, words: str) -> Chart:
     if Z.shape[1] == 1:
         return plane_points("Scores", Z, [_axis(model, 0)], "The rows on the only component.")
-    i, j = pair
-    about = "Every row at its place on two components; rows near each other are alike." + backdrop[1]
-    names = _axis(model, i), _axis(model, j)
-    title = f"Scores on components {i + 1} and {j + 1}"
-    return points(title, Z[:, i], Z[:, j], *names, about, equal=True, **backdrop[0])
+    about = "Every row at its place on two components; rows near each other are alike." + words
+    names = [_axis(model, j) for j in range(Z.shape[1])]
+    return axes_points("Scores", Z, names, about, equal=True, **backdrop)
 
 
 def _biplot(model: Any, rows: ShownRows, Z: Array) -> Chart:
-    found = tables.biplot(model.model_, rows.X[:1], [1, 2], names=rows.labels)
-    columns, names = found.columns, rows.labels
+    """Return rows, U Sᵅ, and columns, V S¹⁻ᵅ, in one unit on all axes; of many columns the longest."""
+    k = axes_shown(*Z.shape)
+    columns = tables.biplot(model.model_, rows.X[:1], range(1, k + 1), names=rows.labels).columns
     rotated = model.model_.rotation is not None
-    S = np.full(2, np.sqrt(model.model_.divisor)) if rotated else np.sqrt(model.model_.singular_values[:2])
-    place = Z[:, :2] / np.where(S > 0.0, S, 1.0)
-    longest = np.argsort(-np.hypot(*columns.T))[:ARROWS]
-    stretch = float(np.abs(place).max() / (np.abs(columns).max() or 1.0)) * 0.9
-    arrows = [
-        {"x": stretch * float(a), "y": stretch * float(b), "label": names[j]}
-        for j, (a, b) in zip(longest, columns[longest], strict=True)
-    ]
+    S = np.full(k, np.sqrt(model.model_.divisor)) if rotated else np.sqrt(model.model_.singular_values[:k])
+    longest = np.argsort(-np.linalg.norm(columns, axis=1), kind="stable")[:ARROWS]
+    arrows = [arrow(rows.labels[j], columns[j]) for j in longest]
     about = "Rows and columns together: a row lies far along an arrow if it is high in that column."
-    if len(names) > ARROWS:
-        about += f" The {ARROWS} longest arrows of {len(names):,}."
-    return points("Biplot", place[:, 0], place[:, 1], _axis(model, 0), _axis(model, 1), about, arrows=arrows)
+    if len(columns) > ARROWS:
+        about += f" The {ARROWS} longest arrows of {len(columns):,}."
+    scales = 1.0 / np.where(S > 0.0, S, 1.0)
+    names = [_axis(model, j) for j in range(k)]
+    return axes_points("Biplot", Z, names, about, scales=scales, equal=True, arrows=arrows, stretch=True)
 
 
 def _circle(model: Any, rows: ShownRows) -> Chart:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.reporting.charts import Chart, layer, loading_heat, marks, plane_points, table_chart
+from eigenlens.reporting.charts import Chart, axes_points, layer, loading_heat, marks, table_chart
 from eigenlens.reporting.rows import ShownRows
 from eigenlens.sparse_pca.tables import sparse_loadings
 
@@ -20,9 +20,7 @@ def sparse_page(model: Any, rows: ShownRows) -> list[Chart]:
         _components(model, names, rows),
         _variance(table.shares, 100.0 * np.asarray(model.bound_) / found.total, names),
         loading_heat("Loadings", table.values[:, :8], table.names, names[:8], what="loading", about=about),
-        plane_points(
-            "Scores", np.asarray(model.transform(rows.given)), names[:2] if len(names) > 1 else [names[0], ""]
-        ),
+        axes_points("Scores", np.asarray(model.transform(rows.given)), names, equal=True),
     ]
 
 
