@@ -69,7 +69,7 @@ function legend(drawn: Drawn, state: State): Legend {
   }
   const scale = drawn.node.querySelector<SVGElement>("svg[class$=ramp]");
   const entries = [...drawn.node.querySelectorAll(".legend .entry")].map((entry) => ({
-    label: entry.textContent ?? "", colour: entry.querySelector<HTMLElement>(".swatch")?.style.background ?? "grey",
+    label: entry.textContent ?? "", colour: entry.querySelector<HTMLElement>(".swatch")?.style.background ?? "grey", shape: 0,
   }));
   const once = new Map(entries.map((entry) => [JSON.stringify(entry), entry]));
   return { entries: [...once.values()], drawn: scale };

@@ -158,7 +158,7 @@ def _wrong_model(model: Any, what: str) -> OptionError:
 
 
 def latent_remarks(model: Any) -> list[Warning]:
-    """Return what the fit of a latent Gaussian warned of, from what the model keeps: an early stop, noise at its floor."""
+    """Return what the fit of a latent Gaussian warned of, from what it keeps: an early stop, noise at its floor."""
     fit, names = model._fitted, getattr(model, "feature_names_in_", None)
     if not hasattr(model, "uniquenesses_"):
         return [*latent_warnings(fit, names, model.tol, model.max_iter)]

@@ -11,8 +11,8 @@ from eigenlens.bayes import held_out
 from eigenlens.bayes.naive.distributions import ColumnDistribution, column_distributions
 from eigenlens.bayes.naive.model import NaiveModel
 from eigenlens.densities.mixture import Mixture
-from eigenlens.mixture.planes import Ellipse, ellipse, separating_plane
-from eigenlens.reporting.charts import Chart, frames, heat, layer, marks, points
+from eigenlens.mixture.planes import ellipse, separating_plane
+from eigenlens.reporting.charts import Chart, axes_points, category_point, frames, heat, layer, marks, points
 from eigenlens.reporting.pages.cross_validation import ClassifierEvaluation, class_names
 from eigenlens.reporting.rows import ShownRows, density_backdrops
 
@@ -24,11 +24,6 @@ CATEGORIES, MOST_ELLIPSES, FISHER = 20, 30, 500
 that is sought."""
 
 LEVEL = 0.95
-COLOURS = (
-    "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8f8f14", "#9467c9", "#a5714f", "#5fd3b0",
-    "#808080",
-)  # fmt: skip
-"""Colours of classes, in alphabetical order, as rows coloured by them have."""
 
 
 # ---- columns ------------------------------------------------------------------------------------------------
@@ -63,26 +58,21 @@ def _most_different(model: NaiveModel, rows: ShownRows, codes: Array) -> list[in
 
 
 def _distribution(found: ColumnDistribution, name: str, classes: list[str]) -> Chart:
-    shown = (
-        np.argsort(-found.values.max(axis=1), kind="stable")[:CURVES] if len(classes) > CURVES else range(len(classes))
-    )
-    chosen = sorted(int(c) for c in shown)
+    """Return the curves or bars of a column; classes have the order, and so the colours, of rows coloured by them."""
+    order = sorted(range(len(classes)), key=lambda c: (_number(classes[c]), classes[c].lower()))
+    if len(classes) > CURVES:
+        most = set(np.argsort(-found.values.max(axis=1), kind="stable")[:CURVES].tolist())
+        order = [c for c in order if c in most]
     if not found.categories:
-        layers = [layer("line", classes[c], x=found.x, y=found.values[c], colour=colour_of(classes, c)) for c in chosen]
+        layers = [layer("line", classes[c], x=found.x, y=found.values[c]) for c in order]
         return marks(name, *layers, x=name, y="density", height=260)
-    most = np.sort(np.argsort(-found.values.max(axis=0), kind="stable")[:CATEGORIES])
-    values, categories = 100.0 * found.values[:, most], [found.categories[i] for i in most]
+    kept = np.sort(np.argsort(-found.values.max(axis=0), kind="stable")[:CATEGORIES])
+    values, categories = 100.0 * found.values[:, kept], [found.categories[i] for i in kept]
     if len(classes) > BAR_CLASSES:
-        return heat(name, values[chosen].T, categories, [classes[c] for c in chosen], what="% of the class")
-    bars = [layer("bar-x", classes[c], x=values[c], y=categories, colour=colour_of(classes, c)) for c in chosen]
+        return heat(name, values[order].T, categories, [classes[c] for c in order], what="% of the class")
+    bars = [layer("bar-x", classes[c], x=values[c], y=categories) for c in order]
     height = int(np.clip(14 * len(categories) * len(classes) + 80, 160, 700))
     return marks(name, *bars, x="% of the class", height=height)
-
-
-def colour_of(classes: list[str], c: int) -> str:
-    """Return the colour that a class has in the page, where rows are coloured by their classes."""
-    place = sorted(range(len(classes)), key=lambda i: (_number(classes[i]), classes[i].lower())).index(c)
-    return COLOURS[min(place, len(COLOURS) - 1)]
 
 
 def _number(name: str) -> float:
@@ -127,7 +117,7 @@ def _discriminants(model: Any, rows: ShownRows) -> Chart:
     Z = np.asarray(to_numpy(model.transform(rows.given)), dtype=np.float64)
     means = (np.asarray(model.means_) - np.asarray(model.model_.centre)) @ np.asarray(model.scalings_)
     shares = 100.0 * np.asarray(to_numpy(model.explained_variance_ratio_), dtype=np.float64)
-    axes = [f"LD{j + 1} ({share:.1f}%)" for j, share in enumerate(shares[:2])]
+    axes = [f"LD{j + 1} ({share:.1f}%)" for j, share in enumerate(shares)]
     about = "Rows on the directions that separate the classes best, in units of the spread within classes."
     names = class_names(model)
     if Z.shape[1] == 1:
@@ -135,6 +125,9 @@ def _discriminants(model: Any, rows: ShownRows) -> Chart:
         words = about + " Lines are the means of the classes. Height is chance, so that rows do not hide each other."
         lines = [{"x": float(mean), "label": name} for name, mean in zip(names, means[:, 0], strict=True)]
         return points("Discriminant direction", Z[:, 0], jitter, axes[0], "", words, lines=lines)
-    found: list[Ellipse] = [ellipse(mean[:2], np.eye(2), LEVEL) for mean in means]
-    drawn = class_ellipses(names, found)
+    if Z.shape[1] > 2:  # an ellipse has a place in one plane, the means of the classes in all of them
+        middles = [category_point(name, mean) for name, mean in zip(names, means, strict=True)][:MOST_ELLIPSES]
+        words = f"{about} Triangles are the means of the classes."
+        return axes_points("Discriminant plane", Z, axes, words, equal=True, categories=middles)
+    drawn = class_ellipses(names, [ellipse(mean, np.eye(2), LEVEL) for mean in means])
     return points("Discriminant plane", Z[:, 0], Z[:, 1], *axes, f"{about} {WORDS}", ellipses=drawn, equal=True)

@@ -12,7 +12,7 @@ from eigenlens.data.memory import ArraySource
 from eigenlens.errors import EigenlensError
 from eigenlens.pca.estimator import PCA
 from eigenlens.pca.tables import image_side
-from eigenlens.reporting.charts import Chart, facts, frames, images, layer, marks, plane_points, points
+from eigenlens.reporting.charts import Chart, axes_points, facts, frames, images, layer, marks, points
 from eigenlens.reporting.rows import ShownRows
 
 TRIED, GAMMAS, FEWEST = 1_000, 9, 4
@@ -51,7 +51,7 @@ def _variance(model: Any) -> Chart:
 
 
 def _embedding(title: str, Z: Array, **more: Any) -> Chart:
-    return plane_points(title, Z, ("component 1", "component 2"), **more)
+    return axes_points(title, Z, [f"component {j + 1}" for j in range(Z.shape[1])], **more)
 
 
 def _widths(model: Any, rows: ShownRows, linear: Chart) -> Chart:
@@ -69,7 +69,7 @@ def _widths(model: Any, rows: ShownRows, linear: Chart) -> Chart:
         steps.append((f"{gamma:.3g}", [_embedding(f"Kernel PCA, gamma {gamma:.3g}", Z), linear]))
     about = "Small gamma comes near linear PCA; large gamma sees only close neighbours."
     about += "" if n <= TRIED else f" {TRIED:,} rows drawn at random."
-    return frames("Embedding by width", "gamma", steps, start=GAMMAS // 2, about=about)
+    return frames("Embedding by width", "gamma", steps, start=GAMMAS // 2, fitted=GAMMAS // 2, about=about)
 
 
 def _denoising(model: Any, rows: ShownRows) -> list[Chart]:

@@ -15,13 +15,13 @@ from eigenlens.errors import EigenlensError
 from eigenlens.latent import tables as latent_tables
 from eigenlens.reporting.charts import (
     Chart,
+    axes_points,
     facts,
     frames,
     heat,
     layer,
     loading_heat,
     marks,
-    plane_points,
     table_chart,
 )
 from eigenlens.reporting.pages.likelihood_path import likelihood_path_chart
@@ -86,7 +86,7 @@ def _fit(model: Any, rows: ShownRows) -> list[Chart]:
 def _scores(Z: Array, found: latent_tables.FactorTable) -> Chart:
     about = "The expected latent values of each row, given what is observed of it."
     labels = [f"{name} ({share:.1f}%)" for name, share in zip(found.factors, found.shares, strict=True)]
-    return plane_points("Latent values", Z, labels, about, equal=True)
+    return axes_points("Latent values", Z, labels, about, equal=True)
 
 
 THRESHOLDS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)

@@ -14,7 +14,9 @@ from eigenlens.pca import tables
 from eigenlens.pca.outliers import OutlierTable, outlier_limits, row_distances
 from eigenlens.reporting.charts import (
     Chart,
-    PageContent,
+    arrow,
+    axes_points,
+    axes_shown,
     facts,
     heat,
     layer,
@@ -24,9 +26,9 @@ from eigenlens.reporting.charts import (
     points,
     table_chart,
 )
-from eigenlens.reporting.pages.covariates import covariate_charts
-from eigenlens.reporting.pages.reconstruction import component_images, reconstruction_chart
-from eigenlens.reporting.rows import ShownRows, density_backdrops
+from eigenlens.reporting.pages.covariates import covariate_charts, find_covariates, supplementary_categories
+from eigenlens.reporting.pages.reconstruction import image_components, reconstruction_chart
+from eigenlens.reporting.rows import ShownRows, axes_backdrop
 from eigenlens.tables.names import axis_names, axis_stem
 from eigenlens.tables.text_table import count_noun
 
@@ -37,35 +39,25 @@ SHUFFLED, TIMES = 100_000_000, 40
 """Parallel analysis is run if n · d · min(n, d) is at most this, with this many shuffled data sets."""
 
 
-def pca_page(model: Any, rows: ShownRows) -> PageContent:
-    """Return the charts of a fitted PCA, and which rows are supplementary, if some have weight 0."""
+def pca_page(model: Any, rows: ShownRows) -> list[Chart]:
+    """Return the charts of a fitted PCA."""
     Z = tables.unwhitened_scores(model, rows.given)
     rows = _filled(model, rows, Z)
-    pairs = [(0, 1), (2, 3)][: 1 + (Z.shape[1] > 3)] if Z.shape[1] > 1 else []
-    backdrop = density_backdrops(rows, Z, pairs, model.model_.scores) if pairs else []
+    backdrop, words = axes_backdrop(rows, Z, model.model_.scores)
     side = tables.image_side(rows.X, named=rows.named)
-    more = covariate_charts(model, rows, Z)
-    charts = [_scores(model, Z, (0, 1), *backdrop[:1]), _scree(model, *_noise(model, rows))]
-    charts += [component_images(model, side)] if side else _columns(model, rows, Z, more.supplementary)
-    charts += more.charts
-    if Z.shape[1] > 3:
-        charts.append(_scores(model, Z, (2, 3), *backdrop[1:]))
+    others = find_covariates(model, rows, Z)
+    charts = [_scores(model, Z, others, backdrop, words), _scree(model, *_noise(model, rows))]
+    charts += [image_components(model, side)] if side else _columns(model, rows, Z, others)
+    charts += covariate_charts(model, others)
     charts += [] if side else _contributions(model, rows)
     charts += [_row_table(model, Z, rows), _outliers(model, rows), reconstruction_chart(model, rows, side)]
-    return PageContent([*charts, _about(model)], _roles(rows))
+    return [*charts, _about(model)]
 
 
 def _columns(model: Any, rows: ShownRows, Z: Array, supplementary: reading.Supplementary | None) -> list[Chart]:
     """Return the charts of what components say of columns; a table of images has images of the components instead."""
     plane = [_biplot(model, rows, Z), _circle(model, rows, supplementary)] if Z.shape[1] > 1 else []
     return [_loadings(model, rows), *plane]
-
-
-def _roles(rows: ShownRows) -> dict[str, Any]:
-    """Return whether rows took part in the fit, as a column to colour by; nothing if all did."""
-    if rows.weight is None or np.all(rows.weight > 0.0):
-        return {}
-    return {"role of the row": np.where(rows.weight > 0.0, "active", "supplementary")}
 
 
 def _filled(model: Any, rows: ShownRows, Z: Array) -> ShownRows:
@@ -135,32 +127,30 @@ def _axis(model: Any, j: int) -> str:
     return f"{axis_stem(model)}{j + 1} ({tables.variance(model).shares[j]:.1f}%)"
 
 
-def _scores(model: Any, Z: Array, pair: tuple[int, int], backdrop: tuple[Chart, str] = ({}, "")) -> Chart:
+def _scores(model: Any, Z: Array, others: reading.Supplementary | None, backdrop: Chart, words: str) -> Chart:
     if Z.shape[1] == 1:
         return plane_points("Scores", Z, [_axis(model, 0)], "The rows on the only component.")
-    i, j = pair
-    about = "Every row at its place on two components; rows near each other are alike." + backdrop[1]
-    names = _axis(model, i), _axis(model, j)
-    title = f"Scores on components {i + 1} and {j + 1}"
-    return points(title, Z[:, i], Z[:, j], *names, about, equal=True, **backdrop[0])
+    about = "Every row at its place on two components; rows near each other are alike." + words
+    names = [_axis(model, j) for j in range(Z.shape[1])]
+    found = supplementary_categories(others, axes_shown(*Z.shape))
+    about += " Triangles are the means of categories that took no part in the fit." if found else ""
+    return axes_points("Scores", Z, names, about, equal=True, **({"categories": found} if found else {}), **backdrop)
 
 
 def _biplot(model: Any, rows: ShownRows, Z: Array) -> Chart:
-    found = tables.biplot(model.model_, rows.X[:1], [1, 2], names=rows.labels)
-    columns, names = found.columns, rows.labels
+    """Return rows, U Sᵅ, and columns, V S¹⁻ᵅ, in one unit on all axes; of many columns the longest."""
+    k = axes_shown(*Z.shape)
+    columns = tables.biplot(model.model_, rows.X[:1], range(1, k + 1), names=rows.labels).columns
     rotated = model.model_.rotation is not None
-    S = np.full(2, np.sqrt(model.model_.divisor)) if rotated else np.sqrt(model.model_.singular_values[:2])
-    place = Z[:, :2] / np.where(S > 0.0, S, 1.0)
-    longest = np.argsort(-np.hypot(*columns.T))[:ARROWS]
-    stretch = float(np.abs(place).max() / (np.abs(columns).max() or 1.0)) * 0.9
-    arrows = [
-        {"x": stretch * float(a), "y": stretch * float(b), "label": names[j]}
-        for j, (a, b) in zip(longest, columns[longest], strict=True)
-    ]
+    S = np.full(k, np.sqrt(model.model_.divisor)) if rotated else np.sqrt(model.model_.singular_values[:k])
+    longest = np.argsort(-np.linalg.norm(columns, axis=1), kind="stable")[:ARROWS]
+    arrows = [arrow(rows.labels[j], columns[j]) for j in longest]
     about = "Rows and columns together: a row lies far along an arrow if it is high in that column."
-    if len(names) > ARROWS:
-        about += f" The {ARROWS} longest arrows of {len(names):,}."
-    return points("Biplot", place[:, 0], place[:, 1], _axis(model, 0), _axis(model, 1), about, arrows=arrows)
+    if len(columns) > ARROWS:
+        about += f" The {ARROWS} longest arrows of {len(columns):,}."
+    scales = 1.0 / np.where(S > 0.0, S, 1.0)
+    names = [_axis(model, j) for j in range(k)]
+    return axes_points("Biplot", Z, names, about, scales=scales, equal=True, arrows=arrows, stretch=True)
 
 
 def _circle(model: Any, rows: ShownRows, supplementary: reading.Supplementary | None) -> Chart:

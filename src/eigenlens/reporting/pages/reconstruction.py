@@ -8,31 +8,23 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.pca import tables
-from eigenlens.reporting.charts import Chart, frames, images, layer, marks
+from eigenlens.reporting.charts import Chart, component_images, frames, images, layer, marks
 from eigenlens.reporting.rows import ShownRows
 from eigenlens.tables.names import axis_names
 from eigenlens.tables.text_table import count_noun
 
-FEATURES, SIDE, MAX_IMAGES = 20, 64, 17
+FEATURES, SIDE, MAX_IMAGES = 20, 64, 16
 """The largest number of columns drawn for one row, of pixels along the side of an image, and of components drawn."""
 
 
-def component_images(model: Any, side: int) -> Chart:
-    """Return the mean and the first components of rows that are images of side × side pixels, as images.
-
-    Each is on its own scale: zero is the middle of a component's, and the ends are those of its largest entry.
-    """
+def image_components(model: Any, side: int) -> Chart:
+    """Return the first components of rows that are images of side × side pixels, as images."""
     V, shares = np.asarray(model.model_.axes)[:MAX_IMAGES], tables.variance(model).shares
-    mean = model.model_.mean
-    low, high = float(mean.min()), float(mean.max())
     step = -(-side // SIDE)
-    shown = [("mean", 2.0 * _smaller((mean - low) / ((high - low) or 1.0), side, step) - 1.0)]
-    for name, share, v in zip(axis_names(model, len(V)), shares, V, strict=False):
-        shown.append((f"{name} ({share:.1f}%)", _smaller(v / (np.abs(v).max() or 1.0), side, step)))
-    about = "Dark pixels rise with the component and bright ones fall; the grey between does not change."
-    across = min(len(shown), 6)
-    size = side // step, side // step
-    return images("Components as images", shown, size, across, np.array([-1.0, 1.0])) | {"about": about}
+    named = zip(axis_names(model, len(V)), shares, V, strict=False)
+    shown = {f"{name} ({share:.1f}%)": _smaller(v, side, step) for name, share, v in named}
+    about = "Pixels of one colour rise together when a component grows, and those of the other fall."
+    return component_images("Components as images", shown, (side // step, side // step), about)
 
 
 def reconstruction_chart(model: Any, rows: ShownRows, side: int) -> Chart:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.reporting.charts import Chart, facts, layer, loading_heat, marks, plane_points, table_chart
+from eigenlens.reporting.charts import Chart, axes_points, facts, layer, loading_heat, marks, table_chart
 from eigenlens.reporting.rows import ShownRows
 from eigenlens.sparse_pca.tables import sparse_loadings
 
@@ -19,7 +19,7 @@ def sparse_page(model: Any, rows: ShownRows) -> list[Chart]:
     Z = np.asarray(model.transform(rows.given))
     axes = [f"{name} ({share:.1f}%)" for name, share in zip(names, table.shares, strict=True)]
     return [
-        plane_points("Scores", Z, axes, "Rows on the first components; the share is what a component adds."),
+        axes_points("Scores", Z, axes, "Rows on two components; the share is what a component adds.", equal=True),
         loading_heat("Loadings", table.values[:, :8], table.names, names[:8], what="loading", about=about),
         _variance(table.shares, 100.0 * np.asarray(model.bound_) / found.total, names),
         _components(model, names, rows),
