@@ -34,6 +34,11 @@ def numbers(values, whole):
     return np.where(codes == 65_535, np.nan, values["low"] + codes * (values["high"] - values["low"]) / 65_534)
 
 
+def axis(chart, place):
+    """The values along one of the axes that a scatter offers."""
+    return chart["axes"][place]["values"]
+
+
 def named(charts, title):
     """The chart with this title."""
     return next(chart for chart in charts if chart["title"] == title)

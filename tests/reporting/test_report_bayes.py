@@ -48,9 +48,61 @@ def held_out_by_hand(model):
 def test_the_charts_of_a_classifier(iris):
     titles = [chart["title"] for chart in iris[1]["first"]["charts"]]
     assert titles == [
-        "The model", "Class priors", "Confusion", "What is confused most", "Reliability", "How sure it was",
-        "Decision regions", "Feature contributions", "Rows worth a look", "Why", "Families of columns",
+        "Distributions within classes", "Confusion", "What is confused most", "Decision regions",
+        "Feature contributions", "Rows worth a look", "Why", "Reliability", "How sure it was", "Class priors",
+        "Families of columns", "The model",
     ]  # fmt: skip
+
+
+def test_columns_have_the_densities_of_their_classes(iris):
+    models, found = iris
+    (frame,) = named(found["first"]["charts"], "Distributions within classes")["frames"]
+    titles = [chart["title"] for chart in frame["charts"]]
+    assert set(titles[:2]) == {"petal length (cm)", "petal width (cm)"}
+    assert set(titles) == set(X.columns)
+    chart = frame["charts"][titles.index("sepal width (cm)")]
+    assert [layer["label"] for layer in chart["marks"]] == ["setosa", "versicolor", "virginica"]
+    for c, layer in enumerate(chart["marks"]):
+        x, y = (numbers(layer["data"][name], found) for name in "xy")
+        density = models["naive"].model_.density(c, 1)
+        np.testing.assert_allclose(y, np.exp(density.log_density(x[:, None])), rtol=1e-4, atol=1e-6)
+
+
+def test_the_plane_of_a_linear_discriminant_has_its_classes(tmp_path):
+    model = LinearDiscriminant().fit(X, Y)
+    found = contents(report(model, X, tmp_path / "x.html", y=Y))
+    chart = found["first"]["charts"][0]
+    assert chart["title"] == "Discriminant plane"
+    Z = np.column_stack([numbers(chart[name], found) for name in "xy"])
+    for label, ellipse in zip(model.classes_, chart["ellipses"], strict=True):
+        assert ellipse["label"] == label
+        np.testing.assert_allclose([ellipse["x"], ellipse["y"]], Z[(label == Y).to_numpy()].mean(axis=0), atol=1e-4)
+        assert ellipse["a"] == ellipse["b"] == pytest.approx(np.sqrt(5.991464547), rel=1e-6)
+
+
+def test_a_quadratic_discriminant_has_an_ellipse_per_class(tmp_path):
+    model = QuadraticDiscriminant().fit(X, Y)
+    found = contents(report(model, X, tmp_path / "x.html", y=Y))
+    chart = found["first"]["charts"][0]
+    assert chart["title"] == "Class plane"
+    inside = []
+    for label, e in zip(model.classes_, chart["ellipses"], strict=True):
+        x, y = (numbers(chart[name], found)[(label == Y).to_numpy()] - e[name] for name in "xy")
+        turned = x * np.cos(e["angle"]) + y * np.sin(e["angle"]), y * np.cos(e["angle"]) - x * np.sin(e["angle"])
+        inside.append(np.mean((turned[0] / e["a"]) ** 2 + (turned[1] / e["b"]) ** 2 <= 1.0))
+    np.testing.assert_allclose(inside, 0.95, atol=0.05)
+
+
+def test_the_values_of_a_row_are_beside_its_reasons(iris):
+    _, found = iris
+    charts = found["first"]["charts"]
+    listed = table(named(charts, "Rows worth a look"))
+    i = int(listed["row"][0].split()[1]) - 1
+    first = listed["largest contributions"][0].split("; ")[0]
+    column, value = first.split(": ")[0].split(" = ")
+    assert float(value) == X.iloc[i][column]
+    (bars,) = layers(named(charts, "Why")["frames"][0]["charts"][0], "bar")
+    assert f"{column} = {value}" in bars["x"]
 
 
 def test_the_confusion_is_of_rows_held_out(iris):
@@ -61,7 +113,7 @@ def test_the_confusion_is_of_rows_held_out(iris):
     (cells,) = layers(named(charts, "Confusion"), "cell")
     assert [int(text) for text in cells["text"]] == counts.ravel().tolist()
     assert cells["y"][:3] == ["setosa"] * 3
-    assert named(charts, "Confusion")["about"].endswith("On rows held out in 5-fold cross-validation.")
+    assert "on rows held out in 5-fold cross-validation." in named(charts, "Confusion")["about"]
     said = dict(named(charts, "The model")["facts"])["accuracy"]
     assert said.startswith(f"{np.trace(counts) / 150:.1%} ±")
     worst = table(named(charts, "What is confused most"))
@@ -158,7 +210,7 @@ def test_other_densities_have_reasons_where_columns_can_be_left_out(tmp_path):
     mixture = BayesClassifier(GaussianMixture(1, n_init=1)).fit(X, Y)
     models = {"quadratic": QuadraticDiscriminant().fit(X, Y), "mixture": mixture}
     found = contents(report(models, X, tmp_path / "x.html", y=Y))
-    for page in found["pages"][1:]:
+    for page in found["pages"][1:3]:
         (bars,) = layers(named(page["charts"], "Feature contributions"), "bar")
         assert set(bars["x"][:2]) <= {"petal length (cm)", "petal width (cm)", "sepal width (cm)"}
     code = found["overview"]["charts"][-1]["code"][0]["text"]

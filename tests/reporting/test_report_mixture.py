@@ -24,27 +24,51 @@ def plane(tmp_path_factory):
 
 def test_the_charts_of_a_mixture(plane):
     assert [chart["title"] for chart in plane[2]] == [
-        "The model", "Components", "Pairs of columns", "Uncertainty", "Responsibilities",
-        "Components: weights, means and standard deviations", "Covariances", "Likelihood path",
-        "BIC by the number of components", "ICL by the number of components", "AIC by the number of components",
-        "Mixtures compared",
+        "Components", "Pairs of columns", "Components: weights, means and standard deviations", "Uncertainty",
+        "Responsibilities", "Covariances", "BIC by the number of components",
+        "ICL by the number of components", "AIC by the number of components", "Mixtures compared", "The model",
     ]  # fmt: skip
 
 
-def test_rows_and_ellipses_lie_on_the_principal_plane(plane):
+def test_rows_and_ellipses_lie_on_the_plane_that_separates_the_components(plane):
     model, found, charts = plane
     chart = named(charts, "Components")
-    X = PLANE.to_numpy()
-    _, s, Vt = np.linalg.svd(X - X.mean(axis=0))
+    X, mean = PLANE.to_numpy(), model.weights_ @ model.means_
     place = np.column_stack([numbers(chart["x"], found), numbers(chart["y"], found)])
-    np.testing.assert_allclose(np.abs(place), np.abs((X - X.mean(axis=0)) @ Vt[:2].T), atol=1e-4)
-    assert chart["xlabel"] == f"PC1 ({100 * s[0] ** 2 / np.sum(s**2):.1f}%)"
+    V = np.linalg.lstsq(X - mean, place, rcond=None)[0]
+    np.testing.assert_allclose((X - mean) @ V, place, atol=1e-4)
+    W = np.tensordot(model.weights_, model.covariances_, 1)
+    np.testing.assert_allclose(V.T @ W @ V, np.eye(2), atol=1e-5)
+    fisher = np.linalg.solve(W, model.means_[1] - model.means_[0])
+    assert abs(fisher @ V[:, 0]) / np.linalg.norm(fisher) / np.linalg.norm(V[:, 0]) == pytest.approx(1.0, abs=1e-6)
+    assert chart["xlabel"] == "D1 (100% of the separation)"
     # half axes and mean of an ellipse that holds 95% of its component, in the plane
-    V = np.linalg.lstsq(X - X.mean(axis=0), place, rcond=None)[0]
     for k, ellipse in enumerate(chart["ellipses"]):
         values = np.linalg.eigvalsh(V.T @ model.covariances_[k] @ V)
         np.testing.assert_allclose([ellipse["b"], ellipse["a"]], np.sqrt(5.991464547 * values), rtol=1e-4)
-        np.testing.assert_allclose([ellipse["x"], ellipse["y"]], (model.means_[k] - X.mean(axis=0)) @ V, atol=1e-4)
+        np.testing.assert_allclose([ellipse["x"], ellipse["y"]], (model.means_[k] - mean) @ V, atol=1e-4)
+        assert ellipse["label"] == str(k)
+
+
+def test_the_second_direction_of_two_components_is_that_in_which_they_differ_most(plane):
+    """In column b the second component has a larger variance, in c a smaller one."""
+    _, found, charts = plane
+    place = numbers(named(charts, "Components")["y"], found)
+    spread = [place[:120].std(), place[120:].std()]
+    assert max(spread) / min(spread) > 1.7
+
+
+def test_other_starts_are_beside_the_likelihood_path(tmp_path):
+    near = np.concatenate([RNG.normal(0.0, 1.0, (60, 2)), RNG.normal(1.5, 1.0, (60, 2))])
+    model = GaussianMixture(3, n_init=1, random_state=0).fit(near)
+    chart = named(contents(report(model, near, tmp_path / "x.html"))["first"]["charts"], "Likelihood path")
+    paths = [np.array(path["y"], dtype=float) for path in layers(chart, "line")]
+    assert len(paths) == 9
+    best = max(GaussianMixture(3, n_init=1, random_state=seed).fit(near).loglik_ for seed in range(1, 9))
+    highest = max(best, model.loglik_)
+    seen = np.isfinite(paths[-1])
+    np.testing.assert_allclose(paths[-1][seen], (highest - model.loglik_path_)[seen], rtol=1e-4, atol=1e-6)
+    assert chart["y"]["type"] == "log"
 
 
 def test_pairs_of_columns_are_in_their_own_units(plane):
@@ -62,7 +86,7 @@ def test_components_and_uncertainty_colour_the_rows(plane):
     model, found, charts = plane
     columns = {column["name"]: column["values"] for column in found["rows"]["columns"]}
     proba = model.predict_proba(PLANE)
-    assert columns["component"] == [f"component {k + 1}" for k in proba.argmax(axis=1)]
+    assert columns["component"] == [f"component {k}" for k in proba.argmax(axis=1)]
     np.testing.assert_allclose(numbers(columns["uncertainty"], found), 1.0 - proba.max(axis=1), atol=1e-6)
     (bars,) = layers(named(charts, "Uncertainty"), "bar")
     assert bars["y"][0] == np.sum(1.0 - proba.max(axis=1) < 0.05)
@@ -149,7 +173,9 @@ def test_a_selection_has_a_page_of_its_own(tmp_path):
     full = next(layer for layer in curve["marks"] if layer.get("label") == "full")["data"]
     order = [i for K in (1, 2, 3) for i in range(6) if best.types[i] == "full" and best.components[i] == K]
     np.testing.assert_allclose(full["y"], best.icl[order], rtol=1e-6)
-    assert named(charts, f"The best: {best.components[0]} components, {best.types[0]}")["kind"] == "text"
+    titles = [chart["title"] for chart in charts if chart["kind"] != "text"]
+    assert titles[0] == "BIC by the number of components"
+    assert titles[1] == f"The best: {best.components[0]} components, {best.types[0]}"
     assert {column["name"] for column in found["rows"]["columns"]} == {"component", "uncertainty", "a", "b", "c"}
     code = found["overview"]["charts"][-1]["code"][0]["text"]
     assert "select_mixture(X, [1, 2, 3], ['full', 'spherical'], 'bic', n_init=1, random_state=0, cv=5)" in code

@@ -31,7 +31,7 @@ from eigenlens.reporting import packing
 from eigenlens.reporting import rows as shown
 from eigenlens.reporting.code import literal
 from eigenlens.tables.rows import plane_counts, sample_rows
-from written_reports import contents, layers, named, numbers
+from written_reports import axis, contents, layers, named, numbers
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(RNG.standard_normal((60, 4)) @ RNG.standard_normal((4, 4)), columns=list("abcd"))
@@ -120,11 +120,12 @@ def test_many_rows_of_any_kind_are_a_sample_over_a_density_of_all(few, tmp_path,
     found = contents(report(model, given, tmp_path / "x.html", ids=[f"id {i}" for i in range(2_000)]))
     assert (found["rows"]["total"], found["rows"]["shown"]) == (2_000, 300)
     assert found["rows"]["note"].startswith("300 of 2,000 rows, drawn at random, are shown as points.")
-    chart = named(found["first"]["charts"], "Scores on components 1 and 2")
+    chart = named(found["first"]["charts"], "Scores")
     places = [int(name.split()[1]) for name in found["rows"]["ids"]]
     Z = np.asarray(model.transform(rows if kind not in ("parquet", "polars") else ArraySource(rows)))
-    np.testing.assert_allclose(numbers(chart["x"], found), Z[places, 0], atol=1e-4)
-    box = chart["density"]
+    np.testing.assert_allclose(numbers(axis(chart, 0), found), Z[places, 0], atol=1e-4)
+    (box,) = chart["densities"]
+    assert box["pair"] == [0, 1]
     counts = numbers(box["counts"], found).reshape(box["height"], box["width"])
     edges = [np.linspace(box["x0"], box["x1"], box["width"] + 1), np.linspace(box["y0"], box["y1"], box["height"] + 1)]
     np.testing.assert_array_equal(counts, np.histogram2d(Z[:, 0], Z[:, 1], bins=edges)[0].T)
@@ -171,8 +172,8 @@ def test_rows_are_fewer_where_the_file_would_be_too_large(tmp_path, monkeypatch)
     assert 1_000 < kept < 30_000
     assert f"{kept:,} of 30,000 rows, drawn at random, are shown as points." in found["rows"]["note"]
     places = [int(name.split()[-1]) for name in found["rows"]["ids"]]
-    chart = named(found["first"]["charts"], "Scores on components 1 and 2")
-    np.testing.assert_allclose(numbers(chart["x"], found), model.transform(rows)[places, 0], atol=1e-3)
+    chart = named(found["first"]["charts"], "Scores")
+    np.testing.assert_allclose(numbers(axis(chart, 0), found), model.transform(rows)[places, 0], atol=1e-3)
     column = next(each for each in found["rows"]["columns"] if each["name"] == "x3")
     np.testing.assert_allclose(numbers(column["values"], found), rows[places, 3], atol=1e-3)
 
@@ -332,15 +333,15 @@ def test_the_overview_says_what_was_done(tmp_path):
     assert facts["PCA"] == "PCA(n_components=2, standardize=True, missing='em', random_state=7)"
     codes = {code["label"]: code["text"] for code in found["overview"]["charts"][-1]["code"]}
     assert codes["Command line"] == "eigenlens fit pca x.csv"
-    chart = named(found["first"]["charts"], "Scores on components 1 and 2")
-    np.testing.assert_allclose(numbers(chart["x"], found), model.transform(incomplete)[:, 0], rtol=1e-5, atol=1e-6)
+    chart = named(found["first"]["charts"], "Scores")
+    np.testing.assert_allclose(numbers(axis(chart, 0), found), model.transform(incomplete)[:, 0], rtol=1e-5, atol=1e-6)
 
 
-def test_warnings_of_pages_stand_in_the_overview(tmp_path):
+def test_warnings_of_making_a_page_stand_at_its_top(tmp_path):
     rows = np.array([[0.0, 0.0], [1.0, 0.0]] * 10)
     model = NaiveBayes({0: "bernoulli", 1: "bernoulli"}, smoothing=0.0).fit(rows, ["b", "a"] * 10)
     found = contents(report(model, [*rows.tolist(), [0.0, 1.0]], tmp_path / "x.html"))
-    (said,) = [text for text in found["overview"]["charts"][0]["warnings"] if "density 0 in every class" in text]
+    (said,) = [text for text in found["first"]["charts"][0]["warnings"] if "density 0 in every class" in text]
     assert said.startswith("1 rows have density 0")
 
 

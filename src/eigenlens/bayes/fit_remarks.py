@@ -1,4 +1,4 @@
-"""What the fit of a classifier warned of, from what the model keeps: columns and classes that do not vary."""
+"""Warnings of the fit of a classifier, from what the model keeps: columns and classes that do not vary."""
 
 from __future__ import annotations
 

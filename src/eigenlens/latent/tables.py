@@ -99,7 +99,8 @@ class FactorTable:
 
     Attributes:
         names: (d,) columns. factors: (k,) names. loadings: (d, k). uniquenesses: (d,) shares of the variance, 0 to 1.
-        shares: (k,) per cent of the variance of all standardised columns that each factor explains.
+        shares: (k,) per cent of the variance that each factor explains: of standardised columns, or, with one noise
+            variance for all, of columns in their own units.
     """
 
     names: tuple[str, ...]
@@ -199,7 +200,8 @@ def factor_table(model: Any, *, names: Iterable[str] | None = None) -> FactorTab
     variances = psi + np.einsum("ij,ij->i", W @ Phi, W)
     whole = np.where(variances > 0.0, variances, 1.0)
     L = W / np.sqrt(whole)[:, None]
-    shares = 100.0 * np.einsum("ij,ij->j", L, L @ Phi) / len(L)
+    own = np.ptp(psi) == 0.0
+    shares = table.shares if own else 100.0 * np.einsum("ij,ij->j", L, L @ Phi) / len(L)
     factors = tuple(f"{table.stem}{j}" for j in table.components)
     return FactorTable(table.names, factors, L, psi / whole, shares)
 

@@ -48,6 +48,16 @@ class Plane:
     level: float
     shares: Array
 
+    @property
+    def separation_names(self) -> list[str]:
+        """Return names of the axes of `separating_plane`, with their shares of the separation of the means."""
+        return [
+            f"D{j + 1} ({share:.0f}% of the separation)"
+            if share > 0.0
+            else f"D{j + 1} (means agree, covariances differ)"
+            for j, share in enumerate(self.shares)
+        ]
+
     def project(self, rows: Array) -> Array:
         """Return the coordinates (n, 2) of rows (n, d)."""
         return np.asarray((rows - self.centre) @ self.axes)
@@ -124,7 +134,7 @@ def separating_plane(mixture: Mixture, X: Array, level: float = 0.95) -> Plane:
     others = rest @ np.linalg.eigh(np.tensordot(mixture.weights, spread @ spread, 1))[1][:, ::-1]
     # Rows that vary along a line have one direction, and no second coordinate.
     V = orient(T @ np.column_stack([Vt[:kept].T, others, np.zeros((len(Vt), 2))])[:, :2])
-    squares = np.append(s**2, [0.0, 0.0])[:2]
+    squares = np.append(s[:kept] ** 2, [0.0, 0.0])[:2]
     filled = mixture.impute(X) if np.isnan(X).any() else X
     return _plane(mixture, filled, mixture.mean, V, level, 100.0 * squares / (float((s**2).sum()) or 1.0))
 

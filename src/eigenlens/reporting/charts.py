@@ -136,7 +136,7 @@ def contours(x: Array, y: Array, values: Array, levels: Mapping[str, float]) -> 
     levels: the value at the edge of each region by its name, the widest region first.
     """
     edges = [{"label": label, "at": float(at)} for label, at in levels.items()]
-    return cell_box(x, y) | {"values": pack_numbers(values), "levels": edges}
+    return cell_box(x, y) | {"values": pack_numbers(values, fine=0), "levels": edges}
 
 
 def plane_points(title: str, Z: Array, labels: Sequence[str], about: str = "", **more: Any) -> Chart:

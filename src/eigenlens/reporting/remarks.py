@@ -1,4 +1,4 @@
-"""What deserves a second look about a fit, derived from the model and its rows: no model keeps its warnings."""
+"""Remarks on a fit that deserve a second look, derived from the model and its rows: no model keeps its warnings."""
 
 from __future__ import annotations
 

@@ -14,8 +14,9 @@ from eigenlens.bayes.naive.families.multinomial import MultinomialColumns
 from eigenlens.bayes.naive.model import NaiveModel
 from eigenlens.tables.rows import visible_range
 
-CURVE_POINTS, CURVE_MARGIN = 200, 0.1
-"""Points along a curve, and how far it goes beyond the rows, as a share of their range."""
+CURVE_POINTS, CURVE_MARGIN = 300, 0.1
+"""Points along a curve, enough for a page to pack them, and how far it goes beyond the rows, as a share of their range.
+"""
 
 
 @dataclass(frozen=True, eq=False)

@@ -94,13 +94,14 @@ def class_planes(model: Any, rows: ShownRows) -> list[Chart]:
     if not isinstance(mixture, Mixture) or not hasattr(model, "covariances_") or not 2 < rows.X.shape[1] <= FISHER:
         return []
     plane = separating_plane(mixture, rows.X, LEVEL)
-    axes = [f"D{j + 1} ({share:.0f}% of the separation)" for j, share in enumerate(plane.shares)]
     about = (
         f"The two directions along which the classes lie farthest apart, in standard deviations within them. {WORDS}"
     )
     (x, y), more = plane.points.T, density_backdrops(rows, plane.points, [(0, 1)], plane.project)[0]
     drawn = class_ellipses(class_names(model), plane.ellipses)
-    return [points("Class plane", x, y, *axes, about + more[1], ellipses=drawn, equal=True, **more[0])]
+    return [
+        points("Class plane", x, y, *plane.separation_names, about + more[1], ellipses=drawn, equal=True, **more[0])
+    ]
 
 
 WORDS = f"Each ellipse is centred at the mean of a class, and holds {LEVEL:.0%} of the rows that it would draw."

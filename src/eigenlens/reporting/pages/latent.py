@@ -114,12 +114,15 @@ def _loadings(found: latent_tables.FactorTable) -> Chart:
 
 def _variances(found: latent_tables.FactorTable) -> Chart:
     layers = [
-        layer("bar", "share of a factor", x=found.factors, y=found.shares),
+        layer("bar", "share of each", x=found.factors, y=found.shares),
         layer("line", "cumulative", x=found.factors, y=np.cumsum(found.shares), colour="#e69f00"),
         layer("dot", x=found.factors, y=np.cumsum(found.shares), colour="#e69f00"),
     ]
+    factors = found.factors[0].startswith("F")
     about = "How much of the variance of all columns, each divided by its standard deviation, a factor explains."
-    return marks("Variance by factor", *layers, about=about, y="% of the variance")
+    about = about if factors else "How much of the variance of all columns a component explains; the rest is noise."
+    title = f"Variance by {'factor' if factors else 'component'}"
+    return marks(title, *layers, about=about, y="% of the variance")
 
 
 def _rotation(model: Any, rows: ShownRows) -> list[Chart]:

@@ -160,10 +160,9 @@ def _separation(model: Any, rows: ShownRows) -> Chart:
         f"D{j + 1} is near {join_words([rows.labels[i] for i in np.argsort(-correlations[:, j])[:NEAREST]], 'and')}"
         for j in range(2)
     ]
-    axes = [f"D{j + 1} ({share:.0f}% of the separation)" for j, share in enumerate(plane.shares)]
     words = "The two directions along which the components lie farthest apart, in standard deviations within them: "
     words += f"{'; '.join(made)}. {WORDS}{_imputed(rows)}"
-    return _plane("Components", plane, rows, axes, words, equal=True)
+    return _plane("Components", plane, rows, plane.separation_names, words, equal=True)
 
 
 def _variation(model: Any, rows: ShownRows) -> Chart:
