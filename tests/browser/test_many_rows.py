@@ -36,8 +36,8 @@ def test_many_rows_are_drawn_and_selected_in_both_charts(visit, tmp_path, n):
 def test_many_charts_are_all_drawn(visit, tmp_path):
     """Each is drawn when it comes into view; all share one sheet."""
     found = many(4_000)
-    charts = found["overview"]["charts"]
-    found["overview"]["charts"] = [charts[0] | {"title": f"Chart {i}"} for i in range(20)]
+    charts = found["pages"][0]["charts"]
+    found["pages"][0]["charts"] = [charts[0] | {"title": f"Chart {i}"} for i in range(20)]
     seen = visit(written(tmp_path, found))
     x, y = np.random.default_rng(0).standard_normal((2, 4_000))
     for i in (0, 10, 19):
@@ -49,7 +49,7 @@ def test_many_charts_are_all_drawn(visit, tmp_path):
 def test_shades_of_all_rows_lie_behind_the_sample(visit, tmp_path):
     found = many(100)
     cells = {"x0": -4.0, "x1": 4.0, "y0": -4.0, "y1": 4.0, "width": 2, "height": 2, "counts": [9.0, 0.0, 0.0, 1.0]}
-    found["overview"]["charts"][0]["density"] = cells
+    found["pages"][0]["charts"][0]["density"] = cells
     seen = visit(written(tmp_path, found))
     corners = seen.places("Cloud", [-2.1, 2.1, -2.1, 2.1], [-2.1, -2.1, 2.1, 2.1])
     opacity = seen.colours("Cloud", corners)[:, 3]
@@ -63,7 +63,7 @@ def test_dots_lie_where_the_axes_say_and_blend_as_light_does(visit, tmp_path):
     found = many(n)
     x, y = np.random.default_rng(0).standard_normal((2, n))
     x[0], y[0] = 9.0, 9.0
-    found["overview"]["charts"][0] |= {"x": floats(x), "y": floats(y)}
+    found["pages"][0]["charts"][0] |= {"x": floats(x), "y": floats(y)}
     seen = visit(written(tmp_path, found))
     lone, *crowd = seen.places("Cloud", [9.0, 0.0, 0.02], [9.0, 0.0, 0.02])
     alone = seen.colours("Cloud", [lone])[0]
@@ -77,7 +77,7 @@ def test_one_row_far_off_leaves_a_way_to_the_others(visit, tmp_path):
     found = many(400)
     x, y = np.random.default_rng(0).standard_normal((2, 400))
     x[0] = 1e6
-    found["overview"]["charts"][0] |= {"x": floats(x), "y": floats(y)}
+    found["pages"][0]["charts"][0] |= {"x": floats(x), "y": floats(y)}
     seen = visit(written(tmp_path, found))
     assert seen.card("Turned").get_by_role("button", name="Zoom to most rows").count() == 0
     before = seen.axis("Cloud", up=False)[0]

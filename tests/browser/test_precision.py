@@ -51,7 +51,7 @@ def apart(n):
     x, y = (axis.ravel() for axis in np.meshgrid(np.linspace(-7.0, 9.0, 8), np.linspace(-7.0, 9.0, 5)))
     x, y = (values + np.random.default_rng(k).uniform(-0.3, 0.3, 40) for k, values in enumerate((x, y)))
     found = many(n)
-    found["overview"]["charts"][0] |= {
+    found["pages"][0]["charts"][0] |= {
         axis: floats(np.append(values, np.full(n - 40, -9.0))) for axis, values in (("x", x), ("y", y))
     }
     return found, np.float32(x), np.float32(y)
@@ -90,7 +90,7 @@ def test_of_points_at_one_place_the_one_on_top_is_named(visit, tmp_path):
     found = many(400)
     x, y = np.random.default_rng(0).standard_normal((2, 400))
     x[[3, 200, 377]], y[[3, 200, 377]] = 5.0, 5.0
-    found["overview"]["charts"][0] |= {"x": floats(x), "y": floats(y)}
+    found["pages"][0]["charts"][0] |= {"x": floats(x), "y": floats(y)}
     seen = visit(written(tmp_path, found))
     seen.page.mouse.move(*seen.mouse("Cloud", seen.places("Cloud", [5.0], [5.0])[0]))
     assert seen.stage("Cloud").locator(".tip strong").inner_text() == "row 378"
@@ -102,7 +102,7 @@ def test_of_points_at_one_place_the_one_on_top_is_named(visit, tmp_path):
 @pytest.mark.parametrize(("low", "high"), [(2e5, 2.3e6), (1.7e9, 1.7e9 + 8.0), (-3e-8, 9e-8), (1e8, 1e8 + 0.3)])
 def test_ticks_are_distinguished(visit, tmp_path, low, high):
     found = report()
-    found["first"]["charts"][0] = points("Grid", np.linspace(low, high, 60), np.linspace(low, high, 60))
+    found["pages"][1]["charts"][0] = points("Grid", np.linspace(low, high, 60), np.linspace(low, high, 60))
     seen = visit(written(tmp_path, found), page="page-points")
     for side in ("end", "middle"):
         names = seen.stage("Grid").locator(f"text.tick[text-anchor={side}]").all_text_contents()
@@ -164,7 +164,7 @@ def test_bars_that_lie_share_the_band_of_their_name(visit, tmp_path):
 
 def test_images_have_one_scale(visit, tmp_path):
     found = report()
-    (chart,) = [each for each in found["first"]["charts"] if each["title"] == "Pictures"]
+    (chart,) = [each for each in found["pages"][1]["charts"] if each["title"] == "Pictures"]
     chart["range"] = [0.0, 4.0]
     seen = visit(written(tmp_path, found), page="page-points")
     greys = np.array(seen.card("Pictures").locator("canvas").evaluate_all(GREYS))
@@ -174,7 +174,7 @@ def test_images_have_one_scale(visit, tmp_path):
 def test_a_wide_table_does_not_make_the_paper_wider(visit, tmp_path):
     found = report()
     columns = [{"name": f"a column {j}", "kind": "number", "values": [1.23456789]} for j in range(30)]
-    found["overview"]["charts"].append({"kind": "table", "title": "Wide", "columns": columns})
+    found["pages"][0]["charts"].append({"kind": "table", "title": "Wide", "columns": columns})
     found["pages"][2]["charts"] = [bars("More", [1.0, 2.0, 3.0])]
     seen = visit(written(tmp_path, found), width=720)
     seen.page.emulate_media(media="print")
