@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
 from eigenlens.arrays import Array, Like
-from eigenlens.data.coerce import require_finite
+from eigenlens.data.coerce import require_finite, rereadable
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source, accumulate, progress_callback
 from eigenlens.errors import DataError, OptionError
@@ -150,6 +150,7 @@ class PCA(InterpretedComponents):
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None, feature_weight: Any = None) -> Any:
         """Fit the rows of X, and return their scores (n, k)."""
+        X = rereadable(X)
         return self.fit(X, y, sample_weight=sample_weight, feature_weight=feature_weight).transform(X)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -148,9 +148,9 @@ class SparsePCA(ProjectionEstimator):
         return self._like(self.model_.variances / self.model_.total)
 
     @property
-    def optimal_(self) -> Array:
+    def optimal_(self) -> Any:
         """(k,) whether each component is proved to be the best with as few columns, given those before."""
-        return np.asarray(self.model_.bounds <= self.model_.variances * (1.0 + 10.0 * PROOF_TOL))
+        return self._like.exact(self.model_.bounds <= self.model_.variances * (1.0 + 10.0 * PROOF_TOL))
 
     @property
     def n_components_(self) -> int:

@@ -227,14 +227,21 @@ class NaiveBayes(BayesRule, ModelEstimator):
         return self._model
 
     @property
-    def class_count_(self) -> Array:
+    def class_count_(self) -> Any:
         """Return Σ w (C,) of the rows of each class."""
-        check_is_fitted(self)
-        return self._statistics.weight
+        return self._like.exact(self._statistics.weight)
+
+    @property
+    def coef_(self) -> Any:
+        """The coefficients (C, d) where the rule is linear."""
+        return self._like.exact(self._linear.coef)
+
+    @property
+    def intercept_(self) -> Any:
+        """The intercepts (C,) where the rule is linear."""
+        return self._like.exact(self._linear.intercept)
 
     _prior = forward("model_.prior", "The prior p(c) (C,).")
-    coef_ = forward("_linear.coef", "The coefficients (C, d) where the rule is linear.")
-    intercept_ = forward("_linear.intercept", "The intercepts (C,) where the rule is linear.")
 
     @property
     def features_(self) -> FeatureTable:
