@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
-from eigenlens.arrays import Array, Like
+from eigenlens.arrays import Like
 from eigenlens.data.source import Source, progress_callback
 from eigenlens.estimator.base import ProjectionEstimator, forward, model_view, per_score
 from eigenlens.estimator.covariance_matrix import read_covariance
