@@ -117,19 +117,11 @@ def rows_from_columns(columns: Sequence[Array], fields: Sequence[Field], frame: 
     if frame is not None:
         import narwhals.stable.v2 as nw
 
-        kept = _as_objects(kept) if frame == "pandas" else kept
         named = {str(field.name): column for field, column in zip(fields, kept, strict=True)}
         backend: Any = frame
         return nw.from_dict(named, backend=backend).to_native()
     numeric = all(column.dtype.kind in "fiub" for column in kept)
     return np.column_stack([column.astype(np.float64 if numeric else object) for column in kept])
-
-
-def _as_objects(columns: Sequence[Any]) -> list[Any]:
-    """Return columns of objects as pandas', since its versions differ in what they make of an array of datetimes."""
-    import pandas
-
-    return [pandas.Series(column, dtype=object) if column.dtype == object else column for column in columns]
 
 
 def _of_kind(column: Array, field: Field) -> Array:
