@@ -151,7 +151,7 @@ def per_row(
         def of_rows(estimator: Any, X: Any, *arguments: Any, **options: Any) -> Any:
             if not is_dask_array(X):
                 found = method(estimator, X, *arguments, **options)
-                return Like(X).exact(found) if is_tensor(X) and isinstance(found, np.ndarray) else found
+                return Like(X).exact(found) if is_tensor(X) else found
             check_is_fitted(estimator)
             source: Any = check(estimator, X)
             columns, kind = width(estimator), np.dtype(dtype(estimator, source))
