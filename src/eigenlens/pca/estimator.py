@@ -70,7 +70,7 @@ class PCA(InterpretedComponents):
             `transform` then projects each row's conditional mean given its observed entries, and log densities are
             those of the observed entries. Rows without any are left out, with a warning, and rows of weight 0 may
             contain anything.
-        tol: residual ‖S v − λ v‖ / λ₁ that iterative solvers must meet.
+        tol: residual ‖S v − λ v‖ / λ₁ that iterative solvers must meet; 0 for what rounding allows.
         random_state: seed of the random solvers and rules.
         verbose: True for a progress bar, or a callable (rows done, total rows, label).
 

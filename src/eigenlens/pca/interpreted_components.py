@@ -123,7 +123,8 @@ class InterpretedComponents(ProjectionEstimator, DensityEstimator):
         Args:
             level: the probability with which a normal row lies below each limit.
             spe_rule: the approximation of the limit of the squared prediction error: "pearson" (three moments, the most
-                accurate), "jackson-mudholkar" or "box", as process monitoring has it.
+                accurate, and for new rows of the variances that these will show); "jackson-mudholkar" or "box", as
+                process monitoring has it: too low for new rows where few were fitted.
             labels: (n,) names of the rows in the table, by default their numbers.
         """
         check_is_fitted(self)
