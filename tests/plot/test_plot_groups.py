@@ -159,7 +159,7 @@ def test_categories_and_values_that_are_missing_have_a_name_in_the_legend():
 
 def test_groups_too_small_for_an_ellipse_are_counted():
     ax = plot.scores(PCA(2).fit(X), X[:8], color=list("aaaabbcc"), ellipses="mean")
-    note = "ellipses: 95% confidence of the mean, 2 groups of fewer than 3 rows have none"
+    note = "ellipses: 95% confidence of the mean, 2 groups with fewer than 3 rows left out"
     assert ax.get_title(loc="left") == note
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from eigenlens.plot import _style
-from eigenlens.tables.ellipses import MIN_ELLIPSE_POINTS, GroupEllipse
+from eigenlens.tables.ellipses import MIN_ELLIPSE_POINTS, GroupEllipse, group_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,24 +21,16 @@ ELLIPSE_NOTES = {
 
 def describe_ellipses(ellipses: Sequence[GroupEllipse], colors: Any, kind: str, level: float) -> str:
     """Return what the ellipses show, and how many groups have none."""
-    without = max(1, len(_groups(colors))) - len(ellipses)
-    few = (
-        f"{without} group{'s' * (without > 1)} of fewer than {MIN_ELLIPSE_POINTS} rows ha{'ve' if without > 1 else 's'} none"
-        if without
-        else ""
-    )
+    without = max(1, len(group_names(colors))) - len(ellipses)
+    few = f"{without} group{'s' * (without > 1)} with fewer than {MIN_ELLIPSE_POINTS} rows left out" if without else ""
     return ", ".join(filter(None, (ELLIPSE_NOTES[kind].format(100.0 * level), few)))
-
-
-def _groups(colors: Any) -> list[str]:
-    return [] if isinstance(colors, str) or colors.dtype.kind == "f" else [str(name) for name in np.unique(colors)]
 
 
 def draw_ellipses(ax: Axes, ellipses: Iterable[GroupEllipse], colors: Any) -> None:
     """Draw ellipses with a pale area and a thin edge, and the means of the groups as crosses."""
     from matplotlib.patches import Polygon
 
-    groups = _groups(colors)
+    groups = list(map(str, group_names(colors)))
     for ellipse in ellipses:
         if groups:
             color = _style.category_color(groups.index(ellipse.name))

@@ -12,6 +12,7 @@ from eigenlens.arrays import Array
 from eigenlens.data.coerce import as_source
 from eigenlens.plot import _style
 from eigenlens.plot._points import check_color, draw_points, draw_value_scale
+from eigenlens.tables.ellipses import group_names
 from eigenlens.tables.names import feature_names, shorten_names
 from eigenlens.tables.rows import first_rows
 
@@ -102,10 +103,9 @@ def _draw_panel(ax: Axes, values: Array, i: int, j: int, colours: str | Array) -
 
 def _histogram(ax: Axes, x: Array, colours: str | Array) -> None:
     """Draw a histogram of a column, its categories on top of each other."""
-    grouped = not isinstance(colours, str) and colours.dtype.kind != "f"
-    finite = np.isfinite(x)
-    groups = [finite & (colours == name) for name in np.unique(colours)] if grouped else [finite]
-    shades = [_style.category_color(g) for g in range(len(groups))] if grouped else _plain(colours)
+    names, finite = group_names(colours), np.isfinite(x)
+    groups = [finite & (colours == name) for name in names] or [finite]
+    shades = [_style.category_color(g) for g in range(len(names))] or _plain(colours)
     edges = np.histogram_bin_edges(x[finite], "auto") if finite.any() else np.array([0.0, 1.0])
     look: Any = {"stacked": True, "linewidth": 0.5, "edgecolor": _style.page_color()}
     ax.hist([x[group] for group in groups], bins=edges.tolist(), color=shades, **look)
@@ -139,6 +139,8 @@ def _move_legend(ax: Axes, panels: Any, top: float) -> None:
         legend.remove()
     if made:
         handles, texts = list(made[0].legend_handles), [text.get_text() for text in made[0].get_texts()]
-        across = int(ax.figure.get_figwidth() / (0.5 + 0.07 * max(map(len, texts))))  # a letter has 0.07 inches
+        across = int(
+            ax.figure.canvas.figure.get_figwidth() / (0.5 + 0.07 * max(map(len, texts)))
+        )  # a letter has 0.07 inches
         look: Any = {"loc": "lower center", "bbox_to_anchor": (0.5, top), "ncols": max(1, min(6, across))}
         _style.draw_legend(ax, handles, texts, **look)
