@@ -166,9 +166,9 @@ class BayesRule(ClassifierMixin):  # type: ignore[misc]
         return self._collect(X, posterior)
 
     def sample(self, n_samples: int = 1, *, random_state: Any = None, return_labels: bool = True) -> Any:
-        """Draw rows X (n_samples, d) from the model, and their classes y (n_samples,), which return_labels leaves out.
+        """Draw rows X (n_samples, d) from the model, and their classes y (n_samples,) unless return_labels is False.
 
-        A classifier is a model of rows and classes, so both are returned unless return_labels is False.
+        A classifier is a model of rows and classes, so both are the default.
         """
         check_is_fitted(self)
         n, labelled = checks.integer("n_samples", n_samples, 1), checks.boolean("return_labels", return_labels)

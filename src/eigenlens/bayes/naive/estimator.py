@@ -22,6 +22,7 @@ from eigenlens.bayes.naive.class_parameters import (
     gaussian_parameters,
     log_probabilities,
 )
+from eigenlens.bayes.naive.families import FACTORS
 from eigenlens.bayes.naive.families.base import LinearRule, NaiveOptions
 from eigenlens.bayes.naive.feature_table import (
     frame_kind,
@@ -44,9 +45,6 @@ from eigenlens.data.coerce import fields_of
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import progress_callback
 from eigenlens.estimator.base import ModelEstimator, forward
-
-COUNT_FAMILIES = ("multinomial", "complement", "normalized-complement")
-"""Families that take no negative numbers."""
 
 
 @dataclass(eq=False, repr=False)
@@ -334,6 +332,7 @@ class NaiveBayes(BayesRule, ModelEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
-        counts = isinstance(self.features, str) and self.features in COUNT_FAMILIES
+        family = FACTORS.get(self.features) if isinstance(self.features, str) else None
+        counts = family is not None and not family.takes_negative
         tags.input_tags.positive_only = tags.classifier_tags.poor_score = counts
         return tags
