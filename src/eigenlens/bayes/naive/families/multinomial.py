@@ -218,6 +218,7 @@ TOTALS_LAYOUT = Layout(ClassTotals, arrays=["weight", "total", "rows", "bad"])
 class MultinomialFactor(Factor):
     """The multinomial family: in each class a share for every column of the block."""
 
+    takes_negative = False
     layout = TOTALS_LAYOUT
 
     def summarise(self, rows: Any, columns: Array, y: Array, weight: Array | None, C: int) -> ClassTotals:
