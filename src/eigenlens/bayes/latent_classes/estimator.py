@@ -54,8 +54,10 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
         n_components: the number K of components.
         features: as in `NaiveBayes`: "auto", a family for all columns, or {column: family}. Families: "gaussian",
             "shared-gaussian" (one variance for all components), "categorical", "bernoulli", "multinomial" (a block of
-            counts; where one is missing, the others are judged given their total), or a `Family` of your own with
-            `summarise` and `estimate`. "kde", "mixture" and density estimators keep rows, and EM does not fit them.
+            counts; where one is missing, the others are judged given their total), or a `Family` of
+            `eigenlens.densities` or of your own with `summarise` and `estimate`: of each column, or of a block that
+            has one density together, {("a", "b"): GaussianFamily()}, whose entries are all observed or all missing.
+            "kde", "mixture" and density estimators keep rows, and EM does not fit them.
         n_init: starts, from each of which EM takes a few steps; the best are continued, and the best of these to the
             end.
         floor: the smallest variance of a Gaussian, as a share of the variance of its column over all rows.
