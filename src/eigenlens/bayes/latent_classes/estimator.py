@@ -36,7 +36,7 @@ from eigenlens.data.rows import row_count
 from eigenlens.data.source import progress_callback
 from eigenlens.data.table import observed_rows
 from eigenlens.estimator.base import IterativeFit, ModelEstimator, forward
-from eigenlens.estimator.rows import per_row
+from eigenlens.estimator.rows import column_as_table, per_row
 from eigenlens.estimator.sampled_rows import sampled_rows
 from eigenlens.native.class_sums import winners
 
@@ -96,11 +96,16 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
 
     _storage = storage
     _takes_missing = True
+    _takes_column = True
     _rows_like = Like(np.empty(0))
     _saves_dtype = False
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Maximise the likelihood of the rows of X (n, d), row i counting sample_weight[i] times."""
+        """Maximise the likelihood of the rows of X (n, d), or (n,) for one column; row i counts sample_weight[i] times.
+
+        Where one column was fitted, the other methods take X (n,) too.
+        """
+        X = column_as_table(X) if y is None else X  # with labels, X (n,) is probably a mistake
         source = table_to_fit(self, X, reset=True)
         options, n = check_latent_class_options(self), row_count(source)
         given = checks.weights(sample_weight, n)
