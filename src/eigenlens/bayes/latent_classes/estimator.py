@@ -32,6 +32,7 @@ from eigenlens.bayes.naive.feature_table import (
 )
 from eigenlens.bayes.naive.plan import FeatureTable, make_plan
 from eigenlens.bayes.rule import log_sum_and_posterior
+from eigenlens.data.coerce import rereadable
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import progress_callback
 from eigenlens.data.table import observed_rows
@@ -204,6 +205,7 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
 
         Biernacki, Celeux and Govaert (2000); the smaller the better.
         """
+        X = rereadable(X)
         (log_density, shares), w = self._fit_to(X, sample_weight)
         sure = np.log(np.where(np.isfinite(log_density), shares.max(axis=1), self.model_.prior.max()))
         return self.bic(X, sample_weight) - 2.0 * float(w @ sure)
@@ -229,15 +231,18 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
         model, n = self.model_, checks.integer("n_samples", n_samples, 1)
         rng = checks.generator(self.random_state if random_state is None else random_state)
         labels = rng.choice(len(model.prior), size=n, p=model.prior)
-        drawn = rows_from_columns(model.sample(labels, rng), self._plan.fields, self._frame)
-        drawn = self._like.exact(drawn) if isinstance(drawn, np.ndarray) else drawn
+        drawn = self._like.exact(rows_from_columns(model.sample(labels, rng), self._plan.fields, self._frame))
         labelled = checks.boolean("return_labels", return_labels)
         return (drawn, self._like.exact(labels)) if labelled else sampled_rows(drawn)
 
     # ---- learned attributes -----------------------------------------------------------------------------
 
     model_ = forward("_fitted.model", "The frozen `NaiveModel` whose prior has the weights.")
-    weights_ = forward("_fitted.model.prior", "The weights pi (K,).")
+
+    @property
+    def weights_(self) -> Any:
+        """The weights pi (K,)."""
+        return self._like.exact(self.model_.prior)
 
     @property
     def n_components_(self) -> int:

@@ -19,6 +19,7 @@ from eigenlens.data.table import MixedRows, numbers_of
 from eigenlens.densities.base import Density
 from eigenlens.densities.discrete import Bernoulli, Categorical
 from eigenlens.densities.gaussian import Gaussian
+from eigenlens.errors import OptionError
 from eigenlens.model_file import Layout
 from eigenlens.resources import single_threaded_map, thread_count
 from eigenlens.stats.counts import Counts
@@ -99,6 +100,18 @@ class DensityPerClass(Conditional):
         known = self.categories_of(place)
         shares = [_shares(density) or {} for density in self.densities[place]] if known else []
         return np.array([[each.get(category, 0.0) for category in known] for each in shares]) if known else None
+
+    def n_parameters(self) -> int:
+        """Return the sum over the densities: their attribute `n_parameters`, or the record of a fit, `fitted.free`."""
+        return sum(_count_parameters(density) for column in self.densities for density in column)
+
+
+def _count_parameters(density: Any) -> int:
+    found = getattr(density, "n_parameters", getattr(getattr(density, "fitted", None), "free", None))
+    if found is None:
+        what = f"AIC and BIC need the attribute n_parameters of densities, which {type(density).__name__} has not"
+        raise OptionError(what, fix="add it, or compare by the log-likelihood of held-out rows: cv=5")
+    return int(found)
 
 
 def _mean_and_variance(density: Any) -> tuple[float, float]:
