@@ -74,7 +74,7 @@ def _conditional_means(densities: list[Any], place: int, shares: Array, values: 
     found, gone = np.zeros(len(values)), np.isnan(values)
     for i in np.flatnonzero(gone[:, place]):
         known, rest = np.flatnonzero(~gone[i]), np.flatnonzero(gone[i])
-        means = [density.condition(known, values[i, known]).mean[list(rest).index(place)] for density in densities]
+        means = [density.condition(known, values[i, known]).mean[rest.tolist().index(place)] for density in densities]
         found[i] = shares[i] @ np.array(means)
     return found
 

@@ -151,7 +151,8 @@ def _provisional(choice: FamilyChoice) -> FamilyChoice:
 def _factor(family: Any, field: Field, *, joint: bool = False) -> Factor:
     """Return the factor of a family, by name or the user's own, for a column of text or numbers, or a joint block."""
     if isinstance(family, MultinomialFamily) and family.trials is None:
-        return MultinomialFactor(family.smoothing if np.ndim(family.smoothing) == 0 else tuple(family.smoothing))
+        given = family.smoothing
+        return MultinomialFactor(tuple(given) if isinstance(given, Sequence | np.ndarray) else given)
     if not isinstance(family, str) and not is_density_estimator(family):
         return FamilyFactor(family, joint)
     known = FACTORS[family] if isinstance(family, str) else EstimatorFactor(family)
