@@ -160,7 +160,9 @@ def _reject_mapping(X: Any) -> Source:
 
 
 def _is_single(X: Any) -> bool:
-    return not isinstance(X, np.ndarray | list | tuple | int | float | np.number) and np.ndim(X) == 0
+    # What can become an array is one: np.ndim need not be defined for it.
+    known = isinstance(X, list | tuple | int | float) or hasattr(X, "__array__")
+    return not known and np.ndim(X) == 0
 
 
 def _reject_single(X: Any) -> Source:

@@ -1,4 +1,4 @@
-"""Names of other packages for models and parameters, for the errors of those who use them here."""
+"""Names that other packages have for our models and parameters: the error about one says what it is here."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import inspect
 from collections.abc import Iterable
 
 CLASSES_ELSEWHERE = {
+    "BayesianGaussianMixture": 'GaussianMixture(prior="conjugate")',
     "BernoulliNB": 'NaiveBayes("bernoulli")',
     "CategoricalNB": 'NaiveBayes("categorical")',
     "ComplementNB": 'NaiveBayes("complement", prior="uniform")',
     "FFTKDE": "KernelDensity",
     "FactorAnalyzer": "FactorAnalysis",
+    "KDEUnivariate": "KernelDensity",
     "GaussianNB": 'NaiveBayes("gaussian")',
     "IncrementalPCA": "PCA and its partial_fit",
     "LinearDiscriminantAnalysis": "LinearDiscriminant",
@@ -18,9 +20,18 @@ CLASSES_ELSEWHERE = {
     "MultinomialNB": 'NaiveBayes("multinomial")',
     "PPCA": "ProbabilisticPCA",
     "QuadraticDiscriminantAnalysis": "QuadraticDiscriminant",
+    "StepMix": "MixtureModel",
     "TruncatedSVD": "PCA(center=False)",
+    "factanal": 'FactorAnalysis(standardize=True, rotation="varimax")',
+    "flexmix": "MixtureModel",
     "gaussian_kde": "KernelDensity",
+    "kpca": "KernelPCA",
+    "lda": "LinearDiscriminant",
+    "naiveBayes": "NaiveBayes",
+    "poLCA": "MixtureModel",
     "prcomp": "PCA",
+    "princomp": "PCA",
+    "qda": "QuadraticDiscriminant",
 }
 """Classes and functions of other packages, and what they are here; see `docs/howto/coming-from.md`."""
 

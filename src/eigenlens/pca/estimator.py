@@ -248,9 +248,8 @@ class PCA(InterpretedComponents):
     def inverse_transform(self, X: Any) -> Any:
         """Return the rows (n, d) whose scores are X (n, k); with q < k columns, those of the q leading components."""
         Z = self._check_scores(X, fewer=self.whiten != "zca" and self.rotation is None)
-        model, like = self.model_, Like(X, np.dtype(np.float32 if "float32" in str(Z.dtype) else np.float64))
-        basis = model.row_map(self.whiten)
-        return Z @ like(basis[: Z.shape[1]]) + like(model.mean)
+        model, like = self.model_, Like(Z)
+        return Z @ like(model.row_map(self.whiten)[: Z.shape[1]]) + like(model.mean)
 
     def reconstruction_error(self, X: Any, k: Any = None, *, per_row: bool = True, sample_weight: Any = None) -> Any:
         """Return the squared distance (n,) of each row from its projection, in the units of the analysis.

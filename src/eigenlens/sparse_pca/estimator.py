@@ -7,7 +7,6 @@ from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
@@ -115,7 +114,7 @@ class SparsePCA(ProjectionEstimator):
         Columns that no component uses are at their means.
         """
         Z = self._check_scores(X)
-        like = Like(X, np.dtype(np.float32 if "float32" in str(Z.dtype) else np.float64))
+        like = Like(Z)
         return Z @ like(self.model_.row_map) + like(self.model_.mean)
 
     @per_row()
