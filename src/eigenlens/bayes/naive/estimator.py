@@ -73,8 +73,9 @@ class NaiveBayes(BayesRule, ModelEstimator):
             categories), "multinomial" (all such columns are one block of counts; {("a", "b"): "multinomial"} is a
             block of its own), "complement" and "normalized-complement" (counts judged by the other classes, Rennie et
             al. 2003; with prior="uniform" scikit-learn's ComplementNB), "kde", "mixture"; a density estimator such as
-            KernelDensity(kernel="box"), of which each class and column has a copy; or a family of your own with
-            `summarise` and `estimate`.
+            KernelDensity(kernel="box"), of which each class and column has a copy; or a family of `eigenlens.densities`
+            or of your own with `summarise` and `estimate`, of each column or, {("a", "b"): GaussianFamily()}, of a
+            block of columns that depend on each other within a class.
         prior: class probabilities: None for the shares of the rows, "uniform", one per class, or {class: p}.
         smoothing: rows added to each category in each class (1 is Laplace's rule, 0 the observed shares); by column
             {column: number}, or {column: {category: number}} for any Dirichlet prior; or an array (d,).
@@ -253,7 +254,7 @@ class NaiveBayes(BayesRule, ModelEstimator):
             kinds = sorted({str(choice.family) for choice in self.features_})
             raise AttributeError(
                 f"the rule is not linear with the families {', '.join(kinds)}: it is with 'shared-gaussian', "
-                "'bernoulli' and 'multinomial' alone, smoothing above 0."
+                "a known variance, 'bernoulli' and 'multinomial' alone, smoothing above 0."
             )
         return rule
 
