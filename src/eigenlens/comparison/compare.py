@@ -20,7 +20,7 @@ from eigenlens.arrays import Array, is_tensor, read_only, to_numpy
 from eigenlens.comparison.jacobian import log_abs_det_jacobian
 from eigenlens.data.coerce import as_source, as_table, is_streamed, rereadable
 from eigenlens.data.rows import random_folds, row_count, select_rows
-from eigenlens.data.source import Source, accumulate
+from eigenlens.data.source import accumulate
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.rows import map_blocks
 
