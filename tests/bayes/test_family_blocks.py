@@ -133,3 +133,8 @@ def test_text_in_a_family_of_numbers_is_explained(groups):
     table = pd.DataFrame({"colour": ["red", "blue"] * 200})
     with pytest.raises(OptionError, match="column of text the family GaussianFamily"):
         NaiveBayes({"colour": GaussianFamily()}).fit(table, groups)
+
+
+def test_a_class_of_families_is_not_a_family(groups):
+    with pytest.raises(OptionError, match=r"holds the class BernoulliFamily.*write BernoulliFamily\(\)"):
+        MixtureModel(2, features=BernoulliFamily).fit(groups[:, None].astype(float))

@@ -199,6 +199,9 @@ def _check_family(family: Any) -> Any:
     if isinstance(family, str) and family in known:
         return family
     if not isinstance(family, str) and hasattr(family, "summarise") and hasattr(family, "estimate"):
+        if isinstance(family, type):
+            what = f"holds the class {family.__name__}, not one of its families"
+            raise OptionError(what, argument="features", fix=f"write {family.__name__}(), with its options")
         return family
     if is_density_estimator(family):
         return family
