@@ -59,7 +59,7 @@ def test_a_comparison_has_a_report_with_the_best_model(run, tmp_path):
 def test_components_are_numbered_as_predict_numbers_them(run, tmp_path):
     shown = done(run("fit", "gmm", "wine.csv", "-k", "2", "-o", "m.safetensors", "--report", "r.html"))
     done(run("predict", "m.safetensors", "wine.csv", "-o", "p.csv"))
-    labels = pl.read_csv("p.csv")["component"].to_list()
+    labels = pl.read_csv("p.csv")["predicted"].to_list()
     assert set(labels) == {0, 1}
     assert re.search(r"^0 +0\.", shown, flags=re.MULTILINE)
     found = contents(tmp_path / "r.html")
