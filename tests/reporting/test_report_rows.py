@@ -120,7 +120,7 @@ def test_many_rows_of_any_kind_are_a_sample_over_a_density_of_all(few, tmp_path,
     found = contents(report(model, given, tmp_path / "x.html", ids=[f"id {i}" for i in range(2_000)]))
     assert (found["rows"]["total"], found["rows"]["shown"]) == (2_000, 300)
     assert found["rows"]["note"].startswith("300 of 2,000 rows, drawn at random, are shown as points.")
-    chart = named(found["pages"][1]["charts"], "Scores on components 1 and 2")
+    chart = named(found["pages"][1]["charts"], "Scores")
     places = [int(name.split()[1]) for name in found["rows"]["ids"]]
     Z = np.asarray(model.transform(rows if kind not in ("parquet", "polars") else ArraySource(rows)))
     np.testing.assert_allclose(numbers(chart["x"], found), Z[places, 0], atol=1e-4)
@@ -171,7 +171,7 @@ def test_rows_are_fewer_where_the_file_would_be_too_large(tmp_path, monkeypatch)
     assert 1_000 < kept < 30_000
     assert f"{kept:,} of 30,000 rows, drawn at random, are shown as points." in found["rows"]["note"]
     places = [int(name.split()[-1]) for name in found["rows"]["ids"]]
-    chart = named(found["pages"][1]["charts"], "Scores on components 1 and 2")
+    chart = named(found["pages"][1]["charts"], "Scores")
     np.testing.assert_allclose(numbers(chart["x"], found), model.transform(rows)[places, 0], atol=1e-3)
     column = next(each for each in found["rows"]["columns"] if each["name"] == "x3")
     np.testing.assert_allclose(numbers(column["values"], found), rows[places, 3], atol=1e-3)
@@ -332,7 +332,7 @@ def test_the_overview_says_what_was_done(tmp_path):
     assert facts["PCA"] == "PCA(n_components=2, standardize=True, missing='em', random_state=7)"
     codes = {code["label"]: code["text"] for code in found["pages"][0]["charts"][0]["code"]}
     assert codes["Command line"] == "eigenlens fit pca x.csv"
-    chart = named(found["pages"][1]["charts"], "Scores on components 1 and 2")
+    chart = named(found["pages"][1]["charts"], "Scores")
     np.testing.assert_allclose(numbers(chart["x"], found), model.transform(incomplete)[:, 0], rtol=1e-5, atol=1e-6)
 
 
