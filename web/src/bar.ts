@@ -89,7 +89,7 @@ function selected(rows: Rows, state: State): HTMLElement {
     for (const each of [opened, file, clear]) each.hidden = !some;
     list.hidden ||= !some;
     opened.setAttribute("aria-expanded", String(!list.hidden));
-    list.replaceChildren(...(list.hidden ? [] : [grid(columns(state, [...state.selected].slice(0, LISTED))), ...rest(state)]));
+    list.replaceChildren(...(list.hidden ? [] : [grid(columns(state, [...state.selected].slice(0, LISTED)), "selected rows"), ...rest(state)]));
   };
   state.listen(tell);
   tell();

@@ -31,7 +31,7 @@ function actions(chart: Chart, drawn: Drawn, state: State): HTMLElement[] {
   const name = chart.title.replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "").toLowerCase() || "chart";
   const row = h("div", { class: "actions", role: "group", "aria-label": `${chart.title}: data and files` });
   const button = (label: string, words: string, act: () => void): void =>
-    row.append(h("button", { type: "button", title: words, "aria-label": `${words}: ${chart.title}`, onclick: act }, label));
+    row.append(h("button", { type: "button", title: words, "aria-label": `${label}: ${words} of ${chart.title}`, onclick: act }, label));
   const table = chart.kind === "table" ? [] : behind(row, chart, drawn);
   button("CSV", "Save the numbers", () => save(`${name}.csv`, "text/csv", csv(drawn.columns)));
   if (drawn.picture) {
@@ -49,7 +49,7 @@ function actions(chart: Chart, drawn: Drawn, state: State): HTMLElement[] {
 function behind(row: HTMLElement, chart: Chart, drawn: Drawn): HTMLElement[] {
   const id = `table-${count}`;
   const place = h("div", { id, hidden: true });
-  const fill = (): void => place.replaceChildren(grid(drawn.columns));
+  const fill = (): void => place.replaceChildren(grid(drawn.columns, chart.title));
   const toggle = h("button", { type: "button", class: "behind", "aria-expanded": "false", "aria-controls": id, "aria-label": `Data table: ${chart.title}`, onclick: () => {
     place.hidden = !place.hidden;
     toggle.setAttribute("aria-expanded", String(!place.hidden));

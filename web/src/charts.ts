@@ -44,7 +44,7 @@ function behindRows(chart: RowsChart, state: State): Column[] {
   return [ids, ...places, ...spots("arrow", chart.arrows ?? []), ...spots("category", chart.categories ?? [])];
 }
 
-export function grid(columns: Column[]): HTMLElement {
+export function grid(columns: Column[], title: string): HTMLElement {
   const all = columns.map(cells);
   const written = columns.map((column) => (column.kind === "number" ? writing(...extent(numbers(column.values))) : short));
   const n = Math.max(0, ...all.map((values) => values.length));
@@ -55,7 +55,7 @@ export function grid(columns: Column[]): HTMLElement {
   const more = n > PRINTED ? [h("p", { class: "note" }, `The first ${PRINTED} of ${n} rows; the CSV has all.`)] : [];
   const words = `On paper the first ${ON_PAPER} of ${columns.length} columns; the CSV has all.`;
   const left = columns.length > ON_PAPER ? [h("p", { class: "note on-paper" }, words)] : [];
-  return h("div", { class: "grid", tabindex: 0, role: "region", "aria-label": "data table" }, table, ...more, ...left);
+  return h("div", { class: "grid", tabindex: 0, role: "region", "aria-label": `data table: ${title}` }, table, ...more, ...left);
 }
 
 function printed(value: string | number | null | undefined, written: (value: number) => string): string {
@@ -63,7 +63,7 @@ function printed(value: string | number | null | undefined, written: (value: num
 }
 
 function table(chart: TableChart): Drawn {
-  return { node: grid(chart.columns), columns: chart.columns };
+  return { node: grid(chart.columns, chart.title), columns: chart.columns };
 }
 
 function text(chart: TextChart): Drawn {

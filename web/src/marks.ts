@@ -284,6 +284,7 @@ export function marks(chart: MarksChart): Drawn {
     const lacking = beyond(holder);
     if (lacking > 0) put(Math.min(LEFT + lacking, width / 2));
     apart(drawn!, holder.getBoundingClientRect().right);
+    drawn!.setAttribute("aria-hidden", "true"); // the holder is the image that is heard of, and names it
     listen(drawn!, holder, tip);
   };
   const fit = (): void => void (holder.clientWidth > 0 && paint(holder.clientWidth));

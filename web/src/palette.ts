@@ -3,20 +3,21 @@ import { dark } from "./theme";
 
 export type Colour = [number, number, number];
 
-/** Ten colours that stay apart for colour-blind eyes (tests/browser/test_palette.py measures how far), on light paper and
- * on dark, and a grey for all classes that have none of their own; the first two are of Okabe and Ito (2008). */
-const CATEGORIES = [
-  "#0072b2", "#e69f00", "#a30c14", "#faa3f5", "#22d39d", "#9b1268", "#21714d", "#08a9b2", "#87832e", "#8e7bff", "#808080",
-];
+/** Ten colours that stay apart for colour-blind eyes, on light paper and on dark (tests/browser/test_palette.py measures
+ * how far), and a grey for all classes that have none of their own; the first two are of Okabe and Ito (2008). */
+const CATEGORIES = {
+  light: ["#0072b2", "#e69f00", "#a30c14", "#faa3f5", "#22d39d", "#9b1268", "#21714d", "#08a9b2", "#87832e", "#8e7bff", "#808080"],
+  dark: ["#3f93f1", "#d68801", "#c70200", "#ffe0ff", "#0affbb", "#b7008e", "#147447", "#03b9bc", "#f4e959", "#3d42ff", "#808080"],
+};
 
 export function categories(): string[] {
-  return CATEGORIES;
+  return dark() ? CATEGORIES.dark : CATEGORIES.light;
 }
 
-export const MANY = CATEGORIES.length;
+export const MANY = CATEGORIES.light.length;
 
 /** The colour of all categories that have none of their own. */
-export const OTHERS = CATEGORIES[MANY - 1];
+export const OTHERS = CATEGORIES.light[MANY - 1];
 
 // ---- shapes -----------------------------------------------------------------------------------------------
 

@@ -240,7 +240,7 @@ function categories({ categories }: Points, v: View): SVGElement[] {
 /** Where arrows have a unit of their own, how long it is. */
 function unit({ stretch, arrows }: Points, { x0, y1 }: Box): SVGElement[] {
   if (stretch === 1 || !arrows.length) return [];
-  return [svg("text", { class: "tick", x: x0 + 6, y: y1 - 6 }, `arrows × ${stretch >= 1e4 || stretch < 1e-3 ? stretch.toExponential() : Number(stretch.toPrecision(2))}`)];
+  return [svg("text", { class: "unit", x: x0 + 6, y: y1 - 6 }, `arrows × ${stretch >= 1e4 || stretch < 1e-3 ? stretch.toExponential() : Number(stretch.toPrecision(2))}`)];
 }
 
 // ---- groups -----------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 import { categories, MANY, OTHERS, rgb, sequential, shapeOf, type Colour } from "./palette";
 import { type Inks } from "./points";
 import { cells, names, numbers, type Column, type Rows } from "./report";
+import { onTheme } from "./theme";
 
 type Listener = () => void;
 
@@ -48,6 +49,7 @@ export class State {
     this.hollow = rows.supplementary ? Uint8Array.from(numbers(rows.supplementary)) : null;
     this.coloured = rows.colour ?? rows.columns.findIndex((column) => column.kind === "text");
     this.colouring = colourBy(rows.columns[this.coloured], rows.shown);
+    onTheme(() => this.colour(this.coloured));
   }
 
   listen(listener: Listener): void {

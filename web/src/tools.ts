@@ -87,7 +87,7 @@ function selectors({ axes, pair: [i, j], turn }: Asked, settle: () => void): HTM
 const GROUPS: ["centroids" | "rows" | "mean", string, string][] = [
   ["centroids", "Centroids", "The mean of the rows of each colour"],
   ["rows", "95% of rows", "Ellipses that hold 95% of a Gaussian with the mean and covariance of each colour"],
-  ["mean", "95% of mean", "Ellipses of 95% confidence for the mean of each colour"],
+  ["mean", "95% of mean", "Dashed: ellipses of 95% confidence for the mean of each colour"],
 ];
 
 function grouped(wishes: Wishes, again: () => void): HTMLElement[] {
@@ -100,7 +100,8 @@ function grouped(wishes: Wishes, again: () => void): HTMLElement[] {
 
 /** What the ellipses are. */
 function words({ groups }: Wishes, { rows }: State): string {
-  const rest = rows.total > rows.shown ? `, from the ${rows.shown.toLocaleString("en")} rows shown, a sample: the means of all ${rows.total.toLocaleString("en")} are known better` : "";
-  const kinds = [...(groups.has("rows") ? ["of 95% of a Gaussian with the mean and covariance of each colour"] : []), ...(groups.has("mean") ? ["of 95% confidence for its mean (dashed)"] : [])];
-  return `Ellipses ${kinds.join(", and ")}${rest}.`;
+  const kinds = GROUPS.flatMap(([name, , what]) => (name !== "centroids" && groups.has(name) ? [what] : []));
+  const [shown, total] = [rows.shown, rows.total].map((n) => n.toLocaleString("en"));
+  const sampled = rows.total > rows.shown ? ` They are of the ${shown} rows shown, a sample: the means of all ${total} are known better than it says.` : "";
+  return `${kinds.join("; ")}.${sampled}`;
 }
