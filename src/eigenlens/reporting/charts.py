@@ -136,7 +136,7 @@ def contours(x: Array, y: Array, values: Array, levels: Mapping[str, float]) -> 
     levels: the value at the edge of each region by its name, the widest region first.
     """
     edges = [{"label": label, "at": float(at)} for label, at in levels.items()]
-    return cell_box(x, y) | {"values": pack_numbers(values), "levels": edges}
+    return cell_box(x, y) | {"values": pack_numbers(values, fine=0), "levels": edges}
 
 
 def plane_points(title: str, Z: Array, labels: Sequence[str], about: str = "", **more: Any) -> Chart:
@@ -198,7 +198,8 @@ def loading_heat(
     """Return loadings (d, k) as a heat map of the columns with the largest, in the order of the table."""
     chosen = np.sort(np.argsort(-np.abs(values).max(axis=1))[:MAX_HEAT_ROWS])
     about += f" The {MAX_HEAT_ROWS} columns that move most." if len(values) > MAX_HEAT_ROWS else ""
-    return heat(title, values[chosen], [names[j] for j in chosen], factors, what=what, about=about)
+    top = float(np.abs(values).max()) or 1.0  # zero has the same colour whether or not some are negative
+    return heat(title, values[chosen], [names[j] for j in chosen], factors, what=what, about=about, top=top)
 
 
 def images(
@@ -243,20 +244,9 @@ def note_rows_outside(count: int, way: str = "") -> str:
     return f" {words} outside the plotted range{way}." if count else ""
 
 
-def likelihood_path_chart(path: Array) -> list[Chart]:
-    """Return the log-likelihood after each EM step as a chart; no chart for a single step."""
-    if len(path) < 2:
-        return []
-    x, y = np.arange(1, len(path) + 1), path - path[-1]
-    # Differences in the last digits are rounding, not a decrease.
-    y = np.where(np.abs(y) > 1e-13 * abs(path[-1]), y, 0.0)
-    layers = layer("line", x=x, y=y, colour="#0072b2"), layer("dot", x=x, y=y, colour="#0072b2")
-    about = f"The log-likelihood after each step, less the last, {path[-1]:.7g}; it never falls."
-    return [marks("Likelihood path", *layers, about=about, x="step", y="log-likelihood, less the last")]
-
-
 class PageContent(NamedTuple):
-    """Charts, and columns (m,) of the rows shown by name, to colour by."""
+    """Charts, columns (m,) of the rows shown by name, to colour by, and warnings for the top of the page."""
 
     charts: list[Chart]
     columns: Mapping[str, Any]
+    warnings: Sequence[str] = ()

@@ -132,10 +132,16 @@ class ShownRows:
         if places == list(range(len(self.names))):
             return self
         return replace(
-            self, X=self.X[:, places], names=tuple(self.names[j] for j in places),
+            self, X=self.X[:, places], names=tuple(self.names[j] for j in places), extra=self._with_others(places),
             texts={i: self.texts[j] for i, j in enumerate(places) if j in self.texts},
             fields=tuple(self.fields[j] for j in places), columns=tuple(self.columns[j] for j in places),
         )  # fmt: skip
+
+    def _with_others(self, places: list[int]) -> Mapping[str, Any]:
+        """Return the columns that were not fitted, with those of the table outside `places`."""
+        rest = sorted(set(range(len(self.names))) - set(places))
+        others = {self.names[j]: self.texts.get(j, self.X[:, j]) for j in rest}
+        return others | dict(self.extra)
 
     def draw(self, most: int) -> Array:
         """Return the positions of `most` of the rows shown, drawn at random and in order; of all if they are fewer."""

@@ -192,7 +192,8 @@ def _write_outputs(
 ) -> None:
     def draw(path: Path) -> None:
         with now.progress("writing the report"):
-            write_report(shown, table, path, reading, now.running)
+            known = {type(estimator).__name__: now.warning_texts()}
+            write_report(shown, table, path, reading, now.running, known)
 
     jobs = [(target, estimator.save), (page, draw)]
     write_files(*((path, fill) for path, fill in jobs if path is not None), check=now.check_interrupt)

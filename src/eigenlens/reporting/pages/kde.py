@@ -50,15 +50,13 @@ def density_page(model: Any, rows: ShownRows) -> list[Chart]:
     """Return the charts of a fitted KernelDensity."""
     d = model.n_features_in_
     names = rows.labels if len(rows.names) == d else tuple(f"x{j}" for j in range(d))
-    charts = [_about(model)]
     if d == 1:
-        return [*charts, *_only_column(model.model_, names[0]), *_least_likely(model, rows)]
+        return [*_only_column(model.model_, names[0]), *_least_likely(model, rows), _about(model)]
+    pairs = [_pair(model.model_, rows, (i, j), (names[i], names[j])) for i, j in combinations(range(min(d, PAIRED)), 2)]
     marginals = {names[j]: model.model_.marginal([j]) for j in range(min(d, MARGINALS))}
-    charts += [_curve(f, name, f"Density of {name}") for name, f in marginals.items()]
-    for i, j in combinations(range(min(d, PAIRED)), 2):
-        charts.append(_pair(model.model_, rows, (i, j), (names[i], names[j])))
+    curves = [_curve(f, name, f"Density of {name}") for name, f in marginals.items()]
     sliders = [chart for name, f in marginals.items() for chart in _own_slider(f, name)]
-    return [*charts, *sliders, *_least_likely(model, rows)]
+    return [*pairs, *curves, *sliders, *_least_likely(model, rows), _about(model)]
 
 
 def _about(model: Any) -> Chart:

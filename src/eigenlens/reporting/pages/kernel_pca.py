@@ -11,6 +11,7 @@ from eigenlens.arrays import Array
 from eigenlens.data.memory import ArraySource
 from eigenlens.errors import EigenlensError
 from eigenlens.pca.estimator import PCA
+from eigenlens.pca.tables import image_side
 from eigenlens.reporting.charts import Chart, axes_points, facts, frames, images, layer, marks, points
 from eigenlens.reporting.rows import ShownRows
 
@@ -21,14 +22,14 @@ TRIED, GAMMAS, FEWEST = 1_000, 9, 4
 def kernel_page(model: Any, rows: ShownRows) -> list[Chart]:
     """Return the charts of a fitted KernelPCA."""
     Z = np.asarray(model.transform(rows.given))
-    charts = [_about(model), _variance(model), _embedding("Embedding", Z)]
+    charts = [_embedding("Embedding", Z), _variance(model)]
     # Of kernel values there are no columns to go back to, and too few rows have no components of their own.
     if model.kernel == "precomputed" or len(rows.X) < FEWEST:
-        return charts
+        return [*charts, _about(model)]
     plain = np.asarray(PCA(min(2, *rows.X.shape), random_state=0).fit_transform(rows.X))
     linear = _embedding("Linear PCA of the same rows", plain, equal=True)
     widths = getattr(model, "gamma_", None) is not None and model.kernel in ("rbf", "laplacian")
-    return [*charts, _widths(model, rows, linear) if widths else linear, *_denoising(model, rows)]
+    return [*charts, _widths(model, rows, linear) if widths else linear, *_denoising(model, rows), _about(model)]
 
 
 def _about(model: Any) -> Chart:
@@ -73,10 +74,9 @@ def _widths(model: Any, rows: ShownRows, linear: Chart) -> Chart:
 
 def _denoising(model: Any, rows: ShownRows) -> list[Chart]:
     """Return rows before and after denoising: as images if they are images, else on their first two columns."""
-    d = rows.X.shape[1]
-    side = round(d**0.5)
+    d, side = rows.X.shape[1], image_side(rows.X, named=rows.named)
     try:
-        if side * side == d and side >= 6:
+        if side:
             return [_images(model, rows, side)]
         return [_plane(model, rows)] if d > 1 else []
     except EigenlensError as error:
