@@ -48,7 +48,7 @@ def fit_remarks(model: Any) -> list[str]:
     again = FIT_REMARKS.get(type(model).__name__)
     if again is not None:
         return [str(each) for each in again(model)]
-    outcome = getattr(model, "solver_", None)
+    outcome: Any = getattr(model, "solver_", None)
     if getattr(outcome, "converged", True):
         return []
     return [f"solver {outcome.solver!r} stopped before its tolerance: the components are not exact."]
@@ -77,7 +77,7 @@ def _missing(model: Any, rows: ShownRows) -> list[str]:
 
 def _constant(model: Any, rows: ShownRows, numbers: Array, X: Array) -> list[str]:
     """Return a sentence on constant columns, for models whose own warnings do not name them."""
-    if type(model).__name__ in FIT_REMARKS or len(X) < 2 or image_side(rows.X, named=rows.named):
+    if type(model).__name__ in FIT_REMARKS or len(X) < 2 or image_side(rows.X):
         return []  # images have corners where nothing is drawn
     with np.errstate(all="ignore"):
         constant = numbers[np.fmax.reduce(X, axis=0) == np.fmin.reduce(X, axis=0)]

@@ -44,7 +44,7 @@ def pca_page(model: Any, rows: ShownRows) -> list[Chart]:
     Z = tables.unwhitened_scores(model, rows.given)
     rows = _filled(model, rows, Z)
     backdrop, words = axes_backdrop(rows, Z, model.model_.scores)
-    side = tables.image_side(rows.X, named=rows.named)
+    side = tables.image_side(rows.X)
     others = find_covariates(model, rows, Z)
     charts = [_scores(model, Z, others, backdrop, words), _scree(model, *_noise(model, rows))]
     charts += [image_components(model, side)] if side else _columns(model, rows, Z, others)
@@ -134,7 +134,8 @@ def _scores(model: Any, Z: Array, others: reading.Supplementary | None, backdrop
     names = [_axis(model, j) for j in range(Z.shape[1])]
     found = supplementary_categories(others, axes_shown(*Z.shape))
     about += " Triangles are the means of categories that took no part in the fit." if found else ""
-    return axes_points("Scores", Z, names, about, equal=True, **({"categories": found} if found else {}), **backdrop)
+    more = ({"categories": found} if found else {}) | backdrop
+    return axes_points("Scores", Z, names, about, equal=True, **more)
 
 
 def _biplot(model: Any, rows: ShownRows, Z: Array) -> Chart:
