@@ -79,6 +79,9 @@ def check_kernel_components(estimator: Any, source: Source) -> int | float | Non
     check_gram_solver(estimator.solver)
     checks.name("preimage", estimator.preimage, PREIMAGES)
     checks.boolean("center", estimator.center)
+    if estimator.kernel == "precomputed" and checks.boolean("standardize", estimator.standardize):
+        what = "holds kernel values, and no columns that could be standardised"
+        raise OptionError(what, argument="kernel", value="precomputed", fix="standardise the rows before the kernel")
     n, k = source.n_rows, estimator.n_components
     if n == 1:
         raise DataError("has 1 sample, but a component needs at least 2 rows", argument="X", fix="give more rows")

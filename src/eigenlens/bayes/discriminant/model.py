@@ -80,6 +80,10 @@ class FisherRule:
         """The classes as a mixture, which has all densities, also those of incomplete rows."""
         return Mixture(self.prior, tuple(Gaussian(mean, self.covariance) for mean in self.means))
 
+    def scaled(self, scale: Array) -> FisherRule:
+        """Return the rule of the columns times `scale` (d,)."""
+        return FisherRule(self.prior, self.means * scale, self.covariance.scaled(scale))
+
     # ---- Fisher's directions ----------------------------------------------------------------------------
 
     @property

@@ -14,6 +14,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.data.memory import ArraySource, MappedSource
+from eigenlens.data.column_scale import divide_source
 from eigenlens.data.source import Progress, Source
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import DataError, OptionError
@@ -36,6 +37,8 @@ from eigenlens.missing.result import (
     needs_complete_rows,
     principal_form,
 )
+from eigenlens.missing.standardize import column_units
+from eigenlens.missing.units import Units
 from eigenlens.pca.fit import PCAFit, principal_components, weighted_row_count
 from eigenlens.stats.moments import ColumnMoments, Moments
 from eigenlens.tables.text_table import count_noun
@@ -130,11 +133,33 @@ def fit_each_ppca(
     )
 
 
+def fit_standardized_ppca(source: Source, k: int, **options: Any) -> LatentFit:
+    """Fit columns over their standard deviations as `fit_ppca` does, and return the model in the units of the columns.
+
+    >>> from eigenlens.data.memory import ArraySource
+    >>> X = np.random.default_rng(0).standard_normal((50, 3))
+    >>> a, b = (fit_standardized_ppca(ArraySource(X * [1.0, 1.0, unit]), 1).model.noise for unit in (1.0, 1000.0))
+    >>> (b / a).round(3)
+    array([      1.,       1., 1000000.])
+    """
+    units = column_units(source)
+    return fit_ppca(divide_source(source, units.scale), k, **options).scaled(units.scale, units.log_scale)
+
+
+def fit_each_standardized_ppca(source: Source, counts: Sequence[int], **options: Any) -> Iterator[LatentFit]:
+    """Yield the same for increasing numbers of latent dimensions, as `fit_each_ppca` does."""
+    units = column_units(source)
+    for fit in fit_each_ppca(divide_source(source, units.scale), counts, **options):
+        yield fit.scaled(units.scale, units.log_scale)
+
+
 def fit_ppca_covariance(
-    given: GivenCovariance, wanted: int | str, rng: np.random.Generator
+    given: GivenCovariance, wanted: int | str, rng: np.random.Generator, *, standardize: bool = False
 ) -> tuple[LatentFit, DimensionChoice | None]:
     """Fit the wanted number of dimensions, or that of the smallest BIC, to a covariance matrix with divisor n."""
-    moments = Moments(given.n, given.mean, given.S * given.n, round(given.n))
+    units = Units.of(ColumnMoments(given.n, given.mean, given.S.diagonal() * given.n)) if standardize else None
+    s = np.ones(len(given.S)) if units is None else units.scale
+    moments = Moments(given.n, given.mean / s, given.S / np.outer(s, s) * given.n, round(given.n))
     rows = CentredRows(MomentsOnlySource(moments), moments=moments)
     most = min(rows.size - 1, max(1, round(given.n) - 2), MAX_COMPARED)
     if isinstance(wanted, int):
@@ -146,7 +171,8 @@ def fit_ppca_covariance(
 
     def fit_each(source: Source, counts: Sequence[int]) -> Iterator[LatentFit]:
         found = (replace(_from_spectrum(leading, k), reason="of a covariance matrix", moments=None) for k in counts)
-        return _until_no_noise(found)
+        scaled = found if units is None else (fit.scaled(units.scale, units.log_scale) for fit in found)
+        return _until_no_noise(scaled)
 
     if isinstance(wanted, int):
         return next(fit_each(rows.source, [wanted])), None
@@ -251,6 +277,11 @@ def truncated_ppca(fit: LatentFit, k: int) -> LatentFit:
     >>> np.allclose(truncated.model.loadings, fitted.model.loadings), round(truncated.loglik - fitted.loglik, 9)
     (True, 0.0)
     """
+    if fit.scale is not None:
+        volume = fit.weight * float(np.log(fit.scale).sum())
+        standardized = replace(fit.scaled(1.0 / fit.scale, -volume), scale=None)
+        one_noise = replace(standardized.model, noise=float(np.mean(standardized.model.noise)))
+        return truncated_ppca(replace(standardized, model=one_noise), k).scaled(fit.scale, volume)
     model, (d, most) = fit.model, fit.model.loadings.shape
     squares, noise = np.sum(model.loadings**2, axis=0), float(model.noise)
     values = squares + noise
