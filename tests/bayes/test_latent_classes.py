@@ -219,8 +219,8 @@ def test_choice_of_the_number_of_components():
 def test_options_that_do_not_fit():
     frame, _ = table()
     for options, message in [
-        ({"features": {"height": "kde"}}, "the family 'kde', which EM cannot share out"),
-        ({"features": {"height": KernelDensity()}}, "which EM cannot share out"),
+        ({"features": {"height": "kde"}}, "the family 'kde', which EM cannot fit"),
+        ({"features": {"height": KernelDensity()}}, "which EM cannot fit"),
         ({"n_components": 1000}, "n_components=1000 must be at most 400"),
         ({"floor": 0.0}, "floor=0.0 must be a number above 0"),
         ({"n_init": 0}, "n_init=0"),

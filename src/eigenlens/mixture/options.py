@@ -40,7 +40,9 @@ def check_mixture_options(
         raise OptionError("needs at least 2 features, but X has 1 feature(s)", argument="covariance_type", value=name)
     bound = f"one less than the number of features, for {name!r} covariances"
     n_factors = checks.integer("n_factors", estimator.n_factors, 1, most, bound)
-    given = {"starting": make_start_rule(estimator, make_structure(name, n_factors), K, source, scale)} if starts else {}
+    given = (
+        {"starting": make_start_rule(estimator, make_structure(name, n_factors), K, source, scale)} if starts else {}
+    )
     return K, MixtureOptions(
         **given,
         structure=name,

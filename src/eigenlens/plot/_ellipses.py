@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from eigenlens.plot import _style
-from eigenlens.tables.ellipses import GroupEllipse
+from eigenlens.tables.ellipses import GroupEllipse, group_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +23,7 @@ def draw_ellipses(ax: Axes, ellipses: Iterable[GroupEllipse], colors: Any) -> No
     """Draw ellipses with a pale area and a thin edge, and the means of the groups as crosses."""
     from matplotlib.patches import Polygon
 
-    groups = [] if isinstance(colors, str) or colors.dtype.kind == "f" else [str(name) for name in np.unique(colors)]
+    groups = list(map(str, group_names(colors)))
     for ellipse in ellipses:
         if groups:
             color = _style.category_color(groups.index(ellipse.name))

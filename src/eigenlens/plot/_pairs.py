@@ -12,6 +12,7 @@ from eigenlens.arrays import Array
 from eigenlens.data.coerce import as_source
 from eigenlens.plot import _style
 from eigenlens.plot._points import check_color, draw_points
+from eigenlens.tables.ellipses import group_names
 from eigenlens.tables.names import feature_names, shorten_names
 from eigenlens.tables.rows import first_rows
 
@@ -101,10 +102,9 @@ def _draw_panel(ax: Axes, values: Array, i: int, j: int, colours: str | Array) -
 
 def _histogram(ax: Axes, x: Array, colours: str | Array) -> None:
     """Draw a histogram of a column, its categories on top of each other."""
-    grouped = not isinstance(colours, str) and colours.dtype.kind != "f"
-    finite = np.isfinite(x)
-    groups = [finite & (colours == name) for name in np.unique(colours)] if grouped else [finite]
-    shades = [_style.category_color(g) for g in range(len(groups))] if grouped else _plain(colours)
+    names, finite = group_names(colours), np.isfinite(x)
+    groups = [finite & (colours == name) for name in names] or [finite]
+    shades = [_style.category_color(g) for g in range(len(names))] or _plain(colours)
     edges = np.histogram_bin_edges(x[finite], "auto") if finite.any() else np.array([0.0, 1.0])
     look: Any = {"stacked": True, "linewidth": 0.5, "edgecolor": _style.page_color()}
     ax.hist([x[group] for group in groups], bins=edges.tolist(), color=shades, **look)

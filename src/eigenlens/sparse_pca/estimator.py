@@ -15,14 +15,13 @@ from eigenlens.arrays import Array, Like
 from eigenlens.data.source import Source, progress_callback
 from eigenlens.estimator.base import ProjectionEstimator, forward, model_view, per_score
 from eigenlens.estimator.covariance_matrix import read_covariance
-from eigenlens.estimator.rows import MomentsOnlySource, map_blocks, map_rows, per_row, validate_rows
+from eigenlens.estimator.rows import map_blocks, map_rows, per_row, rows_from_moments, validate_rows
 from eigenlens.linalg.operators import CentredRows, project_rows
 from eigenlens.sparse_pca import storage
 from eigenlens.sparse_pca.best_support import PROOF_TOL
 from eigenlens.sparse_pca.fit import fit_sparse_components
 from eigenlens.sparse_pca.model import SparseComponents
 from eigenlens.sparse_pca.options import check_nonzero
-from eigenlens.stats.moments import Moments
 
 
 @dataclass(eq=False, repr=False)
@@ -90,9 +89,8 @@ class SparsePCA(ProjectionEstimator):
         array([5.])
         """
         given = read_covariance(self, S, n_samples, mean, constant=True)
-        moments = Moments(given.n, given.mean, given.S * (given.n - 1.0), round(given.n))
         standardize = checks.boolean("standardize", self.standardize)
-        rows = CentredRows(MomentsOnlySource(moments), standardize=standardize, moments=moments)
+        rows = rows_from_moments(given.moments(given.n - 1.0), standardize=standardize)
         return self._fit_rows(S, given.source, rows, None)
 
     def _fit_rows(self, X: Any, source: Source, rows: CentredRows, progress: Any) -> Self:

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from eigenlens.arrays import Array, Like, dense, to_numpy
+from eigenlens.arrays import Array, Like
 from eigenlens.bayes.class_moments import ClassDeviations
 from eigenlens.bayes.classifier.class_density import finite_blocks
 from eigenlens.bayes.discriminant import storage
@@ -27,11 +27,11 @@ from eigenlens.bayes.discriminant.covariances import (
 from eigenlens.bayes.discriminant.fit_missing import complete_classes
 from eigenlens.bayes.discriminant.model import (
     FisherRule,
-    centred_product,
-    expected_scores,
+    discriminant_scores,
     gaussian_classes,
     incomplete_log_likelihoods,
     linear_contributions,
+    nonfinite_rows,
 )
 from eigenlens.bayes.discriminant.options import (
     check_linear_options,
@@ -47,13 +47,13 @@ from eigenlens.bayes.explain import Explanation, classes_to_compare, explain_gau
 from eigenlens.bayes.labels import encode_labels, partial_fit_labels, require_two_classes
 from eigenlens.bayes.rule import BayesRule, ClassCounts, sample_by_class
 from eigenlens.data.coerce import require_finite, require_no_infinity
-from eigenlens.data.rows import row_count, select_rows
+from eigenlens.data.rows import row_count
 from eigenlens.data.source import Progress, Source, progress_callback
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.base import ModelEstimator, model_view
 from eigenlens.estimator.rows import dense_blocks, per_row, validate_rows
-from eigenlens.linalg.operators import concatenate, project_rows
+from eigenlens.linalg.operators import concatenate
 from eigenlens.linalg.spectrum import Outcome
 from eigenlens.missing.standardize import StandardizedColumns
 
@@ -306,7 +306,7 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         with np.errstate(invalid="ignore", over="ignore"):
             found = self.model_.log_likelihoods(rows)
             whole = np.isfinite(found.sum())
-        odd = np.empty(0) if whole else _nonfinite_rows(found)
+        odd = np.empty(0) if whole else nonfinite_rows(found)
         if odd.size:
             found[odd] = incomplete_log_likelihoods(self.model_, require_no_infinity(rows[odd]))
         return found
@@ -348,7 +348,7 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         """
         check_is_fitted(self)
         source, V = validate_rows(self, X), self._directions
-        project = partial(_project, rule=self.model_, V=V)
+        project = partial(discriminant_scores, rule=self.model_, V=V)
         if hasattr(source, "map_rows"):
             return source.map_rows(project, V.shape[1])
         return concatenate([project(rows) for rows in source.rows()])
@@ -394,26 +394,6 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
     @property
     def _n_features_out(self) -> int:
         return int(self._directions.shape[1])
-
-
-def _nonfinite_rows(statistics: Array) -> Array:
-    """Return the numbers of the rows that are not finite."""
-    return np.flatnonzero(~np.isfinite(statistics).all(axis=1))
-
-
-def _project(rows: Any, rule: FisherRule, V: Array) -> Any:
-    """Return (x − m)·v of rows of any kind, in their kind; missing values are replaced by their expectations."""
-    plain = isinstance(rows, np.ndarray) and rows.dtype == np.float64
-    with np.errstate(invalid="ignore", over="ignore"):
-        found = (centred_product if plain else project_rows)(rows, rule.centre, V)
-        if np.isfinite(to_numpy(found).sum()):
-            return found
-    odd = _nonfinite_rows(to_numpy(found))
-    if not odd.size:  # only the sum overflowed
-        return found
-    values = np.array(to_numpy(found))
-    values[odd] = expected_scores(rule, require_no_infinity(dense(select_rows(rows, odd))), V)
-    return Like(found)(values)
 
 
 @dataclass(eq=False, repr=False)

@@ -222,8 +222,7 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
         model, n = self.model_, checks.integer("n_samples", n_samples, 1)
         rng = checks.generator(self.random_state if random_state is None else random_state)
         labels = rng.choice(len(model.prior), size=n, p=model.prior)
-        drawn = rows_from_columns(model.sample(labels, rng), self._plan.fields, self._frame)
-        drawn = self._like.exact(drawn) if isinstance(drawn, np.ndarray) else drawn
+        drawn = self._like.exact(rows_from_columns(model.sample(labels, rng), self._plan.fields, self._frame))
         labelled = checks.boolean("return_labels", return_labels)
         return (drawn, self._like.exact(labels)) if labelled else sampled_rows(drawn)
 

@@ -203,8 +203,7 @@ class NaiveBayes(BayesRule, ModelEstimator):
         return (found for _, found in log_likelihoods(self.model_, table_to_predict(self, X)))
 
     def _draw(self, labels: Array, rng: np.random.Generator) -> Any:
-        drawn = rows_from_columns(self.model_.sample(labels, rng), self._plan.fields, self._frame)
-        return self._like.exact(drawn) if isinstance(drawn, np.ndarray) else drawn
+        return self._like.exact(rows_from_columns(self.model_.sample(labels, rng), self._plan.fields, self._frame))
 
     def explain(self, X: Any, *, of: Any = None, against: Any = None) -> Explanation:
         """Return each feature's part of the log-odds of a row's class: ln p(x_j | of) − ln p(x_j | against).

@@ -90,6 +90,9 @@ FACTOR_SOLVERS: dict[str, FactorSolver] = {
 }
 """Solvers by name: (R, k, uniquenesses to start from, options) → the minimum reached."""
 
+FACTOR_SOLVER_ALIASES = {"ml": "auto", "pa": "principal-axis", "uls": "minres"}
+"""Names of the same methods in psych and factor_analyzer."""
+
 LEAST_SQUARES_SOLVERS = ("minres", "principal-axis")
 """Those that do not maximise the likelihood."""
 

@@ -19,13 +19,12 @@ from eigenlens.latent.ppca.fit import (
     EM_SOLVERS,
     PPCA_SOLVERS,
     fit_each_ppca,
-    fit_each_standardized_ppca,
     fit_ppca,
     fit_ppca_covariance,
-    fit_standardized_ppca,
     truncated_ppca,
 )
 from eigenlens.latent.ppca.options import check_ppca_start
+from eigenlens.latent.ppca.standard_units import fit_each_standardized_ppca, fit_standardized_ppca
 
 
 @dataclass(eq=False, repr=False)

@@ -14,12 +14,11 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.data.memory import ArraySource, MappedSource
-from eigenlens.data.column_scale import divide_source
 from eigenlens.data.source import Progress, Source
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.covariance_matrix import GivenCovariance
-from eigenlens.estimator.rows import MomentsOnlySource
+from eigenlens.estimator.rows import rows_from_moments
 from eigenlens.latent.n_components import DIMENSION_RULES, DimensionChoice
 from eigenlens.latent.ppca.em import PPCAEMResult, products_and_rest, run_ppca_em
 from eigenlens.latent.ppca.plain_em import PPCAStart, random_ppca_start, run_plain_em
@@ -37,10 +36,9 @@ from eigenlens.missing.result import (
     needs_complete_rows,
     principal_form,
 )
-from eigenlens.missing.standardize import column_units
 from eigenlens.missing.units import Units
 from eigenlens.pca.fit import PCAFit, principal_components, weighted_row_count
-from eigenlens.stats.moments import ColumnMoments, Moments
+from eigenlens.stats.moments import ColumnMoments
 from eigenlens.tables.text_table import count_noun
 
 ROUNDING_UNITS = 8.0
@@ -133,34 +131,15 @@ def fit_each_ppca(
     )
 
 
-def fit_standardized_ppca(source: Source, k: int, **options: Any) -> LatentFit:
-    """Fit columns over their standard deviations as `fit_ppca` does, and return the model in the units of the columns.
-
-    >>> from eigenlens.data.memory import ArraySource
-    >>> X = np.random.default_rng(0).standard_normal((50, 3))
-    >>> a, b = (fit_standardized_ppca(ArraySource(X * [1.0, 1.0, unit]), 1).model.noise for unit in (1.0, 1000.0))
-    >>> (b / a).round(3)
-    array([      1.,       1., 1000000.])
-    """
-    units = column_units(source)
-    return fit_ppca(divide_source(source, units.scale), k, **options).scaled(units.scale, units.log_scale)
-
-
-def fit_each_standardized_ppca(source: Source, counts: Sequence[int], **options: Any) -> Iterator[LatentFit]:
-    """Yield the same for increasing numbers of latent dimensions, as `fit_each_ppca` does."""
-    units = column_units(source)
-    for fit in fit_each_ppca(divide_source(source, units.scale), counts, **options):
-        yield fit.scaled(units.scale, units.log_scale)
-
-
 def fit_ppca_covariance(
     given: GivenCovariance, wanted: int | str, rng: np.random.Generator, *, standardize: bool = False
 ) -> tuple[LatentFit, DimensionChoice | None]:
     """Fit the wanted number of dimensions, or that of the smallest BIC, to a covariance matrix with divisor n."""
-    units = Units.of(ColumnMoments(given.n, given.mean, given.S.diagonal() * given.n)) if standardize else None
-    s = np.ones(len(given.S)) if units is None else units.scale
-    moments = Moments(given.n, given.mean / s, given.S / np.outer(s, s) * given.n, round(given.n))
-    rows = CentredRows(MomentsOnlySource(moments), moments=moments)
+    units = None
+    if standardize:
+        units = Units.of(ColumnMoments(given.n, given.mean, given.S.diagonal() * given.n))
+        given = given._replace(S=given.S / np.outer(units.scale, units.scale), mean=given.mean / units.scale)
+    rows = rows_from_moments(given.moments(given.n))
     most = min(rows.size - 1, max(1, round(given.n) - 2), MAX_COMPARED)
     if isinstance(wanted, int):
         _require_rows(wanted, round(given.n))

@@ -14,6 +14,7 @@ from eigenlens.data.categories import EncodedColumn
 from eigenlens.data.column_kinds import Field
 from eigenlens.data.table import MixedRows, numbers_of
 from eigenlens.densities.base import Density
+from eigenlens.errors import OptionError
 from eigenlens.model_file import Layout
 from eigenlens.resources import single_threaded_map, thread_count
 
@@ -72,6 +73,18 @@ class DensityPerClass(Conditional):
     def density(self, label: int, place: int) -> Density:
         """Return the density of a column in a class."""
         return self.densities[place][label]
+
+    def n_parameters(self) -> int:
+        """Return the sum over the densities: their attribute `n_parameters`, or the record of a fit, `fitted.free`."""
+        return sum(_count_parameters(density) for column in self.densities for density in column)
+
+
+def _count_parameters(density: Any) -> int:
+    found = getattr(density, "n_parameters", getattr(getattr(density, "fitted", None), "free", None))
+    if found is None:
+        what = f"AIC and BIC need the attribute n_parameters of densities, which {type(density).__name__} has not"
+        raise OptionError(what, fix="add it, or compare by the log-likelihood of held-out rows: cv=5")
+    return int(found)
 
 
 def column_values(rows: Any, column: int) -> Array:
