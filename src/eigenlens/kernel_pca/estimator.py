@@ -87,7 +87,8 @@ class KernelPCA(StandardizedColumns, ProjectionEstimator):
         explained_variance_ratio_: eigenvalues_ over the trace.
         approximation_error_: the share of the trace of the Gram matrix that is left out; 0 for an exact fit. For
             "fourier" an estimate of the relative error of the kernel values.
-        gamma_: the number used. scale_: (d,), ones unless standardised. n_components_, n_samples_, n_landmarks_: k, n and the number of rows stored.
+        gamma_: the number used. n_components_, n_samples_, n_landmarks_: k, n and the number of rows stored.
+        scale_: (d,) standard deviations by which columns are divided, ones unless standardised.
         solver_: an `Outcome`: solver, reason, passes, residuals. model_: the frozen `KernelComponents`.
 
     Example:

@@ -89,7 +89,7 @@ class LatentFit:
         return self.scale is not None or np.ndim(self.model.noise) == 0
 
     def scaled(self, scale: Array, log_scale: float) -> LatentFit:
-        """Return a fit to columns over `scale` (d,) as one to the columns, whose log-likelihood is less by log_scale."""
+        """Return a fit to columns over `scale` (d,) as one to the columns, of a log-likelihood less by `log_scale`."""
         path, loglik = tuple(value - log_scale for value in self.path), self.loglik - log_scale
         return replace(self, model=self.model.scaled(scale), loglik=loglik, path=path, moments=None, scale=scale)
 

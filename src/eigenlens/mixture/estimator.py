@@ -37,8 +37,12 @@ from eigenlens.mixture.structures.base import CovarianceStructure, precision_fac
 
 
 @dataclass(eq=False, repr=False)
-class GaussianMixture(  # type: ignore[misc]
-    StandardizedColumns, IterativeFit[MixtureFit], DensityEstimator, DensityMixin, BaseEstimator
+class GaussianMixture(
+    StandardizedColumns,
+    IterativeFit[MixtureFit],
+    DensityEstimator,
+    DensityMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
 ):
     """A density of several Gaussians, p(x) = Σ_k pi_k N(x | mu_k, C_k), by maximum likelihood; also soft clustering.
 

@@ -418,7 +418,8 @@ class QuadraticDiscriminant(GaussianClasses):
 
     Attributes:
         classes_: (C,). class_prior_, priors_: (C,) pi. means_: (C, d) m_c. covariances_: (C, d, d) S_c, of divisor Σw.
-        shrinkage_: (C,) a. scale_: (d,), ones unless standardised. class_count_: (C,) Σw. n_samples_: number of rows with positive weight.
+        shrinkage_: (C,) a. class_count_: (C,) Σw. n_samples_: number of rows with positive weight. scale_: (d,), ones
+            unless standardised.
         solver_: how the covariances were found. model_: the classes as a frozen `Mixture` of Gaussians.
 
     With fewer rows than columns in all, and shrinkage or reg, no d×d matrix is made. Columns that are constant in all

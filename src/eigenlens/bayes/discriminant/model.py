@@ -40,6 +40,7 @@ class FisherRule:
 
     Attributes:
         prior: pi (C,). means: (C, d). covariance: C, of the rows about the means of their classes.
+        scale: (d,) the units in which the largest entry of a direction is positive; None for those of the columns.
 
     >>> C = Axes.of_matrix(np.eye(2), np.zeros(2))
     >>> rule = FisherRule(np.array([0.5, 0.5]), np.array([[0.0, 0.0], [2.0, 0.0]]), C)
@@ -50,6 +51,7 @@ class FisherRule:
     prior: Array
     means: Array
     covariance: Axes
+    scale: Array | None = None
 
     def __post_init__(self) -> None:
         read_only(self, "prior", "means")
@@ -86,7 +88,7 @@ class FisherRule:
 
     def scaled(self, scale: Array) -> FisherRule:
         """Return the rule of the columns times `scale` (d,)."""
-        return FisherRule(self.prior, self.means * scale, self.covariance.scaled(scale))
+        return FisherRule(self.prior, self.means * scale, self.covariance.scaled(scale), scale)
 
     # ---- Fisher's directions ----------------------------------------------------------------------------
 
@@ -110,7 +112,7 @@ class FisherRule:
         values, U = values[::-1][: len(M) - 1], U[:, ::-1][:, : len(M) - 1]
         kept = values > len(M) * MIN_AXIS_SHARE * values.max(initial=0.0)
         V = solved.T @ (U[:, kept] / np.sqrt(values[kept]))
-        return values[kept], orient(V)
+        return values[kept], orient(V) if self.scale is None else orient(V * self.scale[:, None]) / self.scale[:, None]
 
 
 def centred_product(X: Array, centre: Array, V: Array, offset: Array | float = 0.0) -> Array:

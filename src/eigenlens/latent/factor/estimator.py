@@ -307,7 +307,7 @@ class FactorAnalysis(LatentGaussian):
         """
         check_is_fitted(self)
         W = self._over_scale.loadings
-        return factor_omega(W, np.eye(W.shape[1]), self._over_scale.noise)
+        return factor_omega(W, np.eye(W.shape[1]), np.asarray(self._over_scale.noise))
 
     def _likelihoods(self, X: Any, sample_weight: Any) -> ReferenceLikelihoods:
         fit = self._fitted

@@ -40,10 +40,10 @@ class ProbabilisticPCA(LatentGaussian):
         n_components: the number k < d of latent dimensions, 0 for noise alone (a spherical Gaussian); or "bic" for the
             smallest Bayesian information criterion, "cv" for the best likelihood of held-out rows in five folds (1, 2,
             … dimensions, at most 100).
-        standardize: fit the columns over their standard deviations (divisor n, as maximum likelihood has it; PCA's is n −
-            1), as PCA of the correlation matrix does. The density, mean_, imputed values, samples and model_ are in the
-            units of the columns; loadings_, components_, noise_variance_ and variances are those of the standardised
-            columns, as in `FactorAnalysis`.
+        standardize: fit the columns over their standard deviations (divisor n, that of maximum likelihood), as PCA of
+            the correlation matrix does. The density, mean_, imputed values, samples and model_ are in the units of the
+            columns; loadings_, components_, noise_variance_ and variances are those of the standardised columns, as in
+            `FactorAnalysis`.
         solver: "auto" is "closed-form", and "em" if X has NaN. "closed-form" costs what PCA does. "em" is
             expectation-maximisation as it is taught (ibid., eq. 29 and 30), one pass over the rows and O(ndk) per step.
             "accelerated-em" has the same limit and cost, but maximises sigma² and the lengths of the columns of W
@@ -59,7 +59,8 @@ class ProbabilisticPCA(LatentGaussian):
 
     Attributes:
         loadings_: (d, k) W, its columns orthogonal, the longest first, the largest entry of each positive.
-        mean_: (d,) mu. noise_variance_: sigma². scale_: (d,), ones unless standardised. components_: (k, d) the columns of W at unit length: principal axes.
+        mean_: (d,) mu. noise_variance_: sigma². components_: (k, d) the columns of W at unit length: principal axes.
+        scale_: (d,) the standard deviations of the columns, ones unless standardised.
         explained_variance_: (k,) variances along them, |w|² + sigma², with divisor n: (n − 1) / n of PCA's.
         explained_variance_ratio_: (k,) over the trace of the model's covariance.
         loglik_: Σ log p(x observed) of the fitted rows. loglik_path_: after each step of EM, never decreasing.
