@@ -119,7 +119,17 @@ MODELS: dict[str, ModelEntry] = {
         aliases=("kernel-pca",),
         options=_K
         | _same(
-            "kernel", "center", "gamma", "sigma", "degree", "coef0", "solver", "approximation", "preimage", "max_memory"
+            "kernel",
+            "center",
+            "standardize",
+            "gamma",
+            "sigma",
+            "degree",
+            "coef0",
+            "solver",
+            "approximation",
+            "preimage",
+            "max_memory",
         )
         | {"landmarks": "n_landmarks"},
         defaults={"n_components": 10},
@@ -144,7 +154,7 @@ MODELS: dict[str, ModelEntry] = {
         "ppca",
         "probabilistic principal components",
         aliases=("probabilistic-pca",),
-        options=_K | _same("solver"),
+        options=_K | _same("standardize", "solver"),
         defaults={"n_components": "bic"},
         names={
             "k": OptionNames("eigenlens.latent.n_components.DIMENSION_RULES", ("bic", "cv")),
@@ -188,7 +198,7 @@ MODELS: dict[str, ModelEntry] = {
         "Gaussian mixture: density and soft clusters",
         group="Densities",
         aliases=("gaussian-mixture", "mixture", "kmeans"),
-        options=_K | {"covariance": "covariance_type", "factors": "n_factors", "prior": "prior"},
+        options=_K | {"covariance": "covariance_type", "factors": "n_factors"} | _same("standardize", "prior"),
         names={
             "k": OptionNames("", ("bic", "icl", "aic")),  # of mixture.select.CRITERIA, those that need no folds
             "covariance": OptionNames(
@@ -225,7 +235,7 @@ MODELS: dict[str, ModelEntry] = {
         "kernel density estimate",
         group="Densities",
         aliases=("kernel-density", "density"),
-        options=_same("kernel", "bandwidth", "adaptive", "bounds", "boundary"),
+        options=_same("kernel", "bandwidth", "standardize", "adaptive", "bounds", "boundary"),
         names={
             "kernel": OptionNames(
                 "eigenlens.kde.kernels.SMOOTHING_KERNELS",
@@ -279,7 +289,7 @@ MODELS: dict[str, ModelEntry] = {
         "linear discriminants: classes, and the axes that separate them best",
         group="Classifiers",
         aliases=("linear-discriminant",),
-        options=_K | _same("shrinkage"),
+        options=_K | _same("shrinkage", "standardize"),
         names={
             "shrinkage": OptionNames(
                 "eigenlens.bayes.discriminant.options.LINEAR_SHRINKAGES",
@@ -298,7 +308,7 @@ MODELS: dict[str, ModelEntry] = {
         "quadratic discriminants: one Gaussian per class",
         group="Classifiers",
         aliases=("quadratic-discriminant",),
-        options=_same("shrinkage"),
+        options=_same("shrinkage", "standardize"),
         names={
             "shrinkage": OptionNames(
                 "eigenlens.bayes.discriminant.options.QUADRATIC_SHRINKAGES", ("auto", "ledoit-wolf")
