@@ -41,6 +41,7 @@ class ModelEntry(NamedTuple):
         classes: whether it learns from labels. wraps: whether options that it does not take are those of its density.
         mixed: whether columns may hold text. incomplete: whether it fits rows with missing values by default.
         keeps_rows: whether it keeps all rows, which must then fit into memory.
+        by_units: whether the units of the columns decide what it finds, unless they are standardised.
         chooses: whether the command line chooses the number of components by a criterion where none is given.
         summary: fitted estimator → (line, table, facts) of the command line; "" for the classes of a classifier.
         page: (fitted estimator, rows) → the charts of its page in a report; "" if it has none.
@@ -63,6 +64,7 @@ class ModelEntry(NamedTuple):
     mixed: bool = False
     incomplete: bool = False
     keeps_rows: bool = False
+    by_units: bool = False
     chooses: bool = False
     summary: str = ""
     page: str = ""
@@ -98,6 +100,7 @@ MODELS: dict[str, ModelEntry] = {
             "missing": OptionNames("eigenlens.pca.options.MISSING_VALUE_METHODS", ("raise", "em")),
         },
         density=True,
+        by_units=True,
         summary="eigenlens.cli.summaries.pca_summary",
         page="eigenlens.reporting.pages.pca.pca_page",
         projection="eigenlens.cli.onnx.principal_projection",
@@ -108,6 +111,7 @@ MODELS: dict[str, ModelEntry] = {
         "sparse principal components: few columns each",
         aliases=("sparse-pca",),
         options=_K | {"nonzero": "n_nonzero", "standardize": "standardize"},
+        by_units=True,
         summary="eigenlens.cli.summaries.sparse_summary",
         page="eigenlens.reporting.pages.sparse_pca.sparse_page",
         projection="eigenlens.cli.onnx.sparse_projection",
@@ -145,6 +149,7 @@ MODELS: dict[str, ModelEntry] = {
             ),
             "preimage": OptionNames("eigenlens.kernel_pca.preimage.PREIMAGES", ("fixed-point", "mds", "ridge")),
         },
+        by_units=True,
         summary="eigenlens.cli.summaries.kernel_summary",
         page="eigenlens.reporting.pages.kernel_pca.kernel_page",
         export="eigenlens.cli.commands.export.kernel_parameters",
@@ -164,6 +169,7 @@ MODELS: dict[str, ModelEntry] = {
         },
         density=True,
         incomplete=True,
+        by_units=True,
         summary="eigenlens.cli.summaries.ppca_summary",
         page="eigenlens.reporting.pages.latent.latent_page",
         projection="eigenlens.cli.onnx.latent_projection",

@@ -30,6 +30,7 @@ from eigenlens.kernel_pca.options import (
     memory_budget,
     resolve_kernel,
     rows_in_memory,
+    warn_default_gamma,
     warn_kernel_fit,
 )
 from eigenlens.kernel_pca.preimage import (
@@ -159,6 +160,7 @@ class KernelPCA(StandardizedColumns, ProjectionEstimator):
     ) -> tuple[KernelComponents, Outcome]:
         choose = checks.choice("approximation", self.approximation, APPROXIMATIONS)
         kernel, self.gamma_ = resolve_kernel(self, source, rng)
+        warn_default_gamma(self, kernel, source)
         asked = check_n_landmarks(self, source)
         found = fit_landmark_components(
             source, kernel, choose, asked, n_components, rng=rng, progress=progress, center=self.center
@@ -186,6 +188,7 @@ class KernelPCA(StandardizedColumns, ProjectionEstimator):
             progress=progress,
         )
         warn_kernel_fit(fit, self)
+        warn_default_gamma(self, kernel, source)
         return fit
 
     # ---- rows to scores and back ------------------------------------------------------------------------

@@ -80,6 +80,7 @@ def fit(
     require_files(files)
     from eigenlens.cli.input_table import read_aloud
     from eigenlens.cli.table_checks import warn_suspicious_columns
+    from eigenlens.cli.unit_check import note_units
 
     with session(running) as now:
         target = check_target(output, running.force, MODEL_SUFFIXES)
@@ -102,6 +103,7 @@ def fit(
         else:
             estimator, selection = select_best_mixture(estimator, choice, model_options.covariance, table, now)
         _show_result(now, estimator)
+        note_units(now, estimator, table.source)
         _check_convergence(now, strict, estimator)
         shown = {type(estimator).__name__: estimator} | ({} if selection is None else {"Choice": selection})
         _write_outputs(now, estimator, shown, table, target, page, reading)
