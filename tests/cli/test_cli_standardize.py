@@ -135,7 +135,7 @@ def test_json_has_the_shares_and_the_column(capsys):
 
 
 @pytest.mark.parametrize("model", ["pca", "ppca", "kpca"])
-def test_nothing_is_said_of_columns_of_one_unit_or_of_standardised_ones(model, capsys):
+def test_no_advice_about_columns_of_one_unit_or_of_standardised_ones(model, capsys):
     more = COMMANDS[model].split()
     main(["fit", model, "one.csv", "--drop", "class", *more])
     main(["fit", model, "other.csv", "--drop", "class", "--standardize", *more])

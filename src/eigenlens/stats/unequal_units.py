@@ -19,7 +19,7 @@ columns) either the first number was above 2 or the second below 10; those of di
 200,000 (wine, arrests, air quality, decathlon, credit, diabetes, vehicles, hearts, tumours)."""
 
 COUNT_COLUMNS, COUNT_SHARE = 8, 0.8
-"""So many columns, of which this share has means from 0 to one standard deviation, are counts in one unit."""
+"""This many columns, of which this share has means from 0 to one standard deviation, are counts in one unit."""
 
 
 class UnequalUnits(NamedTuple):
