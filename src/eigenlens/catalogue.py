@@ -122,19 +122,8 @@ MODELS: dict[str, ModelEntry] = {
         "kernel principal components",
         aliases=("kernel-pca",),
         options=_K
-        | _same(
-            "kernel",
-            "center",
-            "standardize",
-            "gamma",
-            "sigma",
-            "degree",
-            "coef0",
-            "solver",
-            "approximation",
-            "preimage",
-            "max_memory",
-        )
+        | _same("kernel", "center", "standardize", "gamma", "sigma", "degree", "coef0", "solver", "approximation")
+        | _same("preimage", "max_memory")
         | {"landmarks": "n_landmarks"},
         defaults={"n_components": 10},
         names={

@@ -599,3 +599,14 @@ def test_a_family_of_your_own_is_imputed_by_its_mean():
     X[0, 0] = np.nan
     with pytest.raises(OptionError, match="the attribute mean of densities, which Poisson has not"):
         model.impute(X)
+
+
+@pytest.mark.parametrize("kind", [list, np.asarray, pd.Series])
+def test_one_column_may_have_one_dimension(kind):
+    x = np.random.default_rng(7).normal([[0.0], [5.0]], 1.0, (2, 60)).ravel()
+    table, column = (MixtureModel(2, features="gaussian", random_state=0).fit(X) for X in (x[:, None], kind(x)))
+    assert column.loglik_ == table.loglik_
+    for method in ("predict", "predict_proba", "score_samples", "score", "bic", "icl"):
+        assert_array_equal(getattr(column, method)(kind(x)), getattr(table, method)(x[:, None]), err_msg=method)
+    with pytest.raises(ValueError, match="Expected 2D array"):
+        MixtureModel(2).fit(x, np.zeros(120))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -81,6 +83,10 @@ def relation(folder):
     return duckdb.connect().sql(f"select * from '{folder / 'x.parquet'}'")
 
 
+def scanner(folder):
+    return dataset(folder).scanner()
+
+
 def dataset(folder):
     import pyarrow.dataset
 
@@ -101,6 +107,7 @@ MAKE = {
     "Arrow batch": lambda folder: pa.RecordBatch.from_pandas(pd.DataFrame(X, columns=NAMES)),
     "Arrow stream": lambda folder: FRAME.to_arrow().to_reader(max_chunksize=16),
     "Arrow dataset": dataset,
+    "Arrow scanner": scanner,
     "DuckDB": relation,
     "HDF5": stored("h5py"),
     "Zarr": stored("zarr"),
@@ -174,6 +181,29 @@ def test_a_stream_that_was_read_is_an_error():
     el.PCA(2).fit(stream)
     with pytest.raises(DataError, match="read before; make a new reader"):
         el.PCA(2).fit(stream)
+
+
+READ_TWICE = [
+    (el.PCA(2), "fit_transform"), (el.SparsePCA(2), "fit_transform"), (el.LinearDiscriminant(), "fit_transform"),
+    (el.KernelPCA(2, approximation="rpcholesky", n_landmarks=20, random_state=0), "fit_transform"),
+    (el.GaussianMixture(2, random_state=0).fit(FRAME), "icl"), (ESTIMATORS["MixtureModel"]().fit(FRAME), "icl"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("model", "method"), READ_TWICE)
+def test_a_stream_will_do_for_what_reads_the_rows_twice(model, method):
+    arguments = (Y,) if method == "fit_transform" else ()
+    expected = getattr(model, method)(FRAME, *arguments)
+    np.testing.assert_allclose(getattr(model, method)(FRAME.to_arrow().to_reader(), *arguments), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["PCA", "NaiveBayes"])
+def test_one_thing_is_no_table_and_a_path_is_for_scan(name):
+    for path in ("rows.csv", Path("rows.csv")):
+        with pytest.raises(DataError, match=r"X='rows.csv' is a \w+, not a table; give eigenlens.scan"):
+            ESTIMATORS[name]().fit(path, Y)
+    with pytest.raises(DataError, match="X is a generator, not a table; give an array"):
+        ESTIMATORS[name]().fit((row for row in X), Y)
 
 
 def test_stored_arrays_are_read_by_whole_chunks():

@@ -85,6 +85,46 @@ def test_rows_of_scores_are_lazy(model, dtype):
         model.inverse_transform(da.zeros((60, 3), chunks=25))
 
 
+def counted(rows):
+    """A Dask array of chunks of unknown length, and how many chunks were computed so far."""
+    runs = []
+
+    def chunk(part):
+        runs.append(len(part))
+        return part
+
+    lazy = da.from_array(rows, chunks=(25, 4)).map_blocks(chunk, dtype=rows.dtype, meta=np.empty((0, 0)))
+    return lazy[lazy[:, 0] > -0.5], runs
+
+
+@pytest.mark.parametrize(
+    ("model", "method"),
+    [(el.PCA(2), "transform"), (el.PCA(2), "score_samples"), (el.KernelPCA(2), "transform"),
+     (el.LinearDiscriminant(), "predict"), (el.NaiveBayes(), "predict_proba"), (el.ProbabilisticPCA(2), "impute")],
+)  # fmt: skip
+def test_chunks_of_unknown_length_are_not_computed_before_they_are_needed(model, method):
+    model.fit(X, Y)
+    lazy, runs = counted(X)
+    found = getattr(model, method)(lazy)
+    assert runs == []
+    np.testing.assert_array_equal(found.compute(), getattr(model, method)(X[X[:, 0] > -0.5]))
+
+
+def test_models_are_fitted_to_chunks_of_unknown_length():
+    kept, w = X[X[:, 0] > -0.5], 1.0 + np.arange(60.0)[X[:, 0] > -0.5]
+    found = el.PCA(2).fit(counted(X)[0], sample_weight=w)
+    np.testing.assert_allclose(found.components_, el.PCA(2).fit(kept, sample_weight=w).components_, atol=1e-12)
+    assert found.n_samples_ == len(kept)
+
+
+def test_a_kernel_fit_gives_lazy_scores():
+    rows = da.from_array(X, chunks=(25, 4))
+    found = el.KernelPCA(2).fit_transform(rows)
+    assert isinstance(found, da.Array)
+    assert found.chunks[0] == rows.chunks[0]
+    np.testing.assert_allclose(found.compute(), el.KernelPCA(2).fit_transform(X), atol=1e-9)
+
+
 def test_chunks_without_rows_have_results_without_rows():
     model = el.GaussianMixture(2, random_state=0).fit(X)
     empty = da.concatenate([da.from_array(X[:30], chunks=10), da.from_array(X[:0], chunks=10)])

@@ -22,7 +22,7 @@ from eigenlens.data.coerce import as_source
 from eigenlens.data.rows import random_folds, row_count, select_rows
 from eigenlens.data.source import Source, accumulate
 from eigenlens.errors import DataError, OptionError
-from eigenlens.estimator.rows import map_blocks
+from eigenlens.estimator.rows import column_as_table, map_blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +114,8 @@ def compare(
         estimators: {name: unfitted estimator} with `fit` and `score_samples`, of this package or of scikit-learn, or a
             Pipeline that ends in one and keeps the number of columns; or a `Family` of `eigenlens.densities` or of your
             own. Each is cloned, none is changed.
-        X: rows of any kind that the estimators take; folds of a Source or Dask array are left out by zero weights.
+        X: rows of any kind that the estimators take, or (n,) for one column; folds of a Source or Dask array are left
+            out by zero weights.
         cv: the number of folds. sample_weight: (n,) counts of rows, in fits and in means. random_state: of the folds.
 
     An estimator that raises an error in a fold stays in the table, with the error. Cost: cv fits each.
@@ -129,6 +130,7 @@ def compare(
     if not isinstance(estimators, Mapping) or not estimators:
         what = "must be a dictionary of at least one name and its estimator"
         raise OptionError(what, argument="estimators", value=estimators)
+    X = column_as_table(X)
     streamed = isinstance(X, Source) or hasattr(X, "to_delayed")
     n = row_count(as_source(X)) if streamed else int(X.shape[0] if hasattr(X, "shape") else len(X))
     weight = checks.weights(sample_weight, n)

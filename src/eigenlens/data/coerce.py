@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -44,6 +45,11 @@ def fields_of(source: Source) -> tuple[Field, ...]:
     found: tuple[Field, ...] | None = getattr(source, "fields", None)
     names: Sequence[Any] = source.names or range(source.n_features)
     return found or tuple(Field(name, ColumnKind.NUMBER) for name in names)
+
+
+def rereadable(X: Any) -> Any:
+    """Return the table of a stream that can be read only once, and other X unchanged, for what reads X twice."""
+    return _stream_table(X) if _is_stream(X) else X
 
 
 # ---- recognising containers -----------------------------------------------------------------------------------
@@ -153,15 +159,32 @@ def _reject_mapping(X: Any) -> Source:
     raise DataError(f"X is a {type(X).__name__} of columns", fix=fix)
 
 
+def _is_single(X: Any) -> bool:
+    # What can become an array is one: np.ndim need not be defined for it.
+    known = isinstance(X, list | tuple | int | float) or hasattr(X, "__array__")
+    return not known and np.ndim(X) == 0
+
+
+def _reject_single(X: Any) -> Source:
+    name = type(X).__name__
+    if isinstance(X, str | os.PathLike):
+        raise DataError(f"is a {name}, not a table", argument="X", value=str(X), fix="give eigenlens.scan(X)")
+    raise DataError(f"is a {name}, not a table", argument="X", fix="give an array, a frame or eigenlens.scan(path)")
+
+
 def _batch_table(X: Any) -> Any:
     import pyarrow as pa
 
     return pa.Table.from_batches([X])
 
 
+def _is_stream(X: Any) -> bool:
+    return _is_a(X, "pyarrow", "RecordBatchReader") or _is_a(X, "pyarrow", "Scanner")
+
+
 def _stream_table(X: Any) -> Any:
     """Return the whole table of a stream of Arrow batches, which can be read only once."""
-    table = X.read_all()
+    table = X.read_all() if hasattr(X, "read_all") else X.to_table()
     if not table.num_rows:
         fix = "make a new reader, or give its table, X.read_all(), which can be read again"
         raise DataError("is a stream of Arrow batches without rows: none, or read before", argument="X", fix=fix)
@@ -253,7 +276,7 @@ CONTAINERS: list[Container] = [
         lambda X: MixedSource.of_frame(_batch_table(X)),
     ),
     Container(
-        lambda X: _is_a(X, "pyarrow", "RecordBatchReader"),
+        _is_stream,
         lambda X: _own_names(FrameSource(_stream_table(X))),
         lambda X: _own_names(MixedSource.of_frame(_stream_table(X))),
     ),
@@ -282,6 +305,7 @@ CONTAINERS: list[Container] = [
     Container(lambda X: isinstance(X, np.ndarray) and X.dtype.names is not None, _array, _structured),
     Container(_is_integer_array, _array, IntegerSource),
     Container(_holds_text, _array, _objects),
+    Container(_is_single, _reject_single),
     Container(lambda X: True, _array),
 ]
 """What X may be; the first that recognises it makes the source, and the last takes anything NumPy understands."""

@@ -101,7 +101,7 @@ def nearest_and_mean(kernel: Any, rows: Any) -> tuple[float, float]:
 
 
 def some_rows(source: Source, most: int) -> Any:
-    """Return at most this many rows of positive weight, in float64, drawn at random from the first block of a source."""
+    """Return at most this many rows of positive weight, in float64, at random from the first block of a source."""
     block = next(iter(source.blocks()))
     n = block.rows.shape[0]
     positive = np.arange(n) if block.weight is None else np.flatnonzero(block.weight > 0.0)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
 from eigenlens.arrays import Array, Like
-from eigenlens.data.coerce import require_no_infinity
+from eigenlens.data.coerce import require_no_infinity, rereadable
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source, progress_callback
@@ -278,6 +278,7 @@ class GaussianMixture(
 
         Biernacki, Celeux and Govaert (2000); the smaller the better.
         """
+        X = rereadable(X)
         source = positive_weight_rows(validate_rows(self, X, sample_weight))
         log_best = self._by_block(source, _log_most_likely)
         weight = np.ones(len(log_best)) if source.weight is None else source.weight

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
 from eigenlens.arrays import Array, Like
-from eigenlens.data.coerce import require_finite
+from eigenlens.data.coerce import require_finite, rereadable
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source, accumulate, progress_callback
 from eigenlens.errors import DataError, OptionError
@@ -150,6 +150,7 @@ class PCA(InterpretedComponents):
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None, feature_weight: Any = None) -> Any:
         """Fit the rows of X, and return their scores (n, k)."""
+        X = rereadable(X)
         return self.fit(X, y, sample_weight=sample_weight, feature_weight=feature_weight).transform(X)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -247,9 +248,8 @@ class PCA(InterpretedComponents):
     def inverse_transform(self, X: Any) -> Any:
         """Return the rows (n, d) whose scores are X (n, k); with q < k columns, those of the q leading components."""
         Z = self._check_scores(X, fewer=self.whiten != "zca" and self.rotation is None)
-        model, like = self.model_, Like(X, np.dtype(np.float32 if "float32" in str(Z.dtype) else np.float64))
-        basis = model.row_map(self.whiten)
-        return Z @ like(basis[: Z.shape[1]]) + like(model.mean)
+        model, like = self.model_, Like(Z)
+        return Z @ like(model.row_map(self.whiten)[: Z.shape[1]]) + like(model.mean)
 
     def reconstruction_error(self, X: Any, k: Any = None, *, per_row: bool = True, sample_weight: Any = None) -> Any:
         """Return the squared distance (n,) of each row from its projection, in the units of the analysis.

@@ -7,11 +7,10 @@ from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
-from eigenlens.arrays import Array, Like
+from eigenlens.arrays import Like
 from eigenlens.data.source import Source, progress_callback
 from eigenlens.estimator.base import ProjectionEstimator, forward, model_view, per_score
 from eigenlens.estimator.covariance_matrix import read_covariance
@@ -115,7 +114,7 @@ class SparsePCA(ProjectionEstimator):
         Columns that no component uses are at their means.
         """
         Z = self._check_scores(X)
-        like = Like(X, np.dtype(np.float32 if "float32" in str(Z.dtype) else np.float64))
+        like = Like(Z)
         return Z @ like(self.model_.row_map) + like(self.model_.mean)
 
     @per_row()
@@ -146,9 +145,9 @@ class SparsePCA(ProjectionEstimator):
         return self._like(self.model_.variances / self.model_.total)
 
     @property
-    def optimal_(self) -> Array:
+    def optimal_(self) -> Any:
         """(k,) whether each component is proved to be the best with as few columns, given those before."""
-        return np.asarray(self.model_.bounds <= self.model_.variances * (1.0 + 10.0 * PROOF_TOL))
+        return self._like.exact(self.model_.bounds <= self.model_.variances * (1.0 + 10.0 * PROOF_TOL))
 
     @property
     def n_components_(self) -> int:

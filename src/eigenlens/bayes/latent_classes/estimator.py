@@ -32,11 +32,12 @@ from eigenlens.bayes.naive.feature_table import (
 )
 from eigenlens.bayes.naive.plan import FeatureTable, make_plan
 from eigenlens.bayes.rule import log_sum_and_posterior
+from eigenlens.data.coerce import rereadable
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import progress_callback
 from eigenlens.data.table import observed_rows
 from eigenlens.estimator.base import IterativeFit, ModelEstimator, forward
-from eigenlens.estimator.rows import per_row
+from eigenlens.estimator.rows import column_as_table, per_row
 from eigenlens.estimator.sampled_rows import sampled_rows
 from eigenlens.native.class_sums import winners
 
@@ -54,8 +55,10 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
         n_components: the number K of components.
         features: as in `NaiveBayes`: "auto", a family for all columns, or {column: family}. Families: "gaussian",
             "shared-gaussian" (one variance for all components), "categorical", "bernoulli", "multinomial" (a block of
-            counts; where one is missing, the others are judged given their total), or a `Family` of your own with
-            `summarise` and `estimate`. "kde", "mixture" and density estimators keep rows, and EM does not fit them.
+            counts; where one is missing, the others are judged given their total), or a `Family` of
+            `eigenlens.densities` or of your own with `summarise` and `estimate`: of each column, or of a block that
+            has one density together, {("a", "b"): GaussianFamily()}, whose entries are all observed or all missing.
+            "kde", "mixture" and density estimators keep rows, and EM does not fit them.
         n_init: starts, from each of which EM takes a few steps; the best are continued, and the best of these to the
             end.
         floor: the smallest variance of a Gaussian, as a share of the variance of its column over all rows.
@@ -94,11 +97,16 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
 
     _storage = storage
     _takes_missing = True
+    _takes_column = True
     _rows_like = Like(np.empty(0))
     _saves_dtype = False
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Maximise the likelihood of the rows of X (n, d), row i counting sample_weight[i] times."""
+        """Maximise the likelihood of the rows of X (n, d), or (n,) for one column; row i counts sample_weight[i] times.
+
+        Where one column was fitted, the other methods take X (n,) too.
+        """
+        X = column_as_table(X) if y is None else X  # with labels, X (n,) is probably a mistake
         source = table_to_fit(self, X, reset=True)
         options, n = check_latent_class_options(self), row_count(source)
         given = checks.weights(sample_weight, n)
@@ -197,6 +205,7 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
 
         Biernacki, Celeux and Govaert (2000); the smaller the better.
         """
+        X = rereadable(X)
         (log_density, shares), w = self._fit_to(X, sample_weight)
         sure = np.log(np.where(np.isfinite(log_density), shares.max(axis=1), self.model_.prior.max()))
         return self.bic(X, sample_weight) - 2.0 * float(w @ sure)
@@ -229,7 +238,11 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
     # ---- learned attributes -----------------------------------------------------------------------------
 
     model_ = forward("_fitted.model", "The frozen `NaiveModel` whose prior has the weights.")
-    weights_ = forward("_fitted.model.prior", "The weights pi (K,).")
+
+    @property
+    def weights_(self) -> Any:
+        """The weights pi (K,)."""
+        return self._like.exact(self.model_.prior)
 
     @property
     def n_components_(self) -> int:

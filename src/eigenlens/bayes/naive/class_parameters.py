@@ -11,6 +11,7 @@ from eigenlens.arrays import Array, read_only
 from eigenlens.bayes.naive.families.categorical import CategoricalColumns
 from eigenlens.bayes.naive.families.gaussian import GaussianColumns
 from eigenlens.bayes.naive.families.multinomial import ClassTotals
+from eigenlens.bayes.naive.families.per_class_density import DensityPerClass, JointDensityPerClass
 from eigenlens.bayes.naive.fit import NaiveStatistics
 from eigenlens.bayes.naive.model import NaiveModel
 from eigenlens.bayes.naive.plan import Plan
@@ -24,6 +25,8 @@ def gaussian_parameters(model: NaiveModel) -> tuple[Array, Array]:
     for columns, conditional in model.groups:
         if isinstance(conditional, GaussianColumns):
             means[:, columns], variances[:, columns] = conditional.means, conditional.variances
+        elif isinstance(conditional, DensityPerClass) and not isinstance(conditional, JointDensityPerClass):
+            means[:, columns], variances[:, columns] = conditional.gaussian_parameters()
     return means, variances
 
 
@@ -34,7 +37,7 @@ def log_probabilities(model: NaiveModel) -> Array | list[Array | None]:
     for one without categories.
     """
     with np.errstate(divide="ignore"):
-        if any(isinstance(conditional, CategoricalColumns) for _, conditional in model.groups):
+        if any(_has_table(conditional) for _, conditional in model.groups):
             return [None if p is None else np.log(p) for p in category_probabilities(model)]
     found = np.full((len(model.prior), model.n_features), np.nan)
     for columns, conditional in model.groups:
@@ -42,6 +45,14 @@ def log_probabilities(model: NaiveModel) -> Array | list[Array | None]:
         if known is not None:
             found[:, columns] = known
     return found
+
+
+def _has_table(conditional: Any) -> bool:
+    """Return whether columns have probabilities of categories that are not those of zeros and ones alone."""
+    own = isinstance(conditional, DensityPerClass) and any(
+        map(conditional.categories_of, range(len(conditional.densities)))
+    )
+    return own or isinstance(conditional, CategoricalColumns)
 
 
 def category_probabilities(model: NaiveModel) -> list[Array | None]:

@@ -48,7 +48,7 @@ MAX_VARIABLES_STACKED = 80
 MAX_VARIABLES_TWO_STARTS = 200
 """Up to this many variables a second start costs milliseconds, and more are tried where the first two leave doubt."""
 
-HEYWOOD_FLOOR_FACTOR, HEYWOOD_UNIQUENESS = 10.0, 1e-5
+HEYWOOD_FLOOR_FACTOR, HEYWOOD_UNIQUENESS = 1.1, 1e-5
 """Uniquenesses within this factor of the floor, or below this value, are Heywood cases."""
 
 SAME_MAXIMUM = 1e-7

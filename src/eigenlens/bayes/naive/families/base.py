@@ -137,12 +137,14 @@ class Factor(ABC):
 
     Attributes:
         takes_text: whether columns of text may have this family.
+        takes_negative: whether entries may be negative; counts are not.
         has_density: whether the logarithms that it adds are those of a density; "complement" has scores instead.
         keeps_rows: whether the statistics are the rows themselves, so that rows of files and Dask arrays do not fit.
         layout: the statistics in a model file.
     """
 
     takes_text = False
+    takes_negative = True
     has_density = True
     keeps_rows = False
     layout: Layout

@@ -76,7 +76,7 @@ class ComplementFactor(Factor):
     """
 
     normalized: bool = False
-    has_density = False
+    takes_negative = has_density = False
     layout = TOTALS_LAYOUT
 
     def summarise(self, rows: Any, columns: Array, y: Array, weight: Array | None, C: int) -> ClassTotals:

@@ -18,6 +18,7 @@ from eigenlens.bayes.naive.families.base import Conditional, Factor, LinearRule,
 from eigenlens.data.column_kinds import Field
 from eigenlens.data.source import FieldSums
 from eigenlens.data.table import numbers_of
+from eigenlens.densities.fitting import pseudo_counts
 from eigenlens.densities.multinomial import Multinomial
 from eigenlens.errors import DataError
 from eigenlens.model_file import Layout
@@ -216,9 +217,15 @@ TOTALS_LAYOUT = Layout(ClassTotals, arrays=["weight", "total", "rows", "bad"])
 
 @dataclass(frozen=True)
 class MultinomialFactor(Factor):
-    """The multinomial family: in each class a share for every column of the block."""
+    """The multinomial family: in each class a share for every column of the block.
 
+    Attributes:
+        smoothing: counts added to all columns, or to each (g,); None for the smoothing of the options.
+    """
+
+    takes_negative = False
     layout = TOTALS_LAYOUT
+    smoothing: float | tuple[float, ...] | None = None
 
     def summarise(self, rows: Any, columns: Array, y: Array, weight: Array | None, C: int) -> ClassTotals:
         """Return the totals of each class."""
@@ -243,10 +250,15 @@ class MultinomialFactor(Factor):
     def estimate(self, statistics: ClassTotals, fields: tuple[Field, ...], options: NaiveOptions) -> MultinomialColumns:
         """Return θ_j = (n_j + a) / (Σ n_j + g a), a the smoothing; a class without counts has the shares of all."""
         statistics.check(fields, "'multinomial' is for counts (Negative values in data are none)", "use 'gaussian'")
-        added = np.array([options.smoothing_of(field.name, (0,))[0] for field in fields])
-        n = statistics.total + added
+        n = statistics.total + self._added(fields, options)
         total, overall = n.sum(axis=1, keepdims=True), n.sum(axis=0)
         overall = overall / overall.sum() if overall.any() else np.full(overall.size, 1.0 / overall.size)
         shares = np.where(total > 0.0, n / np.where(total > 0.0, total, 1.0), overall)
         trials = statistics.total.sum(axis=1) / np.where(statistics.rows > 0.0, statistics.rows, 1.0)
         return MultinomialColumns(shares, trials, tuple(field.name for field in fields))
+
+    def _added(self, fields: tuple[Field, ...], options: NaiveOptions) -> Array:
+        """Return the counts (g,) added to the columns."""
+        if self.smoothing is not None:
+            return pseudo_counts(self.smoothing, len(fields))
+        return np.array([options.smoothing_of(field.name, (0,))[0] for field in fields])
