@@ -14,6 +14,7 @@ from scipy import sparse
 import eigenlens as el
 from eigenlens.data.coerce import CONTAINERS, as_source, as_table
 from eigenlens.errors import DataError
+from eigenlens.kde.tables import density as density_table
 
 RNG = np.random.default_rng(7)
 X = (RNG.standard_normal((60, 3)) @ np.diag([2.0, 1.0, 0.5])).round(3)
@@ -147,6 +148,17 @@ def test_every_container_gives_the_model_of_the_array(tmp_path, name, kind):
     np.testing.assert_allclose(answer(model), expected, rtol=1e-7, atol=1e-9)
     if hasattr(model, "feature_names_in_"):
         assert list(model.feature_names_in_) == NAMES
+
+
+@pytest.mark.parametrize("kind", MAKE)
+def test_every_container_is_compared_and_drawn(tmp_path, kind):
+    models = {"one": el.GaussianMixture(1), "two": el.GaussianMixture(2, covariance_type="diag", random_state=0)}
+    expected = el.compare(models, X, cv=3, random_state=0)
+    found = el.compare(models, MAKE[kind](tmp_path), cv=3, random_state=0)
+    assert found.names == expected.names
+    np.testing.assert_allclose(found.means, expected.means, rtol=1e-6)
+    strokes = density_table(el.KernelDensity(bandwidth=1.0).fit(X), MAKE[kind](tmp_path), column=0).rows
+    np.testing.assert_allclose(np.sort(strokes), np.sort(X[:, 0]))
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)

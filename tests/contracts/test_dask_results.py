@@ -27,7 +27,7 @@ CASES = [
     *((el.SparsePCA(2), method, X) for method in ("transform", "reconstruction_error")),
     (el.PCA(2, missing="em"), "transform", INCOMPLETE),
     *((el.KernelPCA(2), method, X) for method in ("transform", "denoise")),
-    *((model, "impute", INCOMPLETE) for model in DENSITIES[1:4]),
+    *((model, "impute", INCOMPLETE) for model in (*DENSITIES[1:4], DENSITIES[5])),
     *((DENSITIES[3], method, X) for method in ("predict", "predict_proba")),
     *((el.KernelDensity(), method, X) for method in ("density",)),
     *(
@@ -57,6 +57,14 @@ def test_results_are_lazy_and_those_of_the_array(model, method, rows, dtype):
         np.testing.assert_allclose(computed, expected, rtol=tolerance, atol=tolerance * np.abs(expected).max())
     else:
         assert np.array_equal(computed, expected)
+
+
+@pytest.mark.filterwarnings("ignore::eigenlens.DataWarning")
+@pytest.mark.parametrize("model", [*DENSITIES[1:4], DENSITIES[5]], ids=repr)
+def test_imputed_rows_have_the_dtype_of_the_rows(model):
+    rows = INCOMPLETE.astype(np.float32)
+    for found in model.fit(rows).impute(rows, return_std=True):
+        assert found.dtype == np.float32
 
 
 def test_standard_deviations_of_imputed_values_are_lazy_too():

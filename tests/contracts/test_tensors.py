@@ -83,6 +83,7 @@ CASES = {
        ("score_samples", "reconstruction_error", "cos2", "contributions")},
     **{f"{type(model).__name__} score_samples": answer(model, "score_samples") for model in
        (el.ProbabilisticPCA(2), el.FactorAnalysis(1), el.GaussianMixture(2, random_state=0), el.KernelDensity())},
+    "GaussianMixture cdf": lambda x: el.GaussianMixture(2, random_state=0).fit(x(X[:, :1])).cdf(x(X[:, 0])),
     "GaussianMixture predict": answer(el.GaussianMixture(2, random_state=0), "predict"),
     "MixtureModel imputed": lambda x: el.MixtureModel(2, random_state=0).fit(x(INCOMPLETE)).impute(x(INCOMPLETE)),
     "MixtureModel predict": answer(el.MixtureModel(2, n_init=2, random_state=0), "predict"),

@@ -18,9 +18,9 @@ from sklearn.utils.validation import has_fit_parameter
 from eigenlens import checks
 from eigenlens.arrays import Array, is_tensor, read_only, to_numpy
 from eigenlens.comparison.jacobian import log_abs_det_jacobian
-from eigenlens.data.coerce import as_source
+from eigenlens.data.coerce import as_source, as_table, is_streamed, rereadable
 from eigenlens.data.rows import random_folds, row_count, select_rows
-from eigenlens.data.source import Source, accumulate
+from eigenlens.data.source import accumulate
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.rows import column_as_table, map_blocks
 
@@ -130,9 +130,9 @@ def compare(
     if not isinstance(estimators, Mapping) or not estimators:
         what = "must be a dictionary of at least one name and its estimator"
         raise OptionError(what, argument="estimators", value=estimators)
-    X = column_as_table(X)
-    streamed = isinstance(X, Source) or hasattr(X, "to_delayed")
-    n = row_count(as_source(X)) if streamed else int(X.shape[0] if hasattr(X, "shape") else len(X))
+    X = column_as_table(rereadable(X))
+    streamed = is_streamed(X)
+    n = row_count(as_table(X)) if streamed else int(X.shape[0] if hasattr(X, "shape") else len(X))
     weight = checks.weights(sample_weight, n)
     k = checks.integer("cv", cv, 2, n, "the number of rows")
     folds = random_folds(n, k, checks.generator(random_state))

@@ -47,6 +47,11 @@ def fields_of(source: Source) -> tuple[Field, ...]:
     return found or tuple(Field(name, ColumnKind.NUMBER) for name in names)
 
 
+def is_streamed(X: Any) -> bool:
+    """Return whether the rows of X are only read in order, and cannot be taken by their numbers."""
+    return next(kind for kind in CONTAINERS if kind.recognise(X)).streamed
+
+
 def rereadable(X: Any) -> Any:
     """Return the table of a stream that can be read only once, and other X unchanged, for what reads X twice."""
     return _stream_table(X) if _is_stream(X) else X
@@ -255,25 +260,30 @@ def _objects(X: Any) -> Source:
 
 
 class Container(NamedTuple):
-    """One kind of X: how it is recognised, its source of numbers, and its source of mixed columns if that differs."""
+    """One kind of X: how it is recognised, its source of numbers, and its source of mixed columns if that differs.
+
+    `streamed` says whether its rows are only read in order; those of others can be taken by their numbers.
+    """
 
     recognise: Callable[[Any], bool]
     to_source: Callable[[Any], Source]
     to_table: Callable[[Any], Source] | None = None
+    streamed: bool = False
 
 
 CONTAINERS: list[Container] = [
-    Container(lambda X: isinstance(X, Source), lambda X: X, lambda X: X.table()),
+    Container(lambda X: isinstance(X, Source), lambda X: X, lambda X: X.table(), streamed=True),
     Container(is_tensor, _tensor),
     Container(is_sparse, _sparse),
-    Container(_is_dask_frame, _reject_dask_frame),
-    Container(is_dask_array, _dask),
+    Container(_is_dask_frame, _reject_dask_frame, streamed=True),
+    Container(is_dask_array, _dask, streamed=True),
     Container(_is_series, _reject_series),
-    Container(lambda X: _is_a(X, "polars", "LazyFrame"), LazySource, _lazy_table),
+    Container(lambda X: _is_a(X, "polars", "LazyFrame"), LazySource, _lazy_table, streamed=True),
     Container(
         lambda X: _is_a(X, "pyarrow", "RecordBatch"),
         lambda X: FrameSource(_batch_table(X)),
         lambda X: MixedSource.of_frame(_batch_table(X)),
+        streamed=True,
     ),
     Container(
         _is_stream,
@@ -284,14 +294,16 @@ CONTAINERS: list[Container] = [
         lambda X: _library(X) == "pyarrow" and hasattr(X, "scanner"),
         lambda X: LazySource(_lazy_dataset(X)),
         lambda X: _lazy_table(_lazy_dataset(X)),
+        streamed=True,
     ),
     Container(
         lambda X: type(X).__name__ == "DuckDBPyRelation",
         lambda X: LazySource(_lazy_relation(X)),
         lambda X: _lazy_table(_lazy_relation(X)),
+        streamed=True,
     ),
-    Container(lambda X: _is_a(X, "anndata", "AnnData"), annotated_rows),
-    Container(lambda X: _library(X) in ("h5py", "zarr") and hasattr(X, "dtype"), StoredSource),
+    Container(lambda X: _is_a(X, "anndata", "AnnData"), annotated_rows, streamed=True),
+    Container(lambda X: _library(X) in ("h5py", "zarr") and hasattr(X, "dtype"), StoredSource, streamed=True),
     Container(lambda X: _library(X) in ("h5py", "zarr"), reject_group),
     Container(_is_sparse_frame, _sparse_frame),
     Container(

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
-from eigenlens.arrays import Array, Like
+from eigenlens.arrays import Array, Like, to_numpy
 from eigenlens.data.coerce import require_no_infinity, rereadable
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.rows import positive_weight_rows
@@ -266,12 +266,13 @@ class GaussianMixture(
     def _log_densities(self, source: Source) -> Array:
         return self._by_block(source, Mixture.log_density)
 
-    def cdf(self, x: Any) -> Array:
+    @per_row()
+    def cdf(self, x: Any) -> Any:
         """Return P(X ≤ x) (n,), for a mixture of one feature."""
         if self.model_.means.shape[1] != 1:
             what = f"cdf needs one dimension, and this mixture has {self.model_.means.shape[1]}"
             raise OptionError(what, fix="take marginal([j]) first")
-        return self.model_.cdf(x)
+        return self.model_.cdf(to_numpy(x))
 
     def icl(self, X: Any, sample_weight: Any = None) -> float:
         """Return BIC − 2 Σ w log P(most likely component | x): BIC with a penalty for rows between components.

@@ -164,17 +164,17 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
         filled = self._imputed(X)
         return (filled, self._imputed_std(X)) if with_std else filled
 
-    @per_row(lambda self: self.n_features_in_)
+    @per_row(lambda self: self.n_features_in_, lambda self, source: source.dtype)
     def _imputed(self, X: Any) -> Any:
         columns = zip(*(parts for parts, _ in self._impute_blocks(X)), strict=True)
         found = rows_from_columns([np.concatenate(parts) for parts in columns], self._plan.fields, frame_kind(X))
         if frame_kind(X) == "pandas":
             found.index = X.index
-        return found
+        return _in_single_precision(found, X)
 
-    @per_row(lambda self: self.n_features_in_)
+    @per_row(lambda self: self.n_features_in_, lambda self, source: source.dtype)
     def _imputed_std(self, X: Any) -> Any:
-        return np.concatenate([deviations for _, deviations in self._impute_blocks(X)])
+        return _in_single_precision(np.concatenate([deviations for _, deviations in self._impute_blocks(X)]), X)
 
     def _impute_blocks(self, X: Any) -> Iterator[tuple[list[Array], Array]]:
         """Yield the columns of some rows at a time with missing entries replaced, and the standard deviations."""
@@ -270,3 +270,9 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
         return tags
+
+
+def _in_single_precision(found: Any, X: Any) -> Any:
+    """Return numbers (n, d) as float32 where X is an array of float32, and other results unchanged."""
+    single = isinstance(found, np.ndarray) and found.dtype.kind == "f" and "float32" in str(getattr(X, "dtype", ""))
+    return found.astype(np.float32) if single else found
