@@ -23,6 +23,7 @@ from eigenlens.errors import DataError, MissingExtra
 if TYPE_CHECKING:
     from polars import DataFrame, Series
 
+    from eigenlens.data.files.decision import Decision
     from eigenlens.data.files.dialect import Dialect
 
 
@@ -36,12 +37,14 @@ class Reader(ABC):
         dtype: float32 or float64, the type of every block.
         named: whether columns have names; else they are numbered from 0.
         dialect: how delimited text is written; None for other formats.
+        decisions: what was decided about the files, and their columns, without being asked for.
     """
 
     fields: tuple[Field, ...]
     dtype: np.dtype[Any] = np.dtype(np.float64)
     named: ClassVar[bool] = True
     dialect: Dialect | None = None
+    decisions: tuple[Decision, ...] = ()
 
     @abstractmethod
     def blocks(self) -> Iterator[Array]:

@@ -32,6 +32,7 @@ from eigenlens.errors import DataError, OptionError, SourceChanged, warn_user
 if TYPE_CHECKING:
     from polars import DataFrame
 
+    from eigenlens.data.files.decision import Decision
     from eigenlens.data.files.dialect import Dialect
 
 FORMATS: dict[str, Callable[..., Reader]] = {
@@ -75,6 +76,12 @@ class FileSource(Source):
     def dialect(self) -> Dialect | None:
         """How delimited text is written; None for other formats."""
         return self._files.dialect
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """What was decided without being asked for: about the files, the features, and the columns of ids and labels."""
+        used = {*map(str, self._reader.names), str(self._selection.id), str(self._selection.label)}
+        return tuple(each for each in self._files.decisions if not each.columns or used & set(each.columns))
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]  # known on demand: counting text takes a pass
@@ -209,7 +216,11 @@ def scan(
     source = open_files(path, block_rows=block_rows, **written)
     if source.dialect is not None and decimal is None and thousands is None:
         _warn_found_signs(source.dialect)
-    return source.select(Selection(columns, drop, id, label))
+    chosen = source.select(Selection(columns, drop, id, label))
+    for decision in chosen.decisions:
+        if decision.surprising:
+            warn_user(decision.warning)
+    return chosen
 
 
 def open_files(path: PathLike | Iterable[PathLike], *, block_rows: int | None = None, **written: Any) -> FileSource:
