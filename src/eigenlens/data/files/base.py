@@ -61,6 +61,10 @@ class Reader(ABC):
         other.fields = tuple(self.fields[j] for j in columns)
         return other
 
+    def with_categories(self) -> Self:
+        """Return the same columns for a model that takes categories: words that were read as numbers are text."""
+        return self
+
     def count(self) -> int:
         """Return the number of rows."""
         return sum(len(block) for block in self.blocks())

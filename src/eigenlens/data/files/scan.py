@@ -79,7 +79,7 @@ class FileSource(Source):
 
     @property
     def decisions(self) -> tuple[Decision, ...]:
-        """What was decided without being asked for: about the files, the features, and the columns of ids and labels."""
+        """The decisions that nobody asked for, about the files, the features, the ids and the labels."""
         used = {*map(str, self._reader.names), str(self._selection.id), str(self._selection.label)}
         return tuple(each for each in self._files.decisions if not each.columns or used & set(each.columns))
 
@@ -107,12 +107,20 @@ class FileSource(Source):
             yield from getattr(self._reader, "cells", self._reader.frames)()
 
     def table(self) -> FileSource:
-        """Return the same rows for a model that takes text, and integers that floats would round, as categories."""
-        if not any(f.kind in (ColumnKind.TEXT, ColumnKind.MIXED, ColumnKind.INTEGER) for f in self.fields):
-            return self
+        """Return the same rows for a model that takes text, and integers that floats would round, as categories.
+
+        Words that are read as numbers, such as yes and no, are text again.
+        """
         other = copy.copy(self)
-        other._as_table = True
+        other._files, other._as_table = self._files.with_categories(), True
+        other._set_reader(self._reader.with_categories())
         return other
+
+    def numbers(self) -> FileSource:
+        """Return the same rows for a model that needs numbers, and warn of words that are read as such."""
+        kept = self.table().decisions
+        _warn_of(decision for decision in self.decisions if decision not in kept)
+        return self
 
     def part(self, columns: Sequence[int]) -> FileSource:
         """Return some features, by number; the others are not read where the format allows it."""
@@ -161,14 +169,17 @@ def scan(
     drop: Sequence[Any] | None = None,
     id: Any | None = None,
     label: Any | None = None,
-    na: Sequence[str] = (),
+    na: Sequence[str] | None = None,
     text: Sequence[str] = (),
+    dates: Sequence[str] = (),
     separator: str | None = None,
     header: bool | None = None,
     decimal: str | None = None,
     thousands: str | None = None,
     comment: str | None = None,
     encoding: str | None = None,
+    skip: int | None = None,
+    footer: int | None = None,
     block_rows: int | None = None,
 ) -> FileSource:
     """Return the rows in CSV, Parquet, Arrow/Feather, .npy or PLINK .bed files, as a source that never holds them all.
@@ -211,16 +222,19 @@ def scan(
            [nan, 2. ]])
     >>> folder.cleanup()
     """
-    written = {"na": na, "text": text, "separator": separator, "header": header, "decimal": decimal,
-               "thousands": thousands, "comment": comment, "encoding": encoding}  # fmt: skip
+    written = {"na": na, "text": text, "dates": dates, "separator": separator, "header": header, "decimal": decimal,
+               "thousands": thousands, "comment": comment, "encoding": encoding, "skip": skip,
+               "footer": footer}  # fmt: skip
     source = open_files(path, block_rows=block_rows, **written)
-    if source.dialect is not None and decimal is None and thousands is None:
-        _warn_found_signs(source.dialect)
     chosen = source.select(Selection(columns, drop, id, label))
-    for decision in chosen.decisions:
+    _warn_of(chosen.table().decisions)
+    return chosen
+
+
+def _warn_of(decisions: Iterable[Decision]) -> None:
+    for decision in decisions:
         if decision.surprising:
             warn_user(decision.warning)
-    return chosen
 
 
 def open_files(path: PathLike | Iterable[PathLike], *, block_rows: int | None = None, **written: Any) -> FileSource:
@@ -230,7 +244,8 @@ def open_files(path: PathLike | Iterable[PathLike], *, block_rows: int | None = 
         raise OptionError("must be at least 1", argument="block_rows", value=block_rows, fix=fix)
     paths = expand_paths(path)
     make = _find_format(paths)
-    given = {option: value for option, value in written.items() if value is not None and np.size(value)}
+    # An empty list asks for nothing, except that it replaces the usual missing-value markers.
+    given = {o: value for o, value in written.items() if value is not None and (np.size(value) or o == "na")}
     if given and make is not DelimitedReader:
         option, value = next(iter(given.items()))
         what = f"is an option of delimited text (.csv, .tsv, .txt), and '{paths[0]}' is not that"
@@ -241,15 +256,6 @@ def open_files(path: PathLike | Iterable[PathLike], *, block_rows: int | None = 
     if source.n_features == 0 or (make is not DelimitedReader and source.n_rows == 0):
         raise DataError(f"'{paths[0]}' has no rows or no columns; at least 1 of each is needed")
     return source
-
-
-def _warn_found_signs(dialect: Dialect) -> None:
-    """Warn that numbers are read that were text for version 0.1: to be removed with the release after the next."""
-    if dialect.numbers.is_plain:
-        return
-    given = ", ".join(f"{name}={sign!r}" for name, sign in dialect.numbers._asdict().items() if sign is not None)
-    message = f"numbers are read with {given}, as the file shows: pass these to confirm."
-    warn_user(message)
 
 
 OTHER_SUFFIXES = {
