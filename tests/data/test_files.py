@@ -352,7 +352,7 @@ class TestNpy:
 class TestPaths:
     def test_missing_empty_and_unknown(self, tmp_path):
         (tmp_path / "empty.csv").touch()
-        (tmp_path / "a.xlsx").write_text("x")
+        (tmp_path / "a.numbers").write_text("x")
         (tmp_path / "a.parquet.gz").write_text("x")
         (tmp_path / "a.data").write_text("x")
         for path, error, message in [
@@ -360,7 +360,7 @@ class TestPaths:
             (tmp_path / "*.pq", DataError, "matches no file"),
             (tmp_path, DataError, r"is a folder.*\*\.csv"),
             (tmp_path / "empty.csv", DataError, r"is empty \(0 bytes\)"),
-            (tmp_path / "a.xlsx", DataError, "is a spreadsheet"),
+            (tmp_path / "a.numbers", DataError, "is a spreadsheet"),
             (tmp_path / "a.data", DataError, ", ".join(FORMATS)),
             (tmp_path / "a.parquet.gz", DataError, "is packed in a way that is not read"),
             ([], DataError, "names no file"),

@@ -28,14 +28,11 @@ def is_model_file(path: str) -> bool:
 
 
 def require_files(*files: str | Sequence[str]) -> None:
-    """Raise for standard input, files that are missing or empty, folders, and patterns that match nothing."""
-    from eigenlens.data.files.scan import expand_paths
+    """Raise for files that are missing, empty or named twice, folders, and patterns that match nothing."""
+    from eigenlens.data.files.scan import FORMATS, expand_paths
 
     named = [each for one in files for each in ([one] if isinstance(one, str) else one)]
-    if "-" in named:
-        what = "'-' is standard input, and rows are read from files, by some models several times"
-        fail(what, "write it to a file first: … > rows.csv", "data")
-    expand_paths(named)
+    expand_paths(named, FORMATS)
 
 
 def check_target(path: str | None, force: bool, suffixes: Mapping[str, Any] | tuple[str, ...]) -> Path | None:

@@ -247,7 +247,7 @@ def _is_titled(titles: list[list[str]], rows: list[list[str]]) -> bool:
     if d < 2 or not all(rows[0][1:]) or any(len(row) != d for row in rows) or any(map(is_number, rows[0])):
         return False
     short = all(sum(map(bool, cells)) < 2 or len(cells) < d - 1 for cells in titles)
-    below = any(is_number(cell.translate(THOUSANDS_LIKE)) for row in rows[1:] for cell in row)
+    below = any(re.match(r"\W*[0-9]", cell) for row in rows[1:] for cell in row)
     return short and below
 
 
@@ -276,17 +276,31 @@ def _check_widths(path: Path, rows: list[list[str]]) -> None:
         fix = "end the first line with a separator too" if last else f"if the first column names rows, {first}"
     for place, row in enumerate(rows):
         if len(row) != len(rows[0]):
-            fix = "delete the lines above the names" if len(rows[0]) == 1 else fix
-            raise ragged_row(path, place + 1, row, len(rows[0]), fix)
+            titled = len(rows[0]) == 1 < len(row)
+            raise ragged_row(path, place + 1, row, len(rows[0]), fix, title=titled, footer=footer_lines(rows[place:]))
 
 
-def ragged_row(path: Path, row: int, cells: Sequence[str], d: int, fix: str = "") -> DataError:
-    """Return the error for a row, counted from 1 with the line of names, that does not have d cells."""
+def footer_lines(rows: Sequence[Sequence[str]]) -> int:
+    """Return the number of rows, if each is one cell of text, as remarks below a table are; else 0."""
+    return len(rows) if all(len(row) == 1 and row[0].strip() and not is_number(row[0].strip()) for row in rows) else 0
+
+
+def ragged_row(
+    path: Path, row: int, cells: Sequence[str], d: int, fix: str = "", *, title: bool = False, footer: int = 0
+) -> DataError:
+    """Return the error for a row, counted from 1 with the line of names, that does not have d cells.
+
+    title, footer: whether there are lines above the names, and how many remarks at the end, as it seems.
+    """
     what = f"'{path}' is ragged: row {row} has {len(cells)} cell{'s' * (len(cells) != 1)}, and the first has {d}"
+    if title:
+        return DataError(what, fix="leave out the lines above the names with {skip}", settings={"skip": ...})
     if fix:
         return DataError(what, fix=fix)
     if cells and cells[0].startswith("#"):
         return DataError(what, fix="if that is a comment, add {comment}", settings={"comment": "#"})
+    if footer:
+        return DataError(what, fix="leave out the remarks at the end with {footer}", settings={"footer": footer})
     usual = "mend that row, quote cells that hold the separator, or say what it is with {separator}"
     return DataError(what, fix=usual, settings={"separator": ...})
 

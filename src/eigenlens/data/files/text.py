@@ -14,13 +14,14 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.data.column_kinds import ColumnKind, Field, polars_kind
 from eigenlens.data.files.base import Reader, as_array, listed_columns, pl, same_columns, unreadable
+from eigenlens.data.files.cell_formats.first_rows import FirstRows
 from eigenlens.data.files.cells import (
     TextCells,
     as_exact_integers,
@@ -34,8 +35,7 @@ from eigenlens.data.files.cells import (
     text_error,
 )
 from eigenlens.data.files.decode import HEAD_BYTES, PIECE_BYTES, iterate_pieces, reject_undecodable
-from eigenlens.data.files.dialect import Dialect, column_names, find_dialect, ragged_row, read_cells
-from eigenlens.data.files.first_rows import FirstRows
+from eigenlens.data.files.dialect import Dialect, column_names, find_dialect, footer_lines, ragged_row, read_cells
 from eigenlens.data.source import BLOCK_BYTES, column_block
 from eigenlens.data.table import MixedRows, mixed_rows
 from eigenlens.errors import DataError
@@ -54,6 +54,9 @@ class DelimitedReader(Reader):
     """
 
     dialect: Dialect
+    options: ClassVar[frozenset[str]] = frozenset(
+        ["na", "text", "dates", "separator", "header", "decimal", "thousands", "comment", "encoding", "skip", "footer"]
+    )
 
     def __init__(
         self,
@@ -78,6 +81,7 @@ class DelimitedReader(Reader):
         found = self._find_columns(names, as_text, as_dates)
         self.fields = tuple(Field(name, kind) for name, kind in found.kinds.items())
         self._formats, self._null_values = found.formats, found.markers
+        self._worded: frozenset[str] = frozenset()  # columns of text that `with_categories` has made of numbers
         self.decisions = (*self.dialect.decisions(written), *found.decisions())
 
     def count(self) -> int:
@@ -124,12 +128,14 @@ class DelimitedReader(Reader):
         """Return one whole column (n,): integers or floats where every entry is one, else text as it is written."""
         cells = pl.concat([self._parse(path, piece, [name], [name]) for path, piece in self._pieces()])
         written = self._formats.get(name)
-        markers = self.dialect.text_markers if name in self._of_kind(ColumnKind.TEXT) else self.dialect.number_markers
+        text = name in self._of_kind(ColumnKind.TEXT)
+        markers = self._text_markers(name) if text else self.dialect.number_markers
         as_written = written is None or written.words
         plain = plain_cells(pl.all(), self.dialect, markers) if as_written else self._plain(name)
         numbers = narrow_type(cells.select(plain).to_series())
-        text = numbers if numbers.dtype.is_numeric() else cells.select(mask_missing(pl.all(), markers)).to_series()
-        return as_array(text)
+        return as_array(
+            numbers if numbers.dtype.is_numeric() else cells.select(mask_missing(pl.all(), markers)).to_series()
+        )
 
     def with_categories(self) -> Self:
         """Return the same columns for a model that takes categories: words that were read as numbers are text."""
@@ -137,6 +143,7 @@ class DelimitedReader(Reader):
         other = copy.copy(self)
         other._formats = {name: written for name, written in self._formats.items() if name not in words}
         other.fields = tuple(f._replace(kind=ColumnKind.TEXT) if f.name in words else f for f in self.fields)
+        other._worded = self._worded | words
         other.decisions = tuple(
             each for each in self.decisions if not words.issuperset(each.columns) or not each.columns
         )
@@ -144,6 +151,10 @@ class DelimitedReader(Reader):
 
     def _of_kind(self, *kinds: ColumnKind) -> list[str]:
         return [field.name for field in self.fields if field.kind in kinds]
+
+    def _text_markers(self, name: str) -> tuple[str, ...]:
+        """Return the missing-value markers of a column of text; words that can be numbers have those of numbers."""
+        return self.dialect.number_markers if name in self._worded else self.dialect.text_markers
 
     def _plain_columns(self, names: Sequence[str]) -> list[Expr]:
         """Return the cells of columns as plain numbers in text, null where missing."""
@@ -246,8 +257,9 @@ class DelimitedReader(Reader):
     def _mask_missing(self, frame: DataFrame, text: Sequence[str], numbers: Sequence[str]) -> DataFrame:
         """Return a frame with null for missing-value markers, in text and in numbers however these are written."""
         missing = missing_numbers(self.dialect)
-        if text and self.dialect.text_markers:
-            frame = frame.with_columns(mask_missing(pl.col(text), self.dialect.text_markers))
+        for names in ([n for n in text if n not in self._worded], [n for n in text if n in self._worded]):
+            if names:
+                frame = frame.with_columns(mask_missing(pl.col(names), self._text_markers(names[0])))
         if numbers and missing:
             every = pl.col(numbers)
             frame = frame.with_columns(pl.when(~every.cast(pl.Float64).is_in(missing).fill_null(False)).then(every))
@@ -341,9 +353,11 @@ def _check_rows(path: Path, piece: bytes, dialect: Dialect, d: int, before: int)
     n = signs.count(b"\n")
     if signs != (dialect.separator.encode() * (d - 1) + b"\n") * n:
         # Check cell by cell: a stray quotation mark may have hidden separators from the count.
-        for place, cells in enumerate(read_cells(path, piece.decode(errors="replace"), dialect.separator), 1):
+        rows = list(read_cells(path, piece.decode(errors="replace"), dialect.separator))
+        for place, cells in enumerate(rows, 1):
             if cells and len(cells) != d:
-                raise ragged_row(path, before + place, cells, d)
+                remarks = footer_lines([row for row in rows[place - 1 :] if row])
+                raise ragged_row(path, before + place, cells, d, footer=remarks)
     return n
 
 

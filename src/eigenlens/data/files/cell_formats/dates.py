@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -25,19 +24,21 @@ MICROSECONDS_PER_DAY = 86_400e6
 
 @dataclass(frozen=True)
 class DateFormat(ColumnFormat):
-    """Dates in one form."""
+    """Dates in one form, with or without times."""
 
     form: str
 
     def to_plain(self, cells: Expr) -> Expr:
         """Return the days since 1 January 1970."""
-        days = days_since_1970(cells.str.strptime(pl.Datetime("us"), self.form, strict=False)).cast(pl.String)
+        forms = (self.form + time for time in TIMES)
+        moments = pl.coalesce(cells.str.strptime(pl.Datetime("us"), form, strict=False) for form in forms)
+        days = days_since_1970(moments).cast(pl.String)
         found: Expr = pl.when(days.is_null() & cells.is_not_null()).then(pl.lit("text")).otherwise(days)
         return found
 
     def decision(self, columns: Sequence[str]) -> Decision:
         """Return in which form dates are read, which only the cells show."""
-        what = f"dates such as {self.form} in {list_names(columns)} are read as days since 1970-01-01"
+        what = f"dates in {list_names(columns)} ({self.form}) are read as days since 1970-01-01"
         return Decision("dates", what, tuple(columns))
 
 
@@ -60,7 +61,7 @@ def find_date_format(name: str, cells: Collection[str]) -> DateFormat:
     """
     values = pl.DataFrame({"cell": list(cells)}, schema={"cell": pl.String})
     read = {}
-    for form in map("".join, itertools.product(DAYS, TIMES)):
+    for form in DAYS:
         days = values.select(DateFormat(form).to_plain(pl.col("cell"))).to_series()
         if len(days) and not (days == "text").any():
             read[form] = days.to_list()
