@@ -178,8 +178,8 @@ BELOW = {
     "inch.csv": ('a,b\n1,x\n2,5"\n', 'has a quote (") in line 3 that is never closed', "leave it out"),
     "returns.csv": ("a,b\n1,2\r3,4\n5,6\n", "has a carriage return inside a line, near line 2", "tr '\\r' '\\n'"),
     "a.csv.zst": ("(\xb5/\xfd", "is packed in a way that is not read", "zstd -d"),
-    "a.npz": ("PK", "holds several arrays", "numpy.save"),
-    "a.pkl": ("x", "is a pickle", "Parquet or CSV"),
+    "a.npz": ("PK", "is several arrays", "np.save"),
+    "a.pkl": ("x", "is a pickle", "to_parquet"),
     "a.data": ("1,2\n", "has no known suffix", "rename it if it is in one"),
 }
 

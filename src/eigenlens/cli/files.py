@@ -29,10 +29,11 @@ def is_model_file(path: str) -> bool:
 
 def require_files(*files: str | Sequence[str]) -> None:
     """Raise for files that are missing, empty or named twice, folders, and patterns that match nothing."""
-    from eigenlens.data.files.scan import FORMATS, expand_paths
+    from eigenlens.data.files.paths import expand_paths
+    from eigenlens.data.files.scan import FORMATS
 
-    named = [each for one in files for each in ([one] if isinstance(one, str) else one)]
-    expand_paths(named, FORMATS)
+    for named in files:  # a model and a table may be one file, which is another error
+        expand_paths(named, FORMATS)
 
 
 def check_target(path: str | None, force: bool, suffixes: Mapping[str, Any] | tuple[str, ...]) -> Path | None:

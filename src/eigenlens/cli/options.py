@@ -20,7 +20,8 @@ DataFiles = Annotated[
     list[str],
     typer.Argument(
         metavar="FILE…",
-        help="CSV (also .gz, .bz2, .xz), Parquet, Arrow, .npy or .bed files; quote a pattern like 'sales/*.parquet'.",
+        help="CSV (also .gz, .bz2, .xz), Parquet, Arrow, .npy, .bed, Excel, SPSS, Stata, SAS, JSON or ARFF files, "
+        "or - for standard input; quote a pattern like 'sales/*.parquet'.",
     ),
 ]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file that `fit` wrote (.safetensors).")]

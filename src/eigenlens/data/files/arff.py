@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from eigenlens.data.files.base import pl, unreadable
 from eigenlens.errors import DataError
@@ -38,7 +38,7 @@ def open_arff(path: Path) -> LazyFrame:
     rows = [_cells(path, number, line, len(attributes)) for number, line in kept[start + 1 :]]
     frame = pl.DataFrame(rows, schema=dict.fromkeys(attributes, pl.String), orient="row")
     try:
-        return frame.select(_typed(path, name, kind) for name, kind in attributes.items()).lazy()
+        return cast("LazyFrame", frame.select(_typed(path, name, kind) for name, kind in attributes.items()).lazy())
     except pl.exceptions.PolarsError as error:
         raise unreadable(path, error) from error
 
@@ -74,7 +74,8 @@ def _unquote(word: str) -> str:
 
 def _typed(path: Path, name: str, kind: str) -> Expr:
     """Return a column of text as the type that its attribute declares."""
-    column, word = pl.col(name), kind.split()[0].lower() if not kind.startswith("{") else "nominal"
+    column: Expr = pl.col(name)
+    word = kind.split()[0].lower() if not kind.startswith("{") else "nominal"
     if word == "nominal":
         inside = kind.strip().removeprefix("{").rpartition("}")[0]
         categories = [value for value in _split(inside.strip()) if value is not None]

@@ -12,7 +12,7 @@ from eigenlens.data.files.dialect import USUAL_MARKERS
 from eigenlens.errors import DataError
 
 if TYPE_CHECKING:
-    from polars import LazyFrame
+    from polars import DataFrame, LazyFrame
 
 
 def open_json(path: Path) -> LazyFrame:
@@ -31,9 +31,10 @@ def open_json(path: Path) -> LazyFrame:
         raise unreadable(path, error) from error
     columns = _columns(path, found)
     try:
-        return pl.DataFrame({name: _values(path, name, values) for name, values in columns.items()}).lazy()
+        frame: DataFrame = pl.DataFrame({name: _values(path, name, values) for name, values in columns.items()})
     except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError) as error:
         raise unreadable(path, error) from error
+    return frame.lazy()
 
 
 def _is_lines(path: Path, text: str) -> bool:

@@ -216,7 +216,9 @@ def scan(
     transpose: bool = False,
     block_rows: int | None = None,
 ) -> FileSource:
-    """Return the rows in CSV, Parquet, Arrow/Feather, .npy or PLINK .bed files, as a source that never holds them all.
+    """Return the rows of files as a source: of CSV, Parquet, Arrow/Feather, .npy and PLINK .bed never all at once.
+
+    Sheets of Excel and OpenDocument, files of SPSS, Stata and SAS, JSON and ARFF are read whole; `-` is standard input.
 
     Several files (a pattern such as "sales/*.parquet", or a list) are one stream in sorted order, their columns found
     by name. Missing entries become NaN. float32 stays where all features are float32, everything else becomes float64.
@@ -225,16 +227,20 @@ def scan(
     error, unless they are named by `drop`, `id` or `label`. Dates and nested values are always an error.
 
     The format of delimited text is inferred from its first lines unless it is given: 0,5;1,25 and 1.234,5 are numbers.
-    Numbers that can be read in two ways, and rows with a cell too few or too many, are errors that name the place.
+    Numbers that can be read in two ways, and rows with a cell too few or too many, are errors that name the place. What
+    is decided without being asked for (units removed, words read as numbers, a title left out, …) is in `decisions`.
 
     Args:
-        path: a file, a pattern with * and ?, or a list of these.
+        path: a file, a pattern with * and ?, "-" or a pipe, or a list of these; each file is named once.
         columns: the features, by name (by position for .npy); None means all.
         drop: columns to leave out.
         id: a column that names the rows; `read_ids()` gives it.
         label: a column of classes or other outcomes; `read_label()` gives it, and classifiers fit it if y is not given.
-        na: missing-value markers of delimited text; an empty cell is always missing.
-        text: columns of delimited text that hold categories though some or all of their cells are numbers (0, 1, 3+).
+        na: missing-value markers of delimited text; None means NA, N/A, n/a, #N/A, NaN, nan, null, NULL, None, ".", "-"
+            and "?" among numbers, and NA in text. An empty cell is always missing.
+        text: columns of delimited text that hold categories though some or all of their cells are numbers (0, 1, 3+)
+            or would be read as such (12 kg, yes).
+        dates: columns of dates to read as days since 1 January 1970.
         separator: between cells of delimited text; None means a tab in .tsv, else the sign that cuts the lines evenly.
         header: whether delimited text starts with a line of names; None means that the first lines show it.
         decimal: the decimal sign, "." or ","; None means that the cells show it.
@@ -242,6 +248,10 @@ def scan(
         comment: the prefix of lines of delimited text to skip; None skips lines that start with # above the names.
         encoding: of delimited text: "latin-1", "cp1252", "shift_jis", … as Python names it; None means UTF-8, or
             UTF-16 or UTF-32 where a file starts with the byte order mark of one.
+        skip: the number of lines above the names to leave out; None means those that are certainly a title.
+        footer: the number of lines at the end to leave out, blank ones not counted.
+        sheet: of a spreadsheet, by name; None means the first with numbers.
+        transpose: exchange rows and columns, in memory: the first column names the columns, the line of names the rows.
         block_rows: the most rows in one block; None means blocks near 16 MB.
 
     >>> import pathlib, tempfile

@@ -61,10 +61,7 @@ def copy_stream(path: Path) -> TemporaryFile | None:
     """Return a copy of standard input or of a pipe, made once; None for a file."""
     if path == STANDARD_INPUT:
         if "-" not in _kept:
-            stream = getattr(sys.stdin, "buffer", None)
-            if stream is None:
-                raise DataError("standard input is closed", fix="give a file, or pipe one in")
-            _kept["-"] = TemporaryFile("standard input", lambda folder: _copy(stream, folder, "standard input"))
+            _kept["-"] = TemporaryFile("standard input", lambda folder: _copy(_standard(), folder, "standard input"))
         return _kept["-"]
     if not is_pipe(path):
         return None
@@ -75,6 +72,13 @@ def copy_stream(path: Path) -> TemporaryFile | None:
         with path.open("rb") as stream:
             found = _pipes[key] = TemporaryFile(str(path), lambda folder: _copy(stream, folder, f"'{path}'"))
     return found
+
+
+def _standard() -> BinaryIO:
+    stream: BinaryIO | None = getattr(sys.stdin, "buffer", None)
+    if stream is None:
+        raise DataError("standard input is closed", fix="give a file, or pipe one in")
+    return stream
 
 
 def _copy(stream: BinaryIO, folder: Path, called: str) -> Path:

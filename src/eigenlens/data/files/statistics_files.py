@@ -53,9 +53,10 @@ class StatisticsReader(TableReader):
             raise MissingExtra("pyreadstat", extra="statistics", need="reading files of SPSS, Stata and SAS") from error
         read: Callable[..., Any] = getattr(pyreadstat, READERS[path.suffix.lower()])
         try:
-            frame, about = read(str(path), output_format="polars")
+            found: tuple[DataFrame, Any] = read(str(path), output_format="polars")
         except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, UnicodeDecodeError) as error:
             raise unreadable(path, error) from error
+        frame, about = found
         measures = about.variable_measure if path.suffix.lower() in (".sav", ".zsav", ".por") else {}
         named = {
             n: {_value(v): str(label) for v, label in labels.items()}
