@@ -284,6 +284,8 @@ def _leaf(value: Any) -> Any:
     array = np.asarray(value)
     if array.dtype.kind in "fiub":
         return np.ascontiguousarray(array)
+    if array.dtype.kind == "M":  # versions of pandas differ in the unit, and nanoseconds are no datetimes of Python
+        array = array.astype("datetime64[us]")
     return [array.dtype.kind, [entry if isinstance(entry, str) else repr(entry) for entry in array.ravel().tolist()]]
 
 

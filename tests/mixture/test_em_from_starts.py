@@ -64,7 +64,10 @@ def test_side_by_side_as_alone(name, rows):
         [run_from_start(problem, start, tol=1e-4, max_iter=12) for start in some],
         strict=True,
     ):
-        np.testing.assert_allclose(one.path, alone.path, rtol=1e-9)
+        # A last step that changes nothing but the last bit may be accepted by one of them and not by the other.
+        both = min(len(one.path), len(alone.path))
+        np.testing.assert_allclose(one.path[:both], alone.path[:both], rtol=1e-9)
+        np.testing.assert_allclose([*one.path[both:], *alone.path[both:]], alone.path[both - 1], rtol=1e-12)
         np.testing.assert_allclose(one.mixture.means, alone.mixture.means, rtol=1e-5)
         assert one.steps == alone.steps
 

@@ -169,7 +169,15 @@ class LinearGaussian:
         e = rng.standard_normal((n, self.mean.size))
         return np.asarray(self.mean + z @ self.loadings.T + e * np.sqrt(self._psi)), z
 
-    # ---- fewer columns ----------------------------------------------------------------------------------
+    # ---- other columns ----------------------------------------------------------------------------------
+
+    def scaled(self, scale: Array) -> LinearGaussian:
+        """Return the model of the columns times `scale` (d,), which have a noise variance each; z is the same.
+
+        >>> LinearGaussian(np.zeros(2), np.ones((2, 1)), 1.0).scaled(np.array([1.0, 2.0])).covariance()
+        array([[2., 2.], [2., 8.]])
+        """
+        return LinearGaussian(self.mean * scale, self.loadings * scale[:, None], self.noise * scale**2)
 
     def marginal(self, columns: Sequence[int] | Array) -> LinearGaussian:
         """Return the model of these columns, in this order: their rows of W, mu and Psi.
@@ -210,7 +218,7 @@ class LinearGaussian:
 
     def precision(self) -> Array:
         """Return (W Wᵀ + Psi)⁻¹ (d, d), by the Woodbury identity, or without subtraction where noises differ much."""
-        if self._psi.min() < MIN_NOISE_RATIO * self._psi.max():
+        if self.loadings.size and self._psi.min() < MIN_NOISE_RATIO * self._psi.max():
             return _precision_without_subtraction(self.loadings, self._psi)
         half = self._root @ (self.loadings / self._psi[:, None]).T
         P = np.asarray(-(half.T @ half))

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks, model_file
 from eigenlens.arrays import Array, Like, is_tensor, to_numpy
-from eigenlens.data.coerce import as_source
+from eigenlens.data.coerce import as_source, rereadable
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
@@ -64,6 +64,8 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
     @classmethod
     def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:
         estimator: Self = restore_parameters(cls, header)
+        if hasattr(cls, "_scale"):
+            estimator._scale = arrays.get("scale")
         cls._storage.restore_fit(estimator, arrays, header)
         return estimator
 
@@ -100,6 +102,7 @@ class ProjectionEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Mod
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit the rows of X, and return their scores (n, k)."""
+        X = rereadable(X)
         return self.fit(X, y, sample_weight=sample_weight).transform(X)
 
     def _check_scores(self, X: Any, *, fewer: bool = False) -> Any:

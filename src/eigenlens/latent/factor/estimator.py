@@ -38,7 +38,12 @@ from eigenlens.latent.factor.options import (
 from eigenlens.latent.factor.profile_likelihood import FactorOptions
 from eigenlens.latent.factor.reliability import factor_omega
 from eigenlens.latent.factor.residual_influence import least_squares_covariance
-from eigenlens.latent.factor.solvers import FACTOR_SOLVERS, LEAST_SQUARES_SOLVERS, heywood_columns
+from eigenlens.latent.factor.solvers import (
+    FACTOR_SOLVER_ALIASES,
+    FACTOR_SOLVERS,
+    LEAST_SQUARES_SOLVERS,
+    heywood_columns,
+)
 from eigenlens.latent.factor.standard_errors import FactorErrors, factor_equations, factor_errors
 from eigenlens.latent.n_components import FACTOR_RULES
 from eigenlens.latent.options import check_latent_dimensions, warn_latent_fit
@@ -125,6 +130,8 @@ class FactorAnalysis(LatentGaussian):
     random_state: Any = None
     verbose: Any = False
 
+    _scalar_noise = False
+
     # ---- fitting ----------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -188,7 +195,7 @@ class FactorAnalysis(LatentGaussian):
         )
         check_rotation(self.rotation, self.rotation_options)
         return wanted if isinstance(wanted, str) else count, {
-            "solver": checks.name("solver", self.solver, ["auto", *FACTOR_SOLVERS]),
+            "solver": checks.name("solver", self.solver, ["auto", *FACTOR_SOLVERS], FACTOR_SOLVER_ALIASES),
             "standardize": checks.boolean("standardize", self.standardize),
             "tol": checks.real("tol", self.tol, 0.0, 1.0),
             "max_iter": checks.integer("max_iter", self.max_iter, 1),
@@ -299,8 +306,8 @@ class FactorAnalysis(LatentGaussian):
         Columns that count the other way must be reversed first. `eigenlens.cronbach_alpha` needs no factors.
         """
         check_is_fitted(self)
-        W = self.model_.loadings / self._scale[:, None]
-        return factor_omega(W, np.eye(W.shape[1]), self.model_.noise / self._scale**2)
+        W = self._over_scale.loadings
+        return factor_omega(W, np.eye(W.shape[1]), np.asarray(self._over_scale.noise))
 
     def _likelihoods(self, X: Any, sample_weight: Any) -> ReferenceLikelihoods:
         fit = self._fitted
@@ -329,23 +336,6 @@ class FactorAnalysis(LatentGaussian):
     # ---- learned attributes: views of the model ---------------------------------------------------------
 
     @property
-    def loadings_(self) -> Any:
-        """Return the rotated loadings (d, k), of columns over `scale_`."""
-        W = self.model_.loadings / self._scale[:, None]
-        return self._like(W if self._rotation_matrix is None else np.linalg.solve(self._rotation_matrix, W.T).T)
-
-    @property
-    def noise_variance_(self) -> Any:
-        """Return the noise variances Psi (d,), of columns over `scale_`."""
-        return self._like(self.model_.noise / self._scale**2)
-
-    @property
-    def scale_(self) -> Any:
-        """Return standard deviations (d,) with divisor n if standardised, else ones."""
-        check_is_fitted(self)
-        return self._like(self._scale)
-
-    @property
     def communalities_(self) -> Any:
         """Return the share (d,) of each column's variance that the factors explain."""
         return self._like(1.0 - self._shares)
@@ -357,8 +347,8 @@ class FactorAnalysis(LatentGaussian):
         With Λ the loadings and Φ the factors' correlations, diag(Φ Λᵀ Λ) / tr(Λ Φ Λᵀ + Psi): the sums of squared
         loadings over the number of columns, if they are standardised and the rotation is orthogonal.
         """
-        W, T = self.model_.loadings / self._scale[:, None], self._rotation_matrix
-        total = float(np.sum(W**2) + np.sum(self.model_.noise / self._scale**2))
+        W, T = self._over_scale.loadings, self._rotation_matrix
+        total = float(np.sum(W**2) + np.sum(self._over_scale.noise))
         rotated = W if T is None else np.linalg.solve(T, W.T).T
         return self._like(np.sum(rotated * (W if T is None else W @ T), axis=0) / total)
 
