@@ -148,3 +148,20 @@ def test_kernel_pca_names_a_better_gamma(capsys):
     main(["fit", "kpca", "other.csv", "--drop", "class", "-k", "2"])
     shown = capsys.readouterr()
     assert "--gamma median" in shown.out + shown.err
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("gmm -k 2 --covariance spherical", True),
+        ("gmm -k 2 --covariance diag", False),
+        ("kde --bandwidth 0.5", True),
+        ("kde --bandwidth scott", False),
+        ("fa -k 1", False),
+        ("pca --feature-weight b=0.000001", False),
+    ],
+)
+def test_advice_is_for_models_that_depend_on_units(command, said, capsys):
+    model, *more = command.split()
+    assert main(["fit", model, "other.csv", "--drop", "class", *more]) == 0
+    assert ("in different units" in capsys.readouterr().out) == said

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.catalogue import entry_of
+from eigenlens.catalogue import ModelEntry, entry_of
 from eigenlens.cli.output import TABLE_LINES
 from eigenlens.tables.names import axis_names, feature_names
 from eigenlens.tables.text_table import format_columns
@@ -18,7 +18,7 @@ def note_units(now: Any, estimator: Any, source: Any) -> None:
     from eigenlens.stats.unequal_units import unequal_units
 
     entry = entry_of(estimator)
-    if entry is None or not entry.by_units or estimator.standardize:
+    if entry is None or not _depends_on_units(estimator, entry):
         return
     found = unequal_units(*_columns(estimator, source))
     if found is None:
@@ -32,6 +32,19 @@ def note_units(now: Any, estimator: Any, source: Any) -> None:
     now.add_facts(units={"column": name, "share": found.share, "deviation_ratio": found.ratio})
     if entry.command == "pca":
         _show_standardized(now, estimator, source)
+
+
+def _depends_on_units(estimator: Any, entry: ModelEntry) -> bool:
+    """Return whether the units of the columns, which nobody has weighted or standardised, decide what was found."""
+    if "standardize" not in entry.options or estimator.standardize:
+        return False
+    if entry.command == "gmm":
+        from eigenlens.mixture.structures import make_structure
+
+        structure = make_structure(estimator.covariance_type)
+        return bool(structure.in_any_units() != structure)
+    given = entry.command == "kde" and np.isscalar(estimator.bandwidth) and not isinstance(estimator.bandwidth, str)
+    return (entry.by_units or given) and getattr(estimator, "_feature_weight", None) is None
 
 
 def _columns(estimator: Any, source: Any) -> tuple[Array, Array]:
