@@ -119,7 +119,7 @@ def test_log_densities_are_in_the_units_of_the_columns():
 def test_pca_shows_the_standardised_shares_beside_its_own(capsys):
     main(["fit", "pca", "other.csv", "--drop", "class"])
     shown = capsys.readouterr().out
-    assert "'b' has 100% of the variance of all columns" in shown
+    assert "column 'b' has 100% of the variance of all columns" in shown
     assert "--standardize" in shown
     assert "standardised: share %" in shown
     shares = eigenlens.PCA(standardize=True).fit(COMMON).explained_variance_ratio_

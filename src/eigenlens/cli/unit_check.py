@@ -1,4 +1,4 @@
-"""A note where the units of the columns decide the result of a fit, with the standardised result beside it."""
+"""A warning where the units of the columns decide the result of a fit, with the standardised result beside it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.catalogue import ModelEntry, entry_of
 from eigenlens.cli.output import TABLE_LINES
+from eigenlens.errors import DataWarning, warn_user
 from eigenlens.tables.names import axis_names, feature_names
 from eigenlens.tables.text_table import format_columns
 
 
-def note_units(now: Any, estimator: Any, source: Any) -> None:
-    """Say that one column has nearly all the variance, if units may be the reason, and show the standardised shares."""
+def warn_of_units(now: Any, estimator: Any, source: Any) -> None:
+    """Warn of a column with nearly all the variance, if units may be the reason, and show the standardised shares."""
     from eigenlens.stats.unequal_units import unequal_units
 
     entry = entry_of(estimator)
@@ -24,11 +25,12 @@ def note_units(now: Any, estimator: Any, source: Any) -> None:
     if found is None:
         return
     name = feature_names(estimator, estimator.n_features_in_)[found.column]
-    now.say(
-        "note",
-        f"'{name}' has {100.0 * found.share:.3g}% of the variance of all columns, whose standard deviations differ by "
-        f"a factor of {found.ratio:,.0f}; if they are in different units, --standardize weighs them alike",
+    what = (
+        f"column {name!r} has {100.0 * found.share:.3g}% of the variance of all columns, whose standard deviations "
+        f"differ by a factor of {found.ratio:,.0f}"
     )
+    fix = "if they are in different units, weigh them alike with {standardize}"
+    warn_user(DataWarning(what, columns=[name], fix=fix, settings={"standardize": True}))
     now.add_facts(units={"column": name, "share": found.share, "deviation_ratio": found.ratio})
     if entry.command == "pca":
         _show_standardized(now, estimator, source)
@@ -69,6 +71,7 @@ def _show_standardized(now: Any, estimator: Any, source: Any) -> None:
     pairs = [np.asarray(each.explained_variance_ratio_, dtype=np.float64) for each in (estimator, other)]
     now.add_facts(standardized={"explained_variance_ratio": pairs[1]})
     shares = [column[:TABLE_LINES] for ratio in pairs for column in (100.0 * ratio, 100.0 * np.cumsum(ratio))]
+    now.say("note", "shares of the variance beside those of columns over their standard deviations")
     header = ["component", "share %", "cumulative %", "standardised: share %", "cumulative %"]
     now.show(format_columns(header, axis_names(estimator, k)[:TABLE_LINES], *_texts(shares)))
 
