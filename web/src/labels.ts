@@ -130,8 +130,15 @@ function place(each: Wanted, text: string, frame: Box, floor: Floor): Found | nu
       if (covered < least && gap === GAPS[0]) [best, least] = [{ box, gap }, covered];
     }
   if (each.on === "nothing") return null;
-  const anyway = each.on === "anything" ? boxAt(each, text, each.sides[0], GAPS[0]) : null;
-  return best ?? (anyway && { box: anyway, gap: GAPS[0] });
+  return best ?? (each.on === "anything" ? anyway(each, text, frame) : null);
+}
+
+/** Beside a point that is in view, on whatever is there, but inside the frame. */
+function anyway(each: Wanted, text: string, frame: Box): Found | null {
+  if (each.x < frame.x0 || each.x > frame.x1 || each.y < frame.y0 || each.y > frame.y1) return null;
+  const box = boxAt(each, text, each.sides[0], GAPS[0]);
+  const by = Math.max(frame.x0 - box.x0, Math.min(0, frame.x1 - box.x1));
+  return { box: { ...box, x0: box.x0 + by, x1: box.x1 + by }, gap: GAPS[0] };
 }
 
 function within(box: Box, frame: Box): boolean {

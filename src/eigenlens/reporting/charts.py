@@ -130,7 +130,7 @@ def category_point(label: str, place: Iterable[float], of: str = "") -> Chart:
     return {"label": label, "at": [float(v) for v in place]} | ({"of": of} if of else {})
 
 
-def contours(x: Array, y: Array, values: Array, levels: Mapping[str, float]) -> Chart:
+def contour_regions(x: Array, y: Array, values: Array, levels: Mapping[str, float]) -> Chart:
     """Return the regions of a plane where values (h, w) at the nodes y (h,) and x (w,) reach a level, for `points`.
 
     levels: the value at the edge of each region by its name, the widest region first.

@@ -17,7 +17,7 @@ from eigenlens.reporting.charts import (
     Chart,
     box_span,
     cell_box,
-    contours,
+    contour_regions,
     facts,
     frames,
     histogram_layer,
@@ -229,7 +229,7 @@ def _pair(f: KernelEstimate, rows: ShownRows, pair: tuple[int, int], names: tupl
     edges = sorted(zip(found.mass.masses, found.mass.levels, strict=True), reverse=True)
     levels = {f"{100.0 * mass:g}% of the mass": level for mass, level in edges}
     about = "Shaded: the smallest regions that hold these shares of the mass."
-    more: dict[str, Any] = {"contours": contours(found.x, found.y, found.values, levels)}
+    more: dict[str, Any] = {"contours": contour_regions(found.x, found.y, found.values, levels)}
     if found.beyond:
         about += note_rows_outside(found.beyond, ": zoom out")
         more["span"] = box_span(cell_box(found.x, found.y))
