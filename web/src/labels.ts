@@ -165,12 +165,12 @@ export function measured(text: string, strong = false): number {
 }
 
 /** Leaves out names of a drawn chart that would lie on others, those that come first stay; and shortens those that would
- * reach out of the page at the right. */
-export function apart(chart: Element, right: number): void {
+ * reach out of their holder. */
+export function apart(chart: Element, holder: DOMRect): void {
   if (chart.querySelector("[aria-label=cell]")) return onCells(chart);
   const taken: Box[] = [];
   for (const text of chart.querySelectorAll<SVGElement>("[aria-label=text] text")) {
-    shorten(text, right);
+    shorten(text, holder);
     const { left, right: end, top, bottom } = text.getBoundingClientRect();
     const box = { x0: left, x1: end, y0: top + 2, y1: bottom - 2 };
     if (taken.some((other) => overlap(box, other))) text.style.display = "none";
@@ -178,9 +178,10 @@ export function apart(chart: Element, right: number): void {
   }
 }
 
-function shorten(text: SVGElement, right: number): void {
+function shorten(text: SVGElement, { left, right }: DOMRect): void {
   const whole = text.textContent ?? "";
-  for (let kept = whole.length - 1; kept > 2 && text.getBoundingClientRect().right > right; kept--)
+  const out = (box: DOMRect): boolean => box.right > right || box.left < left;
+  for (let kept = whole.length - 1; kept > 2 && out(text.getBoundingClientRect()); kept--)
     text.textContent = `${whole.slice(0, kept).replace(/…$/, "")}…`;
 }
 
