@@ -243,7 +243,7 @@ def recorded_warnings(function: Callable[..., Any], *arguments: Any) -> list[War
     """Return the warnings that a call gives, each once, instead of giving them.
 
     >>> recorded_warnings(warn_user, "a column is constant")
-    [DataWarning('a column is constant')]
+    [DataWarning('a column is constant.')]
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

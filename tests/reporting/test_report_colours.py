@@ -101,7 +101,8 @@ def test_the_label_of_a_file_colours_the_page_of_a_pca(tmp_path):
 
 
 def test_rebuilt_images_have_the_scale_of_the_rows(tmp_path):
-    pictures = np.random.default_rng(1).integers(0, 17, (20, 64)).astype(float)
+    shades = np.random.default_rng(1).integers(0, 9, (20, 1, 8))
+    pictures = (shades + np.arange(8)[:, None] * np.ones((20, 8, 8))).reshape(20, 64)
     found = contents(report(PCA(3).fit(pictures), pictures, tmp_path / "x.html"))
     (frames,) = [chart for chart in found["first"]["charts"] if chart["title"] == "Reconstruction"]
     ranges = [frame["charts"][0]["range"] for frame in frames["frames"]]

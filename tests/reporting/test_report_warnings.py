@@ -21,7 +21,7 @@ from eigenlens import (
     report,
 )
 from eigenlens.errors import OptionError
-from written_reports import contents, named
+from written_reports import axis, contents, named, numbers
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(RNG.standard_normal((60, 4)) @ RNG.standard_normal((4, 4)), columns=list("abcd"))
@@ -92,8 +92,13 @@ def test_missing_values_are_counted(tmp_path):
 
 def test_a_column_with_nearly_all_the_variance_is_named(tmp_path):
     rows = X.assign(d=1_000.0 * X["d"])
-    (said,) = top(report(PCA(2).fit(rows), rows, tmp_path / "x.html"))
-    assert said.startswith("Column 'd' has 100.0% of the variance of all 4 columns")
+    path = report(PCA(2).fit(rows), rows, tmp_path / "x.html")
+    (said,) = top(path)
+    assert said.startswith("Column 'd' has 100% of the variance of all columns")
+    found = contents(path)
+    beside = axis(named(found["first"]["charts"], "Scores if columns are standardised"), 0)
+    Z = PCA(2, standardize=True).fit_transform(rows)
+    np.testing.assert_allclose(numbers(beside, found), Z[:, 0], atol=1e-5)
     assert top(report(PCA(2, standardize=True).fit(rows), rows, tmp_path / "y.html")) == []
     assert top(report(PCA(2).fit(X), X, tmp_path / "z.html")) == []
 

@@ -173,27 +173,26 @@ def _covariate(values: Array) -> Array | None:
 
 
 MIN_SIDE, ALIKE = 6, 0.3
-"""The smallest side of an image, and the least mean correlation of pixels below each other in named columns."""
+"""The smallest side of an image, and the least mean correlation of pixels below each other."""
 
 
-def image_side(X: Array, *, named: bool) -> int:
+def image_side(X: Array) -> int:
     """Return the side of the square images that the rows (n, d) are, or 0 if they are no images.
 
-    Columns without names are pixels if d is a square; named ones if those below each other also resemble each other.
+    They are if d is a square, and columns that would be pixels below each other resemble each other.
 
-    >>> image_side(np.zeros((3, 64)), named=False), image_side(np.eye(36), named=True)
-    (8, 0)
+    >>> stripes = np.tile(np.sin(np.arange(12.0))[:, None] + np.arange(8.0), 8) * np.arange(12.0)[:, None]
+    >>> image_side(stripes), image_side(stripes[:, :49]), image_side(np.eye(36))
+    (8, 7, 0)
     """
-    side = round(X.shape[1] ** 0.5)
+    side = round(float(X.shape[1]) ** 0.5)
     if side * side != X.shape[1] or side < MIN_SIDE:
         return 0
-    if not named:
-        return side
     with np.errstate(all="ignore"):
         T = (X - X.mean(axis=0)) / X.std(axis=0)
         below = (T[:, side:] * T[:, :-side]).mean(axis=0)
     seen = below[np.isfinite(below)]
-    return side if seen.size and seen.mean() > ALIKE else 0
+    return side if seen.size and float(seen.mean()) > ALIKE else 0
 
 
 def _principal_components_of(model: Any) -> PrincipalComponents:

@@ -10,11 +10,13 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.bayes.fit_remarks import classifier_remarks
 from eigenlens.bayes.latent_classes.tables import latent_class_remarks
+from eigenlens.catalogue import entry_of
 from eigenlens.errors import list_columns
 from eigenlens.latent.tables import latent_remarks
 from eigenlens.mixture.tables import mixture_remarks
 from eigenlens.pca.tables import image_side
 from eigenlens.reporting.rows import ShownRows
+from eigenlens.stats.unequal_units import UnequalUnits, unequal_units
 
 FIT_REMARKS: dict[str, Callable[[Any], list[Warning]]] = {
     "ProbabilisticPCA": latent_remarks,
@@ -26,9 +28,6 @@ FIT_REMARKS: dict[str, Callable[[Any], list[Warning]]] = {
     "QuadraticDiscriminant": classifier_remarks,
 }
 """Functions that give the warnings of a fit again, by the class of the model."""
-
-ALMOST_ALL = 0.8
-"""The share of the variance from which one column alone makes the first component."""
 
 MISSING_METHODS = {
     "PCA": "the components are those of maximum likelihood given the observed ones",
@@ -48,7 +47,7 @@ def fit_remarks(model: Any) -> list[str]:
     again = FIT_REMARKS.get(type(model).__name__)
     if again is not None:
         return [str(each) for each in again(model)]
-    outcome = getattr(model, "solver_", None)
+    outcome: Any = getattr(model, "solver_", None)
     if getattr(outcome, "converged", True):
         return []
     return [f"solver {outcome.solver!r} stopped before its tolerance: the components are not exact."]
@@ -77,7 +76,7 @@ def _missing(model: Any, rows: ShownRows) -> list[str]:
 
 def _constant(model: Any, rows: ShownRows, numbers: Array, X: Array) -> list[str]:
     """Return a sentence on constant columns, for models whose own warnings do not name them."""
-    if type(model).__name__ in FIT_REMARKS or len(X) < 2 or image_side(rows.X, named=rows.named):
+    if type(model).__name__ in FIT_REMARKS or len(X) < 2 or image_side(rows.X):
         return []  # images have corners where nothing is drawn
     with np.errstate(all="ignore"):
         constant = numbers[np.fmax.reduce(X, axis=0) == np.fmin.reduce(X, axis=0)]
@@ -88,15 +87,22 @@ def _constant(model: Any, rows: ShownRows, numbers: Array, X: Array) -> list[str
 
 
 def _scale(model: Any, rows: ShownRows) -> list[str]:
-    """Return a sentence on a column that has nearly all the variance, for components of columns in their own units."""
-    variances = getattr(getattr(model, "model_", None), "column_variances", None)
-    if variances is None or getattr(model, "standardize", True) is not False or len(variances) < 2:
-        return []
-    shares = np.asarray(variances) / (float(np.sum(variances)) or 1.0)
-    j = int(shares.argmax())
-    if shares[j] < ALMOST_ALL:
+    """Return a sentence on a column that has nearly all the variance, if units may be the reason."""
+    found = dominant_column(model, rows)
+    if found is None:
         return []
     return [
-        f"Column {rows.labels[j]!r} has {shares[j]:.1%} of the variance of all {len(shares)} columns, so the first "
-        "component is nearly that column. Unless all columns have the same unit, fit with standardize=True."
+        f"Column {rows.labels[found.column]!r} has {100.0 * found.share:.3g}% of the variance of all columns, whose "
+        f"standard deviations differ by a factor of {found.ratio:,.0f}. If they are in different units, fit with "
+        "standardize=True."
     ]
+
+
+def dominant_column(model: Any, rows: ShownRows) -> UnequalUnits | None:
+    """Return the column whose unit decides the result of a fit to columns in their own units, or None."""
+    entry = entry_of(model)
+    if entry is None or not entry.by_units or model.standardize or rows.texts or len(rows.X) < 2:
+        return None
+    seen = np.maximum(1, np.count_nonzero(~np.isnan(rows.X), axis=0))
+    mean = np.nansum(rows.X, axis=0) / seen
+    return unequal_units(mean, np.nansum((rows.X - mean) ** 2, axis=0) / seen)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -252,9 +251,7 @@ def _rows_explained(
     true = ["" if found.codes[i] < 0 else names[found.codes[i]] for i in picked]
     taken = [names[c] for c in found.proba[picked].argmax(axis=1)]
     pair = [f"{shorten(parts.of[p], 40)} against {shorten(parts.against[p], 40)}" for p in places]
-    reasons = [
-        _largest(parts, int(p), lambda j, i=i: _entry(rows, int(i), j)) for p, i in zip(places, picked, strict=True)
-    ]
+    reasons = [_largest(parts, int(p), rows, int(i)) for p, i in zip(places, picked, strict=True)]
     columns = {
         "row": [rows.name(int(i)) for i in picked], "why here": kinds, "true class": true, "predicted": taken,
         "probability": found.proba[picked].max(axis=1), "log-odds of": pair,
@@ -277,12 +274,12 @@ def _entry(rows: ShownRows, i: int, j: int) -> str:
     return f"{rows.labels[j]} = {shown}"
 
 
-def _largest(parts: held_out.ColumnLogOdds, p: int, entry: Callable[[int], str]) -> list[tuple[str, float]]:
-    """Return the largest contributions of a row, by column and value, the sum of the others, and the prior."""
+def _largest(parts: held_out.ColumnLogOdds, p: int, rows: ShownRows, i: int) -> list[tuple[str, float]]:
+    """Return the largest contributions of row i, by column and value, the sum of the others, and the prior."""
     values = np.clip(parts.values[p], -700.0, 700.0)
     order = np.argsort(-np.abs(values), kind="stable")
     most = TERMS if len(order) > TERMS + 1 else len(order)
-    pairs = [(entry(int(j)), float(values[j])) for j in order[:most]]
+    pairs = [(_entry(rows, i, int(j)), float(values[j])) for j in order[:most]]
     if len(order) > most:
         pairs.append((f"{len(order) - most} others", float(values[order[most:]].sum())))
     return pairs if parts.prior is None else [*pairs, ("prior", float(parts.prior[p]))]

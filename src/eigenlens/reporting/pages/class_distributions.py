@@ -98,10 +98,9 @@ def class_planes(model: Any, rows: ShownRows) -> list[Chart]:
         f"The two directions along which the classes lie farthest apart, in standard deviations within them. {WORDS}"
     )
     (x, y), more = plane.points.T, density_backdrops(rows, plane.points, [(0, 1)], plane.project)[0]
+    across, up = plane.separation_names
     drawn = class_ellipses(class_names(model), plane.ellipses)
-    return [
-        points("Class plane", x, y, *plane.separation_names, about + more[1], ellipses=drawn, equal=True, **more[0])
-    ]
+    return [points("Class plane", x, y, across, up, about + more[1], ellipses=drawn, equal=True, **more[0])]
 
 
 WORDS = f"Each ellipse is centred at the mean of a class, and holds {LEVEL:.0%} of the rows that it would draw."
@@ -131,4 +130,5 @@ def _discriminants(model: Any, rows: ShownRows) -> Chart:
         words = f"{about} Triangles are the means of the classes."
         return axes_points("Discriminant plane", Z, axes, words, equal=True, categories=middles)
     drawn = class_ellipses(names, [ellipse(mean, np.eye(2), LEVEL) for mean in means])
-    return points("Discriminant plane", Z[:, 0], Z[:, 1], *axes, f"{about} {WORDS}", ellipses=drawn, equal=True)
+    words = f"{about} {WORDS}"
+    return points("Discriminant plane", Z[:, 0], Z[:, 1], axes[0], axes[1], words, ellipses=drawn, equal=True)

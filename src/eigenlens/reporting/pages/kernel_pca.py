@@ -74,7 +74,7 @@ def _widths(model: Any, rows: ShownRows, linear: Chart) -> Chart:
 
 def _denoising(model: Any, rows: ShownRows) -> list[Chart]:
     """Return rows before and after denoising: as images if they are images, else on their first two columns."""
-    d, side = rows.X.shape[1], image_side(rows.X, named=rows.named)
+    d, side = rows.X.shape[1], image_side(rows.X)
     try:
         if side:
             return [_images(model, rows, side)]

@@ -6,8 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from eigenlens.arrays import Array
+from eigenlens.data.memory import ArraySource
 from eigenlens.linalg.resampling import permuted_spectra
 from eigenlens.pca import interpret as reading
 from eigenlens.pca import tables
@@ -28,6 +30,7 @@ from eigenlens.reporting.charts import (
 )
 from eigenlens.reporting.pages.covariates import covariate_charts, find_covariates, supplementary_categories
 from eigenlens.reporting.pages.reconstruction import image_components, reconstruction_chart
+from eigenlens.reporting.remarks import dominant_column
 from eigenlens.reporting.rows import ShownRows, axes_backdrop
 from eigenlens.tables.names import axis_names, axis_stem
 from eigenlens.tables.text_table import count_noun
@@ -44,9 +47,10 @@ def pca_page(model: Any, rows: ShownRows) -> list[Chart]:
     Z = tables.unwhitened_scores(model, rows.given)
     rows = _filled(model, rows, Z)
     backdrop, words = axes_backdrop(rows, Z, model.model_.scores)
-    side = tables.image_side(rows.X, named=rows.named)
+    side = tables.image_side(rows.X)
     others = find_covariates(model, rows, Z)
-    charts = [_scores(model, Z, others, backdrop, words), _scree(model, *_noise(model, rows))]
+    charts = [_scores(model, Z, others, backdrop, words), *_standardised(model, rows)]
+    charts.append(_scree(model, *_noise(model, rows)))
     charts += [image_components(model, side)] if side else _columns(model, rows, Z, others)
     charts += covariate_charts(model, others)
     charts += [] if side else _contributions(model, rows)
@@ -134,7 +138,18 @@ def _scores(model: Any, Z: Array, others: reading.Supplementary | None, backdrop
     names = [_axis(model, j) for j in range(Z.shape[1])]
     found = supplementary_categories(others, axes_shown(*Z.shape))
     about += " Triangles are the means of categories that took no part in the fit." if found else ""
-    return axes_points("Scores", Z, names, about, equal=True, **({"categories": found} if found else {}), **backdrop)
+    more = ({"categories": found} if found else {}) | backdrop
+    return axes_points("Scores", Z, names, about, equal=True, **more)
+
+
+def _standardised(model: Any, rows: ShownRows) -> list[Chart]:
+    """Return the scores of standardised columns, where units decide those of the columns as they are."""
+    if dominant_column(model, rows) is None:
+        return []
+    other = clone(model).set_params(standardize=True, n_components=min(model.n_components_, 4), whiten=False)
+    Z = np.asarray(other.fit(ArraySource(rows.X), sample_weight=rows.weight).transform(ArraySource(rows.X)))
+    about = "The same rows if every column is divided by its standard deviation, so that units do not matter."
+    return [axes_points("Scores if columns are standardised", Z, axis_names(other, Z.shape[1]), about, equal=True)]
 
 
 def _biplot(model: Any, rows: ShownRows, Z: Array) -> Chart:
