@@ -266,7 +266,7 @@ def test_decimal_commas_no_names_and_missing_marks(run, tmp_path):
     np.testing.assert_allclose(bare["explained_variance"], PCA().fit(ROWS).explained_variance_)
     told = json.loads(done(run("info", "komma.csv", "--na", "?", "--json")))
     assert told["text"] == {"separator": ";", "header": True, "decimal": ",", "na": ["?"], "encoding": "utf-8",
-                            "thousands": None, "comment": None}  # fmt: skip
+                            "thousands": None, "comment": None, "skip": None, "footer": None}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -434,7 +434,9 @@ def test_info_counts_what_is_missing(run, tmp_path):
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".npy"])
 def test_info_by_small_blocks_is_info_of_the_whole(run, wine, monkeypatch, suffix):
     """What the memory of a description is bounded by: blocks, whose findings are put together."""
-    mixed = wine.with_columns(pl.Series("late", [*map(str, range(80)), *(["?"] * 10)]), pl.Series("flag", [True] * 90))
+    mixed = wine.with_columns(
+        pl.Series("late", [*map(str, range(80)), *(["few"] * 10)]), pl.Series("flag", [True] * 90)
+    )
     if suffix == ".npy":
         np.save("t.npy", ROWS)
     else:
@@ -449,7 +451,7 @@ def test_info_by_small_blocks_is_info_of_the_whole(run, wine, monkeypatch, suffi
         assert mean == (None if wanted is None else pytest.approx(wanted))
     assert found == whole
     if suffix == ".csv":
-        assert "numbers but for '?' in 10 rows" in done(run("info", "t.csv"))
+        assert "numbers but for 'few' in 10 rows" in done(run("info", "t.csv"))
 
 
 def test_files_whose_columns_stand_in_another_order(run, wine):

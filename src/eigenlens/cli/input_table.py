@@ -233,7 +233,7 @@ class _Request:
         n = int(rows.n_rows or 0) if isinstance(rows, Source) else len(rows)
         d, unused = len(self.roles.features), self.roles.unused
         return Table(
-            self.files.paths, rows, n, d, missing, skipped, beside["id"], label, weight, unused, self._reading()
+            self.files.given, rows, n, d, missing, skipped, beside["id"], label, weight, unused, self._reading()
         )
 
     def _reading(self) -> dict[str, Any] | None:

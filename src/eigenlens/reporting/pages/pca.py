@@ -138,7 +138,7 @@ def _scores(model: Any, Z: Array, others: reading.Supplementary | None, backdrop
     names = [_axis(model, j) for j in range(Z.shape[1])]
     found = supplementary_categories(others, axes_shown(*Z.shape))
     about += " Triangles are the means of categories that took no part in the fit." if found else ""
-    more = ({"categories": found} if found else {}) | backdrop
+    more: Chart = ({"categories": found} if found else {}) | backdrop
     return axes_points("Scores", Z, names, about, equal=True, **more)
 
 
