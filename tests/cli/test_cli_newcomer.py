@@ -72,8 +72,10 @@ def test_a_column_that_counts_the_rows(run, tmp_path):
     write(tmp_path / "t.csv", ",a,b", measured(lambda i: f"{i},"))
     code, out, _ = run("fit", "pca", "t.csv")
     assert code == 0
+    assert "note      column 'column_1' names the rows (whole numbers that count the rows)" in out
+    assert "or use it with --active column_1" in out
+    out = run("fit", "pca", "t.csv", "--active", "column_1")[1]
     assert "warning   column 'column_1' counts the rows (0, 1, …)" in out
-    assert "add --id column_1" in out
     out = run("info", "t.csv")[1]
     assert "numbers the rows" in out
     assert out.endswith("next      eigenlens fit pca t.csv --id column_1\n")
@@ -82,8 +84,9 @@ def test_a_column_that_counts_the_rows(run, tmp_path):
 
 def test_a_column_without_an_entry(run, tmp_path):
     write(tmp_path / "t.csv", "a,b,", measured(after=","))
+    assert "note      column 'column_3' is left out (no entry).\n" in run("fit", "pca", "t.csv")[1]
     for words in (["pca"], ["ppca", "-k", 1], ["ppca", "-k", 1, "--max-memory", "200"]):
-        code, _, err = run("fit", *words, "t.csv")
+        code, _, err = run("fit", *words, "t.csv", "--active", "column_3")
         assert code == 3
         assert err.startswith("error: column 'column_3' ")
         assert "has no observed entry" in err
@@ -205,6 +208,6 @@ def test_text_is_for_models_that_take_it(run, tmp_path):
 
 def test_warnings_speak_of_options(run, tmp_path):
     write(tmp_path / "t.csv", "who,a,b,y", [f"p{i},{row},{'uv'[i % 2]}" for i, row in enumerate(measured())])
-    out = run("fit", "nb", "t.csv", "--label", "y")[1]
+    out = run("fit", "nb", "t.csv", "--label", "y", "--active", "who")[1]
     assert "warning   column 'who' has 30 categories in 30 rows" in out
     assert "drop it, or read it as the id of the rows" in out

@@ -43,7 +43,7 @@ def report_models(
         for each in found.values():
             require_page(each, target)
         group, mixed = _group_models(list(found.values())), any(map(takes_text, found.values()))
-        table = read_aloud(now, tables, reading, model=group, mixed=mixed)
+        table = read_aloud(now, tables, reading, model=group, mixed=mixed, guess=True)
         now.add_facts(models=list(found))
         if running.dry_run or target is None:
             return now.show_plan(targets=[target])
@@ -97,11 +97,10 @@ def write_report(
     """Write the HTML report of models on the rows of a table."""
     from eigenlens.reporting import report
 
-    extra = {} if table.label is None else {str(reading.label): table.label}
     names = [name for name, model in models.items() if hasattr(model, "fit")]
     title = f"{', '.join(names)} of {', '.join(path.name for path in table.paths[:3])}"
     classes = table.label if any(hasattr(model, "classes_") for model in models.values()) else None
     report(
-        models, table.source, page, classes, title=title, ids=table.ids, columns=extra, sample_weight=table.weight,
+        models, table.source, page, classes, title=title, ids=table.ids, columns=table.shown_columns, sample_weight=table.weight,
         command=command_line(), reading=table.script, random_state=running.seed,
     )  # fmt: skip

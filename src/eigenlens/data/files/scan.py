@@ -32,6 +32,7 @@ from eigenlens.errors import DataError, OptionError, SourceChanged, warn_user
 if TYPE_CHECKING:
     from polars import DataFrame
 
+    from eigenlens.data.files.decision import Decision
     from eigenlens.data.files.dialect import Dialect
 
 FORMATS: dict[str, Callable[..., Reader]] = {
@@ -75,6 +76,11 @@ class FileSource(Source):
     def dialect(self) -> Dialect | None:
         """How delimited text is written; None for other formats."""
         return self._files.dialect
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """The decisions about the files that nobody asked for."""
+        return getattr(self._files, "decisions", ())
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]  # known on demand: counting text takes a pass
@@ -267,6 +273,11 @@ def _find_format(paths: tuple[Path, ...]) -> Callable[..., Reader]:
             raise DataError(f"'{path}' and '{paths[0]}' are of different formats", fix=fix)
     assert makes[0] is not None
     return makes[0]
+
+
+def is_delimited(paths: Iterable[PathLike]) -> bool:
+    """Return whether all files are delimited text, by their suffixes."""
+    return all(FORMATS.get(_suffix(Path(path))) is DelimitedReader for path in paths)
 
 
 def _unknown_suffix(path: Path) -> DataError:
