@@ -275,7 +275,9 @@ def _fit_with_output(estimator: Any, page: Path | None) -> list[str]:
 
 def _apply_command(estimator: Any, files: Sequence[str], target: Path | None, reading: ReadingOptions) -> list[str]:
     """Return a command that applies the model to the same rows."""
-    able = [(name, written) for method, name, written in NEXT_COMMANDS if hasattr(estimator, method)]
+    no_scores = {"transform"} if getattr(estimator, "n_components_", None) == 0 else ()
+    methods = [each for each in NEXT_COMMANDS if each[0] not in no_scores and hasattr(estimator, each[0])]
+    able = [(name, written) for _, name, written in methods]
     if not able:
         return ["eigenlens", "info", str(target)]
     name, written = able[0]
