@@ -19,6 +19,7 @@ from eigenlens.densities.covariance import Diagonal, Full
 from eigenlens.densities.gaussian import Gaussian
 from eigenlens.densities.mixture import Mixture
 from eigenlens.missing.result import complete_or_observed, constant_column_indices, step_label
+from eigenlens.missing.units import Units
 from eigenlens.mixture.em import (
     LostComponent,
     MixtureEMResult,
@@ -112,6 +113,13 @@ class MixtureFit:
     lost: tuple[LostComponent, ...] = ()
     constant: tuple[int, ...] = ()
     empty: int = 0
+
+    def scaled(self, units: Units) -> MixtureFit:
+        """Return a fit to columns over their standard deviations as one to the columns themselves."""
+        path = tuple(value - units.log_scale for value in self.path)
+        lost = tuple(replace(each, mean=tuple((np.asarray(each.mean) * units.scale).tolist())) for each in self.lost)
+        loglik = self.loglik - units.log_scale
+        return replace(self, model=self.model.scaled(units.scale), loglik=loglik, path=path, lost=lost)
 
     def aic(self) -> float:
         """Return −2 loglik + 2 parameters; smaller is better."""

@@ -25,10 +25,13 @@ from eigenlens.mixture.start_rule import gives_start, make_start_rule
 from eigenlens.mixture.structures import COVARIANCE_STRUCTURES, has_factors, make_structure
 
 
-def check_mixture_options(estimator: Any, source: Source, *, starts: bool = True) -> tuple[int, MixtureOptions]:
+def check_mixture_options(
+    estimator: Any, source: Source, *, starts: bool = True, scale: Array | None = None
+) -> tuple[int, MixtureOptions]:
     """Check the parameters of a `GaussianMixture`; return K and the options of `fit_mixture`.
 
-    Without `starts`, for a mixture that continues to learn, `init` is ignored.
+    Without `starts`, for a mixture that continues to learn, `init` is ignored. The mixture is one of columns over
+    `scale` (d,), where that is given.
     """
     K, d = checks.integer("n_components", estimator.n_components, 1), source.n_features
     name = checks.name("covariance_type", estimator.covariance_type, COVARIANCE_STRUCTURES)
@@ -37,7 +40,9 @@ def check_mixture_options(estimator: Any, source: Source, *, starts: bool = True
         raise OptionError("needs at least 2 features, but X has 1 feature(s)", argument="covariance_type", value=name)
     bound = f"one less than the number of features, for {name!r} covariances"
     n_factors = checks.integer("n_factors", estimator.n_factors, 1, most, bound)
-    given = {"starting": make_start_rule(estimator, make_structure(name, n_factors), K, source)} if starts else {}
+    given = (
+        {"starting": make_start_rule(estimator, make_structure(name, n_factors), K, source, scale)} if starts else {}
+    )
     return K, MixtureOptions(
         **given,
         structure=name,
