@@ -201,7 +201,7 @@ def _show_result(now: Any, estimator: Any, table: Any) -> None:
     """Print the summary of a model and, unless there are no rows, its accuracy or a plot of them."""
     from eigenlens.cli.summaries import python_call, summarise
     from eigenlens.cli.terminal_plot import draw_model
-    from eigenlens.cli.unit_check import note_units
+    from eigenlens.cli.unit_check import warn_of_units
 
     line, shown, facts = summarise(estimator)
     now.say("model", python_call(estimator))
@@ -210,7 +210,7 @@ def _show_result(now: Any, estimator: Any, table: Any) -> None:
     now.add_facts(model=python_call(estimator), **facts)
     if table is None:
         return
-    note_units(now, estimator, table.fitted.source)
+    warn_of_units(now, estimator, table.fitted.source)
     if hasattr(estimator, "classes_"):
         _show_accuracy(now, estimator, table.fitted)
     if not (now.running.quiet or now.running.json):
