@@ -119,7 +119,7 @@ def test_log_densities_are_in_the_units_of_the_columns():
 def test_pca_shows_the_standardised_shares_beside_its_own(capsys):
     main(["fit", "pca", "other.csv", "--drop", "class"])
     shown = capsys.readouterr().out
-    assert "'b' has 100% of the variance of all columns" in shown
+    assert "column 'b' has 100% of the variance of all columns" in shown
     assert "--standardize" in shown
     assert "standardised: share %" in shown
     shares = eigenlens.PCA(standardize=True).fit(COMMON).explained_variance_ratio_
@@ -148,3 +148,20 @@ def test_kernel_pca_names_a_better_gamma(capsys):
     main(["fit", "kpca", "other.csv", "--drop", "class", "-k", "2"])
     shown = capsys.readouterr()
     assert "--gamma median" in shown.out + shown.err
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("gmm -k 2 --covariance spherical", True),
+        ("gmm -k 2 --covariance diag", False),
+        ("kde --bandwidth 0.5", True),
+        ("kde --bandwidth scott", False),
+        ("fa -k 1", False),
+        ("pca --feature-weight b=0.000001", False),
+    ],
+)
+def test_advice_is_for_models_that_depend_on_units(command, said, capsys):
+    model, *more = command.split()
+    assert main(["fit", model, "other.csv", "--drop", "class", *more]) == 0
+    assert ("in different units" in capsys.readouterr().out) == said

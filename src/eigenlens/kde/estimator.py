@@ -138,7 +138,7 @@ class KernelDensity(StandardizedColumns, DensityEstimator, DensityMixin, BaseEst
     def cdf(self, X: Any) -> Any:
         """Return the probability (n,) of rows not above those of X (n, d) in any column; NaN in X is no limit.
 
-        Where the bandwidth is a matrix, of at most three columns.
+        Where the bandwidth is a matrix, at most three of its columns may depend on each other.
         """
         check_is_fitted(self)
         return self.model_.cdf(np.concatenate(list(dense_blocks(validate_rows(self, X)))))

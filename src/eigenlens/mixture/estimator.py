@@ -77,7 +77,7 @@ class GaussianMixture(
             the likelihood has no maximum: a component on a single row has an infinite one.
         reg_covar: added to the variances of every component in every M-step, in squared units of the columns, as in
             scikit-learn. The steps then lead to a fixed point that maximises no function, and are not extrapolated.
-        max_iter: the most steps of EM; 0 keeps the start.
+        max_iter: the most steps of EM from a guess or a start; 0 keeps it.
         tol: EM stops when the log-likelihood per row is estimated to be within tol of its maximum; with 0, when steps
             gain nothing.
         accelerate: False for plain EM steps.
@@ -95,9 +95,9 @@ class GaussianMixture(
         n_components_, n_samples_: components (one without rows is removed, with a warning) and rows with positive
         weight. model_: the frozen `Mixture`.
 
-    K above the number of rows, no variance at all, columns without observed entries, and infinities are errors.
-    Components that collapse are clamped at the floor, components without rows are removed, rows without observed
-    entries are left out, and constant columns are kept, each with a warning.
+    K above the number of rows, no variance at all without reg_covar, columns without observed entries, and infinities
+    are errors. Components that collapse are clamped at the floor, components without rows are removed, rows without
+    observed entries are left out, and constant columns are kept, each with a warning.
 
     Example:
         >>> rng = np.random.default_rng(0)

@@ -106,7 +106,7 @@ def _convergence_warnings(fit: MixtureFit, tol: float, max_iter: int) -> Iterato
         yield ConvergenceWarning(f"fit was interrupted after {fit.n_iter} steps; the best mixture is kept ({left})")
     elif not fit.converged:
         settings = {"max_iter": max_iter, "tol": tol}
-        what = f"EM stopped after {fit.n_iter} steps ({left})"
+        what = f"EM stopped after {max_iter} steps ({left})"  # n_iter lacks those that led to the start
         yield ConvergenceWarning(what, fix="raise {max_iter}, or {tol}", settings=settings)
 
 
@@ -134,7 +134,7 @@ def _row_warnings(fit: MixtureFit, source: Source) -> Iterator[Warning]:
     if fit.constant:
         names = list_columns(fit.constant, source.names)
         what = f"{len(fit.constant)} of {source.n_features} columns are constant ({names})"
-        yield DataWarning(f"{what}, so their density is as high as floor allows", fix="leave them out")
+        yield DataWarning(f"{what}, so only floor and reg_covar bound their density", fix="leave them out")
 
 
 def _format_point(mean: Sequence[float] | Array) -> str:

@@ -82,7 +82,8 @@ class GaussianClasses(StandardizedColumns, ClassCounts, BayesRule, ModelEstimato
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Estimate the classes y (n,) of the rows of X (n, d), row i weighted by sample_weight[i].
 
-        X may be any Source; it is read once. y None is the label column of a scanned file.
+        X may be any Source; it is read once, and twice if it is standardised. y None is the label column of a scanned
+        file.
         """
         self.__dict__.pop("_made", None)  # should this fail, nothing is fitted
         source = validate_rows(self, X, sample_weight, reset=True)

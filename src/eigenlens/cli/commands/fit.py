@@ -167,14 +167,14 @@ def _show_plan(now: Any, estimator: Any, choice: Any, targets: list[Path | None]
 
 def _show_result(now: Any, estimator: Any, source: Any) -> None:
     from eigenlens.cli.summaries import python_call, summarise
-    from eigenlens.cli.unit_check import note_units
+    from eigenlens.cli.unit_check import warn_of_units
 
     line, shown, facts = summarise(estimator)
     now.say("model", python_call(estimator))
     now.say("found", line)
     now.show(shown)
     now.add_facts(model=python_call(estimator), **facts)
-    note_units(now, estimator, source)
+    warn_of_units(now, estimator, source)
 
 
 def _check_convergence(now: Any, strict: bool, estimator: Any) -> None:
