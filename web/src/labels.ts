@@ -130,8 +130,15 @@ function place(each: Wanted, text: string, frame: Box, floor: Floor): Found | nu
       if (covered < least && gap === GAPS[0]) [best, least] = [{ box, gap }, covered];
     }
   if (each.on === "nothing") return null;
-  const anyway = each.on === "anything" ? boxAt(each, text, each.sides[0], GAPS[0]) : null;
-  return best ?? (anyway && { box: anyway, gap: GAPS[0] });
+  return best ?? (each.on === "anything" ? anyway(each, text, frame) : null);
+}
+
+/** Beside a point that is in view, on whatever is there, but inside the frame. */
+function anyway(each: Wanted, text: string, frame: Box): Found | null {
+  if (each.x < frame.x0 || each.x > frame.x1 || each.y < frame.y0 || each.y > frame.y1) return null;
+  const box = boxAt(each, text, each.sides[0], GAPS[0]);
+  const by = Math.max(frame.x0 - box.x0, Math.min(0, frame.x1 - box.x1));
+  return { box: { ...box, x0: box.x0 + by, x1: box.x1 + by }, gap: GAPS[0] };
 }
 
 function within(box: Box, frame: Box): boolean {
@@ -158,12 +165,12 @@ export function measured(text: string, strong = false): number {
 }
 
 /** Leaves out names of a drawn chart that would lie on others, those that come first stay; and shortens those that would
- * reach out of the page at the right. */
-export function apart(chart: Element, right: number): void {
+ * reach out of their holder. */
+export function apart(chart: Element, holder: DOMRect): void {
   if (chart.querySelector("[aria-label=cell]")) return onCells(chart);
   const taken: Box[] = [];
   for (const text of chart.querySelectorAll<SVGElement>("[aria-label=text] text")) {
-    shorten(text, right);
+    shorten(text, holder);
     const { left, right: end, top, bottom } = text.getBoundingClientRect();
     const box = { x0: left, x1: end, y0: top + 2, y1: bottom - 2 };
     if (taken.some((other) => overlap(box, other))) text.style.display = "none";
@@ -171,9 +178,10 @@ export function apart(chart: Element, right: number): void {
   }
 }
 
-function shorten(text: SVGElement, right: number): void {
+function shorten(text: SVGElement, { left, right }: DOMRect): void {
   const whole = text.textContent ?? "";
-  for (let kept = whole.length - 1; kept > 2 && text.getBoundingClientRect().right > right; kept--)
+  const out = (box: DOMRect): boolean => box.right > right || box.left < left;
+  for (let kept = whole.length - 1; kept > 2 && out(text.getBoundingClientRect()); kept--)
     text.textContent = `${whole.slice(0, kept).replace(/…$/, "")}…`;
 }
 

@@ -288,7 +288,7 @@ export function marks(chart: MarksChart): Drawn {
     put(LEFT);
     const lacking = beyond(holder);
     if (lacking > 0) put(Math.min(LEFT + lacking, width / 2));
-    apart(drawn!, holder.getBoundingClientRect().right);
+    apart(drawn!, holder.getBoundingClientRect());
     drawn!.setAttribute("aria-hidden", "true"); // the holder is the image that is heard of, and names it
     listen(drawn!, holder, tip);
   };

@@ -232,9 +232,9 @@ function arrows({ arrows }: Points, v: View): SVGElement[] {
   });
 }
 
-/** Categories that took no part in the fit, as diamonds. */
+/** Categories that took no part in the fit, as triangles. */
 function categories({ categories }: Points, v: View): SVGElement[] {
-  return categories.map((each) => svg("path", { class: "category", d: path(3, v.sx * each.x + v.tx, v.sy * each.y + v.ty, 4.5) }));
+  return categories.map((each) => svg("path", { class: "category", d: path(2, v.sx * each.x + v.tx, v.sy * each.y + v.ty, 4.5) }));
 }
 
 /** Where arrows have a unit of their own, how long it is. */
@@ -266,7 +266,7 @@ function middleNames(made: Group[], v: View, wishes: Wishes): Wanted[] {
 
 // ---- names ------------------------------------------------------------------------------------------------
 
-function spotName({ label, x, y }: Spot, v: View, rest: Pick<Wanted, "sides" | "on" | "class">): Wanted {
+function spotName({ label, x, y }: Spot, v: View, rest: Omit<Wanted, "text" | "x" | "y">): Wanted {
   return { text: label, x: v.sx * x + v.tx, y: v.sy * y + v.ty, ...rest };
 }
 
@@ -276,7 +276,7 @@ function tips({ arrows }: Points, v: View): Wanted[] {
 }
 
 function categoryNames({ categories }: Points, v: View): Wanted[] {
-  return categories.map((each) => spotName(each, v, { sides: around("right", "above", "below"), on: "points", class: "category-name" }));
+  return categories.map((each) => spotName(each, v, { sides: around("right", "above", "below"), on: "anything", class: "category-name", strong: true }));
 }
 
 /** The row that is looked at has a ring around it. */
