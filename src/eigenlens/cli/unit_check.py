@@ -15,7 +15,10 @@ from eigenlens.tables.text_table import format_columns
 
 
 def warn_of_units(now: Any, estimator: Any, source: Any) -> None:
-    """Warn of a column with nearly all the variance, if units may be the reason, and show the standardised shares."""
+    """Warn of a column with nearly all the variance, if units may be the reason, and show the standardised shares.
+
+    source: the fitted rows; None if only their covariance matrix is known, and the shares are not shown.
+    """
     from eigenlens.stats.unequal_units import unequal_units
 
     entry = entry_of(estimator)
@@ -32,7 +35,7 @@ def warn_of_units(now: Any, estimator: Any, source: Any) -> None:
     fix = "if they are in different units, weigh them alike with {standardize}"
     warn_user(DataWarning(what, columns=[name], fix=fix, settings={"standardize": True}))
     now.add_facts(units={"column": name, "share": found.share, "deviation_ratio": found.ratio})
-    if entry.command == "pca":
+    if entry.command == "pca" and source is not None:
         _show_standardized(now, estimator, source)
 
 
