@@ -101,7 +101,7 @@ def fit(
             _fit_with_progress(estimator, table, now, entry.classes, weights)
         else:
             estimator, selection = select_best_mixture(estimator, choice, model_options.covariance, table, now)
-        _show_result(now, estimator, table.source)
+        _show_result(now, estimator, table)
         _check_convergence(now, strict, estimator)
         shown = {type(estimator).__name__: estimator} | ({} if selection is None else {"Choice": selection})
         _write_outputs(now, estimator, shown, table, target, page, reading)
@@ -165,7 +165,7 @@ def _show_plan(now: Any, estimator: Any, choice: Any, targets: list[Path | None]
     now.show_plan(f"fit {call}{how}", targets=targets, model=call)
 
 
-def _show_result(now: Any, estimator: Any, source: Any) -> None:
+def _show_result(now: Any, estimator: Any, table: Any) -> None:
     from eigenlens.cli.summaries import python_call, summarise
     from eigenlens.cli.unit_check import warn_of_units
 
@@ -174,7 +174,7 @@ def _show_result(now: Any, estimator: Any, source: Any) -> None:
     now.say("found", line)
     now.show(shown)
     now.add_facts(model=python_call(estimator), **facts)
-    warn_of_units(now, estimator, source)
+    warn_of_units(now, estimator, table)
 
 
 def _check_convergence(now: Any, strict: bool, estimator: Any) -> None:
