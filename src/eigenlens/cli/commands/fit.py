@@ -210,7 +210,7 @@ def _show_result(now: Any, estimator: Any, table: Any) -> None:
     now.add_facts(model=python_call(estimator), **facts)
     if table is None:
         return
-    warn_of_units(now, estimator, table.fitted.source)
+    warn_of_units(now, estimator, table.fitted)
     if hasattr(estimator, "classes_"):
         _show_accuracy(now, estimator, table.fitted)
     if not (now.running.quiet or now.running.json):
