@@ -29,7 +29,7 @@ from eigenlens import (
 )
 from eigenlens.arrays import to_numpy
 from eigenlens.catalogue import MODELS, estimator_class
-from eigenlens.errors import OptionError
+from eigenlens.errors import DataError, OptionError
 
 COLUMNS = ["a", "b", "c", "d"]
 UNITS = np.array([1.0, 1000.0, 1e-3, 7.0])
@@ -333,6 +333,12 @@ def test_names_and_frames_come_back():
     assert model.impute(frame).columns == COLUMNS
     named = model.set_output(transform="polars").transform(frame)
     assert named.columns == ["probabilisticpca0"]
+
+
+@pytest.mark.parametrize("name", all_models())
+def test_entries_whose_squares_overflow_are_an_error(name):
+    with pytest.raises(DataError, match="overflow"), np.errstate(all="ignore"):
+        standardized(all_models()[name]).fit(table() * 1e200, *([labels()] if name in CLASSIFIERS else []))
 
 
 def test_partial_fit_says_that_it_does_not_know_the_deviations():

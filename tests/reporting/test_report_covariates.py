@@ -8,6 +8,7 @@ import pytest
 
 from eigenlens import PCA, report
 from eigenlens.pca.tables import image_side
+from references import decathlon
 from written_reports import contents, layers, named, numbers, table
 
 RNG = np.random.default_rng(0)
@@ -72,6 +73,21 @@ def test_rows_of_weight_zero_are_supplementary(tmp_path):
     centre = {each["label"]: each["at"] for each in named(found["first"]["charts"], "Scores")["categories"]}
     Z, active = model.transform(X), (weight > 0.0) & (GROUP == "high")
     np.testing.assert_allclose(centre["high"], Z[active].mean(axis=0), rtol=1e-6)
+
+
+def test_the_decathlon_is_that_of_factominer(tmp_path):
+    rows = pd.DataFrame(decathlon.DATA, columns=decathlon.EVENTS)
+    model = PCA(3, standardize=True).fit(rows)
+    given = rows.assign(Rank=decathlon.RANK, Points=decathlon.POINTS, Competition=decathlon.COMPETITION)
+    charts = contents(report(model, given, tmp_path / "x.html"))["first"]["charts"]
+    listed = table(named(charts, "Covariates against components"))
+    assert listed["column"] == ["Rank", "Points", "Competition"]
+    found = np.abs([listed[f"PC{k}"][:2] for k in range(1, 4)]).T
+    np.testing.assert_allclose(found, np.abs(decathlon.RANK_POINTS_COORDINATES), atol=1e-6)
+    # FactoMineR divides by standard deviations with divisor n
+    means = {each["label"]: each["at"] for each in named(charts, "Scores")["categories"]}
+    found = np.abs([means["Decastar"], means["OlympicG"]]) * np.sqrt(41 / 40)
+    np.testing.assert_allclose(found, np.abs(decathlon.COMPETITION_COORDINATES), atol=1e-6)
 
 
 # ---- images -----------------------------------------------------------------------------------------------------

@@ -188,8 +188,13 @@ function axis(given: MarksChart["x"], grid: boolean, values: (number | string | 
   const label = given?.label ?? null;
   if (given?.type === "band" && !given.domain)
     return { label, type: "band", domain: [...new Set(values)] as string[], tickFormat: (name: unknown) => clipped(name, longest) } as Plot.ScaleOptions;
-  const numeric = given?.type === "band" ? {} : sized([...values, ...(given?.domain ?? [])]);
+  const numeric = given?.type === "band" ? {} : given?.type === "log" ? { tickFormat: plain } : sized([...values, ...(given?.domain ?? [])]);
   return { label, type: given?.type, domain: given?.domain, percent: given?.percent, grid, ...numeric } as Plot.ScaleOptions;
+}
+
+/** Along a log scale: 0.01 and 1e-5, where Plot would have 10m and 10µ. */
+function plain(value: number): string {
+  return value >= 0.01 && value < 1e5 ? String(value) : powers(value);
 }
 
 /** Very small and very large numbers as 5e-14. */

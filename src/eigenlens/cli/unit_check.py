@@ -14,13 +14,17 @@ from eigenlens.tables.names import axis_names, feature_names
 from eigenlens.tables.text_table import format_columns
 
 
-def warn_of_units(now: Any, estimator: Any, source: Any) -> None:
-    """Warn of a column with nearly all the variance, if units may be the reason, and show the standardised shares."""
+def warn_of_units(now: Any, estimator: Any, table: Any) -> None:
+    """Warn of a column with nearly all the variance, if units may be the reason, and show the standardised shares.
+
+    table: the fitted rows; None if only their covariance matrix is known, and the shares are not shown.
+    """
     from eigenlens.stats.unequal_units import unequal_units
 
     entry = entry_of(estimator)
     if entry is None or not _depends_on_units(estimator, entry):
         return
+    source = None if table is None else table.source.weighted(table.weight)
     found = unequal_units(*_columns(estimator, source))
     if found is None:
         return
@@ -32,7 +36,7 @@ def warn_of_units(now: Any, estimator: Any, source: Any) -> None:
     fix = "if they are in different units, weigh them alike with {standardize}"
     warn_user(DataWarning(what, columns=[name], fix=fix, settings={"standardize": True}))
     now.add_facts(units={"column": name, "share": found.share, "deviation_ratio": found.ratio})
-    if entry.command == "pca":
+    if entry.command == "pca" and source is not None:
         _show_standardized(now, estimator, source)
 
 

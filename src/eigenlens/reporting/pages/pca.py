@@ -149,7 +149,8 @@ def _standardised(model: Any, rows: ShownRows) -> list[Chart]:
     other = clone(model).set_params(standardize=True, n_components=min(model.n_components_, 4), whiten=False)
     Z = np.asarray(other.fit(ArraySource(rows.X), sample_weight=rows.weight).transform(ArraySource(rows.X)))
     about = "The same rows if every column is divided by its standard deviation, so that units do not matter."
-    return [axes_points("Scores if columns are standardised", Z, axis_names(other, Z.shape[1]), about, equal=True)]
+    names = [_axis(other, j) for j in range(Z.shape[1])]
+    return [axes_points("Scores if columns are standardised", Z, names, about, equal=True)]
 
 
 def _biplot(model: Any, rows: ShownRows, Z: Array) -> Chart:
