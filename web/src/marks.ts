@@ -67,7 +67,9 @@ const MARKS: Record<Mark["type"], (rows: Row[], mark: Mark, colour: string, plac
     Plot.ruleX(rows, { x: "x", y1: "low", y2: "high", stroke: colour, strokeWidth: 1.5 }),
     Plot.dot(rows, { x: "x", y: "y", fill: colour, r: 3.5 }),
   ],
-  link: (rows, _, colour) => [Plot.arrow(rows, { x1: "x1", y1: "y1", x2: "x2", y2: "y2", stroke: colour, strokeWidth: 1.5 })],
+  link: (rows, mark, colour) => [
+    Plot.arrow(rows, { x1: "x1", y1: "y1", x2: "x2", y2: "y2", stroke: colour, strokeWidth: 1.5, strokeDasharray: mark.dash ? "5 4" : undefined }),
+  ],
 };
 
 /** The words of upright lines, on the side where there is room; over bars that lie, they stand above. */
