@@ -141,7 +141,7 @@ def _sheet(model: Any, rows: ShownRows, known: list[str] | None) -> PageContent:
     with catch_warnings(record=True) as caught:
         simplefilter("always")
         made = import_part(page_of(model))(model, own)
-    texts = known if known is not None else fit_remarks(model) if fitted else []
+    texts = known if known is not None else list(map(str, fit_remarks(model))) if fitted else []
     found = made if isinstance(made, PageContent) else PageContent(made, {})
     texts = [*texts, *(data_remarks(model, own) if fitted else []), *found.warnings]
     texts = [*texts, *(str(each.message) for each in caught)]

@@ -11,7 +11,7 @@ from eigenlens.arrays import Array
 from eigenlens.bayes.fit_remarks import classifier_remarks
 from eigenlens.bayes.latent_classes.tables import latent_class_remarks
 from eigenlens.catalogue import entry_of
-from eigenlens.errors import list_columns
+from eigenlens.errors import ConvergenceWarning, list_columns
 from eigenlens.latent.tables import latent_remarks
 from eigenlens.mixture.tables import mixture_remarks
 from eigenlens.pca.tables import image_side
@@ -42,15 +42,15 @@ MISSING_METHODS = {
 """What a model does with missing values, by its class."""
 
 
-def fit_remarks(model: Any) -> list[str]:
+def fit_remarks(model: Any) -> list[Warning]:
     """Return what the fit of a model warned of, where that can be derived: no convergence, degenerate parameters."""
     again = FIT_REMARKS.get(type(model).__name__)
     if again is not None:
-        return [str(each) for each in again(model)]
+        return again(model)
     outcome: Any = getattr(model, "solver_", None)
     if getattr(outcome, "converged", True):
         return []
-    return [f"solver {outcome.solver!r} stopped before its tolerance: the components are not exact."]
+    return [ConvergenceWarning(f"solver {outcome.solver!r} stopped before its tolerance, and its result is not exact")]
 
 
 def data_remarks(model: Any, rows: ShownRows) -> list[str]:
