@@ -70,13 +70,13 @@ def tips(seen, title, across, up):
     return [tip.inner_text().replace("\n", " ") for tip in shown]
 
 
-def test_of_many_layers_one_tip_is_seen(digits, visit):
+def test_of_many_layers_one_tip_is_seen(digits, leaves, visit):
     seen = opened(visit, digits[0], "PCA")
     found = [tips(seen, "Scree", across, up) for across in (0.3, 0.6, 0.9) for up in (0.2, 0.8)]
     assert [len(each) for each in found] == [1] * 6
     assert "cumulative" in found[0][0]
     assert len({each[0] for each in found}) == 6
-    (said,) = tips(seen, "Contributions of columns", 0.5, 0.6)
+    (said,) = tips(opened(visit, leaves, "pca"), "Contributions of columns", 0.5, 0.6)
     assert "% of the component" in said
 
 

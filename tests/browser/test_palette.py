@@ -84,7 +84,7 @@ def classes(folder):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_ten_classes_can_be_distinguished_by_colour_blind_eyes(visit, tmp_path, scheme):
+def test_colour_blind_eyes_see_ten_classes_apart(visit, tmp_path, scheme):
     seen = visit(classes(tmp_path), scheme=scheme, page="page-points")
     shown = seen.page.locator(".bar .legend .swatch")
     found = shown.evaluate_all("(all) => all.map((n) => getComputedStyle(n).backgroundColor)")

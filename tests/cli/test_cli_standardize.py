@@ -119,7 +119,7 @@ def test_log_densities_are_in_the_units_of_the_columns():
 def test_pca_shows_the_standardised_shares_beside_its_own(capsys):
     main(["fit", "pca", "other.csv", "--drop", "class"])
     shown = capsys.readouterr().out
-    assert "'b' has 100% of the variance of all columns" in shown
+    assert "column 'b' has 100% of the variance of all columns" in shown
     assert "--standardize" in shown
     assert "standardised: share %" in shown
     shares = eigenlens.PCA(standardize=True).fit(COMMON).explained_variance_ratio_
@@ -131,6 +131,15 @@ def test_json_has_the_shares_and_the_column(capsys):
     facts = json.loads(capsys.readouterr().out)
     assert facts["units"]["column"] == "b"
     shares = eigenlens.PCA(standardize=True).fit(COMMON).explained_variance_ratio_
+    np.testing.assert_allclose(facts["standardized"]["explained_variance_ratio"], shares, rtol=1e-6)
+
+
+def test_the_standardised_shares_have_the_weights_of_the_fit(capsys):
+    weight = np.random.default_rng(5).integers(0, 4, 120)
+    pl.read_csv("other.csv").with_columns(w=pl.Series(weight)).write_csv("weighted.csv")
+    main(["fit", "pca", "weighted.csv", "--drop", "class", "--weight", "w", "--json"])
+    facts = json.loads(capsys.readouterr().out)
+    shares = eigenlens.PCA(standardize=True).fit(COMMON, sample_weight=weight).explained_variance_ratio_
     np.testing.assert_allclose(facts["standardized"]["explained_variance_ratio"], shares, rtol=1e-6)
 
 
@@ -148,3 +157,29 @@ def test_kernel_pca_names_a_better_gamma(capsys):
     main(["fit", "kpca", "other.csv", "--drop", "class", "-k", "2"])
     shown = capsys.readouterr()
     assert "--gamma median" in shown.out + shown.err
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("gmm -k 2 --covariance spherical", True),
+        ("gmm -k 2 --covariance diag", False),
+        ("kde --bandwidth 0.5", True),
+        ("kde --bandwidth scott", False),
+        ("fa -k 1", False),
+        ("pca --feature-weight b=0.000001", False),
+    ],
+)
+def test_advice_is_for_models_that_depend_on_units(command, said, capsys):
+    model, *more = command.split()
+    assert main(["fit", model, "other.csv", "--drop", "class", *more]) == 0
+    assert ("in different units" in capsys.readouterr().out) == said
+
+
+def test_the_units_of_a_covariance_matrix(capsys):
+    S = np.cov((COMMON * UNITS).T)
+    pl.DataFrame(S, schema=list("abcd")).write_csv("covariance.csv")
+    assert main(["fit", "pca", "covariance.csv", "--n-samples", "120"]) == 0
+    shown = capsys.readouterr().out
+    assert "column 'b' has 100% of the variance" in shown
+    assert "standardised: share" not in shown

@@ -48,7 +48,7 @@ export function grid(columns: Column[], title: string): HTMLElement {
   const all = columns.map(cells);
   const written = columns.map((column) => (column.kind === "number" ? writing(...extent(numbers(column.values))) : short));
   const n = Math.max(0, ...all.map((values) => values.length));
-  const head = h("tr", {}, ...columns.map((column) => h("th", { scope: "col", class: column.kind }, column.name)));
+  const head = h("tr", {}, ...columns.map(({ kind, name }) => (name ? h("th", { scope: "col", class: kind }, name) : h("td", {}))));
   const body = Array.from({ length: Math.min(n, PRINTED) }, (_, i) =>
     h("tr", {}, ...all.map((values, j) => h("td", { class: columns[j].kind }, printed(values[i], written[j])))));
   const table = h("table", {}, h("thead", {}, head), h("tbody", {}, ...body));

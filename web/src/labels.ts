@@ -98,19 +98,39 @@ export class Floor {
   }
 }
 
+/** Where hardly any name finds a free place, so many are shown, over points if need be. */
+const SOME = 10;
+
 /** Texts of the names that find a place inside the frame; those that come first are served first. */
 export function placed(wanted: Wanted[], frame: Box, floor: Floor): SVGElement[] {
-  return wanted.flatMap((each) => {
-    const text = brief(each.text);
-    const found = place(each, text, frame, floor);
-    if (!found) return [];
-    floor.take(found.box);
-    const { x0, x1, y0, y1 } = found.box;
-    const words = svg("text", { class: `name ${each.class ?? ""} ${each.strong ? "strong" : ""}`.trim(), x: x0, y: y1 - 3 }, text);
-    if (found.gap === GAPS[0]) return [words];
-    const end = { x2: Math.max(x0, Math.min(x1, each.x)), y2: Math.max(y0, Math.min(y1, each.y)) };
-    return [svg("line", { class: "leader", x1: each.x, y1: each.y, ...end }), words];
+  let free = 0;
+  const crowded: Wanted[] = [];
+  const drawn = wanted.flatMap((each) => {
+    const found = put(each, frame, floor);
+    if (each.on === "nothing" && found.length) free++;
+    if (each.on === "nothing" && !found.length) crowded.push(each);
+    return found;
   });
+  for (const each of crowded) {
+    if (free >= SOME) break;
+    const found = put({ ...each, on: "points" }, frame, floor);
+    if (found.length) free++;
+    drawn.push(...found);
+  }
+  return drawn;
+}
+
+/** A name where there is room for it, with a line to its point if that is farther off. */
+function put(each: Wanted, frame: Box, floor: Floor): SVGElement[] {
+  const text = brief(each.text);
+  const found = place(each, text, frame, floor);
+  if (!found) return [];
+  floor.take(found.box);
+  const { x0, x1, y0, y1 } = found.box;
+  const words = svg("text", { class: `name ${each.class ?? ""} ${each.strong ? "strong" : ""}`.trim(), x: x0, y: y1 - 3 }, text);
+  if (found.gap === GAPS[0]) return [words];
+  const end = { x2: Math.max(x0, Math.min(x1, each.x)), y2: Math.max(y0, Math.min(y1, each.y)) };
+  return [svg("line", { class: "leader", x1: each.x, y1: each.y, ...end }), words];
 }
 
 interface Found {
@@ -130,8 +150,15 @@ function place(each: Wanted, text: string, frame: Box, floor: Floor): Found | nu
       if (covered < least && gap === GAPS[0]) [best, least] = [{ box, gap }, covered];
     }
   if (each.on === "nothing") return null;
-  const anyway = each.on === "anything" ? boxAt(each, text, each.sides[0], GAPS[0]) : null;
-  return best ?? (anyway && { box: anyway, gap: GAPS[0] });
+  return best ?? (each.on === "anything" ? anyway(each, text, frame) : null);
+}
+
+/** Beside a point that is in view, on whatever is there, but inside the frame. */
+function anyway(each: Wanted, text: string, frame: Box): Found | null {
+  if (each.x < frame.x0 || each.x > frame.x1 || each.y < frame.y0 || each.y > frame.y1) return null;
+  const box = boxAt(each, text, each.sides[0], GAPS[0]);
+  const by = Math.max(frame.x0 - box.x0, Math.min(0, frame.x1 - box.x1));
+  return { box: { ...box, x0: box.x0 + by, x1: box.x1 + by }, gap: GAPS[0] };
 }
 
 function within(box: Box, frame: Box): boolean {
@@ -158,12 +185,12 @@ export function measured(text: string, strong = false): number {
 }
 
 /** Leaves out names of a drawn chart that would lie on others, those that come first stay; and shortens those that would
- * reach out of the page at the right. */
-export function apart(chart: Element, right: number): void {
+ * reach out of their holder. */
+export function apart(chart: Element, holder: DOMRect): void {
   if (chart.querySelector("[aria-label=cell]")) return onCells(chart);
   const taken: Box[] = [];
   for (const text of chart.querySelectorAll<SVGElement>("[aria-label=text] text")) {
-    shorten(text, right);
+    shorten(text, holder);
     const { left, right: end, top, bottom } = text.getBoundingClientRect();
     const box = { x0: left, x1: end, y0: top + 2, y1: bottom - 2 };
     if (taken.some((other) => overlap(box, other))) text.style.display = "none";
@@ -171,9 +198,10 @@ export function apart(chart: Element, right: number): void {
   }
 }
 
-function shorten(text: SVGElement, right: number): void {
+function shorten(text: SVGElement, { left, right }: DOMRect): void {
   const whole = text.textContent ?? "";
-  for (let kept = whole.length - 1; kept > 2 && text.getBoundingClientRect().right > right; kept--)
+  const out = (box: DOMRect): boolean => box.right > right || box.left < left;
+  for (let kept = whole.length - 1; kept > 2 && out(text.getBoundingClientRect()); kept--)
     text.textContent = `${whole.slice(0, kept).replace(/…$/, "")}…`;
 }
 

@@ -103,8 +103,9 @@ export function dot(n: number): number {
   return n > 50_000 ? 2.5 : n > 5_000 ? 4 : n > 500 ? 6 : 9;
 }
 
-/** Everything over the points. */
-export function over(points: Points, v: View, box: Box, state: State, wishes: Wishes): SVGElement[] {
+/** Everything over the points. Centroids of the colours stand in for the same categories of the chart. */
+export function over(all: Points, v: View, box: Box, state: State, wishes: Wishes): SVGElement[] {
+  const points = { ...all, categories: all.categories.filter(({ of }) => !wishes.groups.has("centroids") || of !== state.colouring.name) };
   const inside = cut(box);
   const made = wishes.groups.size ? groups(points, state) : [];
   inside.append(...limits(points, v, box), ...ellipses(points, v), ...edges(made, v, wishes), ...arrows(points, v), ...categories(points, v),
@@ -112,7 +113,7 @@ export function over(points: Points, v: View, box: Box, state: State, wishes: Wi
   const floor = floorOf(points, v, box);
   const wanted = [
     ...chosen(points, v, box, state), ...middleNames(made, v, wishes), ...tips(points, v), ...categoryNames(points, v),
-    ...others(points, v, box, state, wishes.naming, floor),
+    ...others(all, v, box, state, wishes.naming, floor),
   ];
   return [...names(points, v, box), inside, ...placed(wanted, { ...box, x1: v.width, y0: 0 }, floor), ...unit(points, box)];
 }
@@ -232,9 +233,9 @@ function arrows({ arrows }: Points, v: View): SVGElement[] {
   });
 }
 
-/** Categories that took no part in the fit, as diamonds. */
+/** Categories that took no part in the fit, as triangles. */
 function categories({ categories }: Points, v: View): SVGElement[] {
-  return categories.map((each) => svg("path", { class: "category", d: path(3, v.sx * each.x + v.tx, v.sy * each.y + v.ty, 4.5) }));
+  return categories.map((each) => svg("path", { class: "category", d: path(2, v.sx * each.x + v.tx, v.sy * each.y + v.ty, 4.5) }));
 }
 
 /** Where arrows have a unit of their own, how long it is. */
@@ -266,7 +267,7 @@ function middleNames(made: Group[], v: View, wishes: Wishes): Wanted[] {
 
 // ---- names ------------------------------------------------------------------------------------------------
 
-function spotName({ label, x, y }: Spot, v: View, rest: Pick<Wanted, "sides" | "on" | "class">): Wanted {
+function spotName({ label, x, y }: Spot, v: View, rest: Omit<Wanted, "text" | "x" | "y">): Wanted {
   return { text: label, x: v.sx * x + v.tx, y: v.sy * y + v.ty, ...rest };
 }
 
@@ -276,7 +277,7 @@ function tips({ arrows }: Points, v: View): Wanted[] {
 }
 
 function categoryNames({ categories }: Points, v: View): Wanted[] {
-  return categories.map((each) => spotName(each, v, { sides: around("right", "above", "below"), on: "points", class: "category-name" }));
+  return categories.map((each) => spotName(each, v, { sides: around("right", "above", "below"), on: "anything", class: "category-name", strong: true }));
 }
 
 /** The row that is looked at has a ring around it. */

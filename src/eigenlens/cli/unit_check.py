@@ -1,4 +1,4 @@
-"""A note where the units of the columns decide the result of a fit, with the standardised result beside it."""
+"""A warning where the units of the columns decide the result of a fit, with the standardised result beside it."""
 
 from __future__ import annotations
 
@@ -7,31 +7,51 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.catalogue import entry_of
+from eigenlens.catalogue import ModelEntry, entry_of
 from eigenlens.cli.output import TABLE_LINES
+from eigenlens.errors import DataWarning, warn_user
 from eigenlens.tables.names import axis_names, feature_names
 from eigenlens.tables.text_table import format_columns
 
 
-def note_units(now: Any, estimator: Any, source: Any) -> None:
-    """Say that one column has nearly all the variance, if units may be the reason, and show the standardised shares."""
+def warn_of_units(now: Any, estimator: Any, table: Any) -> None:
+    """Warn of a column with nearly all the variance, if units may be the reason, and show the standardised shares.
+
+    table: the fitted rows; None if only their covariance matrix is known, and the shares are not shown.
+    """
     from eigenlens.stats.unequal_units import unequal_units
 
     entry = entry_of(estimator)
-    if entry is None or not entry.by_units or estimator.standardize:
+    if entry is None or not _depends_on_units(estimator, entry):
         return
+    source = None if table is None else table.source.weighted(table.weight)
     found = unequal_units(*_columns(estimator, source))
     if found is None:
         return
     name = feature_names(estimator, estimator.n_features_in_)[found.column]
-    now.say(
-        "note",
-        f"'{name}' has {100.0 * found.share:.3g}% of the variance of all columns, whose standard deviations differ by "
-        f"a factor of {found.ratio:,.0f}; if they are in different units, --standardize weighs them alike",
+    what = (
+        f"column {name!r} has {100.0 * found.share:.3g}% of the variance of all columns, whose standard deviations "
+        f"differ by a factor of {found.ratio:,.0f}"
     )
+    fix = "if they are in different units, weigh them alike with {standardize}"
+    warn_user(DataWarning(what, columns=[name], fix=fix, settings={"standardize": True}))
     now.add_facts(units={"column": name, "share": found.share, "deviation_ratio": found.ratio})
-    if entry.command == "pca":
+    if entry.command == "pca" and source is not None:
+        now.say("note", f"column {name!r} decides these shares; beside them, those of standardised columns")
         _show_standardized(now, estimator, source)
+
+
+def _depends_on_units(estimator: Any, entry: ModelEntry) -> bool:
+    """Return whether the units of the columns, which nobody has weighted or standardised, decide what was found."""
+    if "standardize" not in entry.options or estimator.standardize:
+        return False
+    if entry.command == "gmm":
+        from eigenlens.mixture.structures import make_structure
+
+        structure = make_structure(estimator.covariance_type)
+        return bool(structure.in_any_units() != structure)
+    given = entry.command == "kde" and np.isscalar(estimator.bandwidth) and not isinstance(estimator.bandwidth, str)
+    return (entry.by_units or given) and getattr(estimator, "_feature_weight", None) is None
 
 
 def _columns(estimator: Any, source: Any) -> tuple[Array, Array]:

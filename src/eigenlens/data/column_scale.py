@@ -32,11 +32,6 @@ def over_scale(rows: Any, scale: Array) -> Any:
     return divided
 
 
-def times_scale(rows: Any, scale: Array) -> Any:
-    """Return rows (b, d) of an array or tensor, in its dtype, with column j multiplied by scale[j]."""
-    return rows * Like(rows)(scale)
-
-
 class ScaledSource(MappedSource):
     """The rows of another source with column j divided by scale[j], in portions of about 16 MB.
 
