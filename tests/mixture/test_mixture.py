@@ -473,7 +473,9 @@ def test_an_interrupt_in_iterations_side_by_side_keeps_the_best():
     each = [fitted(X, 3, starting=lambda problem, K, rng, max_iter, one=one: [one], max_iter=4).loglik for one in some]
     stopped = StoppedAt(X)
     stopped.last = 1 + 5 + 1
-    fit = fit_mixture(stopped, 3, MixtureOptions(starting=lambda problem, K, rng, max_iter: some), np.random.default_rng(0))
+    fit = fit_mixture(
+        stopped, 3, MixtureOptions(starting=lambda problem, K, rng, max_iter: some), np.random.default_rng(0)
+    )
     assert fit.interrupted
     assert fit.loglik == pytest.approx(max(each), rel=1e-12)
 

@@ -191,9 +191,7 @@ def from_means(parts: StartParts) -> StartRule:
     return start
 
 
-def from_centres(
-    centres: CentreRule, n_init: int, parts: StartParts | None = None
-) -> StartRule:
+def from_centres(centres: CentreRule, n_init: int, parts: StartParts | None = None) -> StartRule:
     """Return the rule that starts EM from the best of n_init guesses, after a short run of EM from each.
 
     With `k_means_plus_plus`, every other guess is random, and there are twice as many of both where rows are few: where
