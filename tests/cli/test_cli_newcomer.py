@@ -49,7 +49,7 @@ NEARLY = {
 def test_cells_that_are_nearly_numbers(run, tmp_path, name):
     cell, fix = NEARLY[name]
     write(tmp_path / "t.csv", "x,a,b", measured(cell))
-    code, _, err = run("fit", "pca", "t.csv")
+    code, _, err = run("fit", "pca", "t.csv", "--active", "x")
     assert code == 3
     assert "column 'x' has text in 30 rows" in err
     assert fix in err
@@ -61,7 +61,7 @@ READ = {
     "percent": lambda i: f"{i}.5%,",
     "money": lambda i: f"${i}.5,",
     "flags": lambda i: f"{'yes' if i % 2 else 'no'},",
-    "unit": lambda i: f"{i} mg/L,",
+    "unit": lambda i: f"{i * i % 17} mg/L,",
 }
 
 
@@ -85,8 +85,10 @@ def test_a_column_that_counts_the_rows(run, tmp_path):
     write(tmp_path / "t.csv", ",a,b", measured(lambda i: f"{i},"))
     code, out, _ = run("fit", "pca", "t.csv")
     assert code == 0
+    assert "note      column 'column_1' names the rows (whole numbers that count the rows)" in out
+    assert "or use it with --active column_1" in out
+    out = run("fit", "pca", "t.csv", "--active", "column_1")[1]
     assert "warning   column 'column_1' counts the rows (0, 1, …)" in out
-    assert "add --id column_1" in out
     out = run("info", "t.csv")[1]
     assert "numbers the rows" in out
     assert out.endswith("next      eigenlens fit pca t.csv --id column_1\n")
@@ -95,8 +97,9 @@ def test_a_column_that_counts_the_rows(run, tmp_path):
 
 def test_a_column_without_an_entry(run, tmp_path):
     write(tmp_path / "t.csv", "a,b,", measured(after=","))
+    assert "note      column 'column_3' is left out (no entry).\n" in run("fit", "pca", "t.csv")[1]
     for words in (["pca"], ["ppca", "-k", 1], ["ppca", "-k", 1, "--max-memory", "200"]):
-        code, _, err = run("fit", *words, "t.csv")
+        code, _, err = run("fit", *words, "t.csv", "--active", "column_3")
         assert code == 3
         assert err.startswith("error: column 'column_3' ")
         assert "has no observed entry" in err
@@ -215,6 +218,6 @@ def test_text_is_for_models_that_take_it(run, tmp_path):
 
 def test_warnings_speak_of_options(run, tmp_path):
     write(tmp_path / "t.csv", "who,a,b,y", [f"p{i},{row},{'uv'[i % 2]}" for i, row in enumerate(measured())])
-    out = run("fit", "nb", "t.csv", "--label", "y")[1]
+    out = run("fit", "nb", "t.csv", "--label", "y", "--active", "who")[1]
     assert "warning   column 'who' has 30 categories in 30 rows" in out
     assert "drop it, or read it as the id of the rows" in out

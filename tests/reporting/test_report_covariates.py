@@ -8,6 +8,7 @@ import pytest
 
 from eigenlens import PCA, report
 from eigenlens.pca.tables import image_side
+from references import decathlon
 from written_reports import contents, layers, named, numbers, table
 
 RNG = np.random.default_rng(0)
@@ -74,6 +75,21 @@ def test_rows_of_weight_zero_are_supplementary(tmp_path):
     np.testing.assert_allclose(centre["high"], Z[active].mean(axis=0), rtol=1e-6)
 
 
+def test_the_decathlon_is_that_of_factominer(tmp_path):
+    rows = pd.DataFrame(decathlon.DATA, columns=decathlon.EVENTS)
+    model = PCA(3, standardize=True).fit(rows)
+    given = rows.assign(Rank=decathlon.RANK, Points=decathlon.POINTS, Competition=decathlon.COMPETITION)
+    charts = contents(report(model, given, tmp_path / "x.html"))["first"]["charts"]
+    listed = table(named(charts, "Covariates against components"))
+    assert listed["column"] == ["Rank", "Points", "Competition"]
+    found = np.abs([listed[f"PC{k}"][:2] for k in range(1, 4)]).T
+    np.testing.assert_allclose(found, np.abs(decathlon.RANK_POINTS_COORDINATES), atol=1e-6)
+    # FactoMineR divides by standard deviations with divisor n
+    means = {each["label"]: each["at"] for each in named(charts, "Scores")["categories"]}
+    found = np.abs([means["Decastar"], means["OlympicG"]]) * np.sqrt(41 / 40)
+    np.testing.assert_allclose(found, np.abs(decathlon.COMPETITION_COORDINATES), atol=1e-6)
+
+
 # ---- images -----------------------------------------------------------------------------------------------------
 
 
@@ -101,3 +117,19 @@ def test_columns_that_are_no_pixels_are_no_image():
     assert image_side(RNG.standard_normal((50, 36))) == 0
     assert image_side(blobs()) == 8
     assert image_side(blobs()[:, :63]) == 0
+
+
+def test_the_biplot_multiplies_to_the_table_and_shows_columns_beside_the_fit_dashed(tmp_path):
+    """A copy of a fitted column has its arrow; in units of their own other columns would have arrows of any length."""
+    X = pd.DataFrame(np.random.default_rng(3).standard_normal((40, 4)) * [1.0, 5.0, 0.1, 2.0], columns=list("abcd"))
+    found = contents(report(PCA(standardize=True).fit(X), X, tmp_path / "x.html", columns={"again": X["b"].to_numpy()}))
+    chart = named(found["first"]["charts"], "Biplot")
+    arrows = {each["label"]: each for each in chart["arrows"]}
+    np.testing.assert_allclose(arrows["again"]["at"], arrows["b"]["at"], rtol=1e-6)
+    assert [name for name, each in arrows.items() if each.get("dash")] == ["again"]
+    rows = np.stack([each["times"] * numbers(each["values"], found) for each in chart["axes"]], axis=1)
+    scaled = (X - X.mean()) / X.std()
+    for name in "abcd":
+        np.testing.assert_allclose(rows @ arrows[name]["at"], scaled[name], atol=1e-5)
+    plain = contents(report(PCA().fit(X), X, tmp_path / "y.html", columns={"again": X["b"].to_numpy()}))
+    assert len(named(plain["first"]["charts"], "Biplot")["arrows"]) == 4

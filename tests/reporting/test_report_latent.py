@@ -165,8 +165,10 @@ def test_the_slider_refits_for_every_width(circles):
     widths = [float(frame["value"]) for frame in slider["frames"]]
     assert widths == sorted(widths)
     assert widths[0] < model.gamma_ / 30.0
+    assert slider["start"] == slider["fitted"]
+    assert widths[slider["fitted"]] == pytest.approx(model.gamma_, rel=1e-2)
     for place in (1, 6):
-        exact = model.gamma_ * np.geomspace(0.03, 30.0, 9)[place]
+        exact = model.gamma_ * np.geomspace(10.0**-1.5, 10.0**1.5, 9)[place]
         twin = KernelPCA(2, gamma=exact).fit_transform(data)
         np.testing.assert_allclose(np.abs(axis(slider["frames"][place]["charts"][0], 0)), np.abs(twin[:, 0]), atol=1e-6)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,13 +33,20 @@ MAX_LOOKS = 20
 
 
 class Numbers(NamedTuple):
-    """The numbers of a column in a block: how many, how many of them infinite, the min, the max, the sum."""
+    """The numbers of a column in a block: how many, how many of them infinite or whole, and what they are like.
+
+    `step` is the smallest difference from a number to the next one; None where there is none.
+    """
 
     n: int
     infinite: int
     least: float
     greatest: float
     total: float
+    whole: int
+    first: float
+    last: float
+    step: float | None
 
 
 @dataclass
@@ -50,7 +57,8 @@ class Profile:
         rows, missing: entries, and those that are missing. numbers: entries that are numbers.
         flags, integers: whether all entries so far are true or false, or whole numbers.
         least, greatest, total: of the numbers. infinite: how many of them are. padded: those such as 007.
-        values: different texts, at most `most` and one.
+        whole: those that are whole. increasing: whether each number is larger than the one before, the last one `last`.
+        values: different texts and whole numbers, at most `most` and one.
         kind: the kind that the file declares; None for delimited text, where the entries show it.
         marks: different texts that are not numbers, a few.
     """
@@ -68,6 +76,9 @@ class Profile:
     total: float = 0.0
     infinite: int = 0
     padded: int = 0
+    whole: int = 0
+    last: float = float("-inf")
+    increasing: bool = True
     values: dict[str, None] = field(default_factory=dict)
     marks: dict[str, None] = field(default_factory=dict)
 
@@ -77,7 +88,9 @@ class Profile:
         if numbers is not None and numbers.n:
             self.numbers, self.infinite = self.numbers + numbers.n, self.infinite + numbers.infinite
             self.least, self.greatest = min(self.least, numbers.least), max(self.greatest, numbers.greatest)
-            self.total += numbers.total
+            self.total, self.whole = self.total + numbers.total, self.whole + numbers.whole
+            self.increasing &= numbers.first > self.last and (numbers.step is None or numbers.step > 0.0)
+            self.last = numbers.last
 
     def remember(self, values: Iterable[Any]) -> None:
         """Keep different values as text, in the order in which they come, up to one more than `most`."""
@@ -163,18 +176,28 @@ MAX_ALL_VALUES = 1_000_000
 PADDED = "^[+-]?0[0-9]+$"
 
 
-def profile_columns(source: FileSource) -> tuple[list[Profile], int]:
-    """Return profiles of all columns of files and the number of rows; memory O(block)."""
+def profile_columns(source: FileSource, rows: int | None = None) -> tuple[list[Profile], int]:
+    """Return profiles of all columns of files and the number of rows, or of the first `rows`; memory O(block)."""
     most = min(MAX_VALUES, max(100, MAX_ALL_VALUES // source.n_features))
     dialect = source.dialect
     found = [Profile(f.name, None if dialect else f.kind, most) for f in source.fields]
-    for frame in source.cells():
+    for frame in _first_rows(source.cells(), rows):
         # All columns of a block are looked at together: one at a time, thousands of them take seconds.
         if dialect is None:
             _add_values(found, frame)
         else:
             _add_cells(found, frame, dialect)
     return found, found[0].rows
+
+
+def _first_rows(frames: Iterable[DataFrame], rows: int | None) -> Iterator[DataFrame]:
+    """Yield frames up to a number of rows; all of them for None."""
+    left = float("inf") if rows is None else rows
+    for frame in frames:
+        yield frame if len(frame) <= left else frame.head(int(left))
+        left -= len(frame)
+        if left <= 0:
+            return
 
 
 def _add_cells(found: list[Profile], frame: DataFrame, dialect: Dialect) -> None:
@@ -201,8 +224,10 @@ def _add_values(found: list[Profile], frame: DataFrame) -> None:
     measured = [column for column, _ in columns if column.kind in NUMERIC]
     names = [name for column, name in columns if column.kind in NUMERIC]
     known = _summarise(frame.select(pl.col(names).cast(pl.Float64))) if names else []
-    for column, numbers in zip(measured, known, strict=True):
+    for column, name, numbers in zip(measured, names, known, strict=True):
         column.add(len(frame), numbers.n, numbers)
+        if column.kind == ColumnKind.INTEGER:
+            column.remember(frame[name].drop_nulls().unique(maintain_order=True))
     for column, name in columns:
         if column.kind not in NUMERIC:
             cells = frame[name]
@@ -216,5 +241,9 @@ def _summarise(frame: DataFrame) -> list[Numbers]:
     """Return a summary of each column of floats; NaN is missing."""
     every = pl.all()
     plain = frame.select(every.fill_nan(None))
-    asked = (every.count(), every.is_infinite().sum(), every.min(), every.max(), every.sum())
+    present = every.drop_nulls()
+    asked = (
+        every.count(), every.is_infinite().sum(), every.min(), every.max(), every.sum(), (every == every.floor()).sum(),
+        present.first(), present.last(), present.diff().min(),
+    )  # fmt: skip
     return [Numbers(*each) for each in zip(*(plain.select(what).row(0) for what in asked), strict=True)]

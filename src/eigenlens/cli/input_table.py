@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import functools
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.cli.errors import fail
+from eigenlens.cli.column_profile import profile_columns
+from eigenlens.cli.column_roles import ColumnRoles, choose_roles
+from eigenlens.cli.errors import fail, warning_line
 from eigenlens.cli.files import format_size
+from eigenlens.cli.guess_roles import HEAD_ROWS, GuessedRole, guess_roles
 from eigenlens.cli.model_options import takes_text
 from eigenlens.cli.options import TEXT_OPTIONS, ParsingOptions, ReadingOptions, RunningOptions
-from eigenlens.cli.selection import ColumnRoles, RowTest, choose_roles, find_rows, parse_test
+from eigenlens.cli.remembered_table import recall_columns, recall_text
+from eigenlens.cli.selection import RowTest, find_rows, parse_row_numbers, parse_test
 from eigenlens.cli.session import Session
 from eigenlens.cli.table_checks import as_classes, as_weights, check_label, is_missing
 from eigenlens.data.column_kinds import ColumnKind
 from eigenlens.data.files.base import Selection, pl
+from eigenlens.data.files.decision import Decision
 from eigenlens.data.files.decode import COMPRESSED
 from eigenlens.data.files.scan import FileSource, open_files
 from eigenlens.data.memory import ArraySource
@@ -39,7 +45,10 @@ class Table:
     Attributes:
         paths: the files. source: the rows, a Source in memory where they fit; a frame where columns may be text.
         n, d: rows and columns. missing: missing entries, None while rows are in files. skipped: rows left out.
-        ids, label, weight: (n,) or None. unused: columns of the file without a role.
+        roles: the columns by their role. beside: reads a column that is not a feature, of the rows that are kept.
+        label, weight: (n,) or None; labels are classes where a model needs them.
+        supplementary: (n,) which rows take no part in a fit, or None where all do.
+        decisions: those about the file that nobody asked for.
         columns: what `reading_script` takes besides the files; None where rows are left out.
     """
 
@@ -49,11 +58,41 @@ class Table:
     d: int
     missing: int | None
     skipped: int
-    ids: Array | None
+    roles: ColumnRoles
+    beside: Callable[[Any], Array]
     label: Array | None
     weight: Array | None
-    unused: tuple[Any, ...]
+    supplementary: Array | None = None
+    decisions: tuple[Decision, ...] = ()
     columns: dict[str, Any] | None = None
+
+    @property
+    def ids(self) -> Array | None:
+        """(n,) the names of the rows, or None."""
+        return None if self.roles.id is None else self.beside(self.roles.id)
+
+    @property
+    def labels(self) -> dict[str, Array]:
+        """The columns of classes and colours, by name; the first as `label` has it."""
+        first = {} if self.label is None else {str(self.roles.labels[0]): self.label}
+        return first | {str(name): self.beside(name) for name in self.roles.labels[len(first) :]}
+
+    @property
+    def shown_columns(self) -> dict[str, Array]:
+        """The columns that a report shows beside the features: those of `labels`, and supplementary ones."""
+        return self.labels | {str(name): self.beside(name) for name in self.roles.supplementary}
+
+    @property
+    def fitted(self) -> Table:
+        """The rows that take part in a fit."""
+        if self.supplementary is None:
+            return self
+        keep = ~self.supplementary
+        label, weight = (None if each is None else each[keep] for each in (self.label, self.weight))
+        return replace(
+            self, source=_keep_rows(self.source, keep), n=int(keep.sum()), label=label, weight=weight,
+            beside=lambda name: self.beside(name)[keep], supplementary=None,
+        )  # fmt: skip
 
     @property
     def script(self) -> str:
@@ -128,25 +167,34 @@ def read_table(
     model: Any = None,
     need_label: bool = False,
     mixed: bool | None = None,
+    guess: bool = False,
 ) -> Table:
     """Read the rows of the files, with the columns that the options, or else the model, ask for.
 
-    `mixed`: columns of text too; None where the model says so.
+    `mixed`: columns of text too; None where the model says so. `guess`: columns that nobody named have the role that
+    their entries suggest; otherwise all of them are features.
     """
     mixed = takes_text(model) if mixed is None else mixed
     if reading.text and not mixed:
         fail("--text is for nb, the only model that takes categories", "leave it out")
+    reading = recall_text(reading, model, paths)
     files = open_input(paths, reading)
     kinds = column_kinds(files)
+    reading = recall_columns(reading, model, list(map(str, kinds)))
+    if reading.id is None and files.row_names is not None:
+        reading = replace(reading, id=str(files.row_names))
     tests = [parse_test(each, kinds) for each in reading.where or ()]
     filters = () if mixed else [name for test in tests for name in test.columns]
-    roles = choose_roles(reading, kinds, filters, model)
+    roles = choose_roles(reading, kinds, filters, model, functools.partial(_guess, files, mixed) if guess else None)
     if any(kinds[name] != ColumnKind.TEXT for name in roles.text):
         files = open_input(paths, reading, roles.text)
-    request = _Request(files, roles, tests, reading, need_label)
-    if need_label and reading.label is None:
-        _reject_unlabelled(request, model)
-    return request.read(memory_limit(running), mixed)
+    if need_label and not reading.label:
+        _reject_unlabelled(files, roles, model)
+    return _Request(files, roles, tests, reading, need_label).read(memory_limit(running), mixed)
+
+
+def _guess(files: FileSource, mixed: bool) -> Mapping[Any, GuessedRole]:
+    return guess_roles(profile_columns(files, HEAD_ROWS)[0], mixed)
 
 
 def read_aloud(
@@ -157,7 +205,8 @@ def read_aloud(
         table = read_table(paths, reading, now.running, **how)
     if not quiet:
         now.say("read", str(table))
-    now.add_facts(read=table.facts)
+        now.say("note", *(warning_line(each) for each in table.decisions))
+    now.add_facts(read=table.facts, decisions=[warning_line(each) for each in table.decisions])
     return table
 
 
@@ -173,10 +222,11 @@ class _Request:
 
     def read(self, most: int, mixed: bool) -> Table:
         """Read the table, into memory where it takes at most `most` bytes."""
-        source = self.files.select(Selection(**self._selection()))
-        beside = {role: None if n is None else self.files.read_column(n) for role, n in self.roles.beside.items()}
-        check_label(beside["label"], self.reading, self.need_label)
-        keep = self._passing(beside["label"])
+        source, roles = self.files.select(Selection(**self._selection())), self.roles
+        # Only classes and weights are needed by every command; names and colours are read where they are shown.
+        label = self.files.read_column(roles.labels[0]) if roles.labels and self.reading.label else None
+        check_label(label, self.reading, self.need_label)
+        keep = self._passing(label)
         rows = self._load(source, most, mixed and source.names is not None)
         if self.reading.skip_missing:
             complete = np.concatenate([~_has_missing(block) for block in _blocks(rows)])
@@ -185,16 +235,15 @@ class _Request:
             fix = "loosen --where or --skip-missing, or look at the columns with eigenlens info"
             fail(f"0 of the {keep.size:,} rows are left after the filters", fix, "data")
         rows = rows if keep is None else _keep_rows(rows, keep)
-        return self._table(rows, keep, beside)
+        return self._table(rows, keep, label)
 
     def _selection(self) -> dict[str, Any]:
         """Return the features in the fewest names: those left out, if the others are in the order of the file."""
         features, kinds = self.roles.features, column_kinds(self.files)
-        wanted, named = set(features), (self.roles.beside["id"], self.roles.beside["label"])
-        others = [name for name in kinds if name not in wanted and name not in named]
+        wanted = set(features)
+        others = [name for name in kinds if name not in wanted]
         ordered = [name for name in kinds if name in wanted] == features
-        which = {"drop": others} if ordered and len(others) < len(features) else {"columns": features}
-        return which | {role: name for role, name in zip(("id", "label"), named, strict=True) if name not in wanted}
+        return {"drop": others} if ordered and len(others) < len(features) else {"columns": features}
 
     def _passing(self, label: Array | None) -> Array | None:
         """Return which rows (n,) pass all tests; None where all do."""
@@ -218,30 +267,55 @@ class _Request:
         each = {True: BYTES_PER_COMPRESSED, False: BYTES_PER_BYTE}
         return sum(path.stat().st_size * each[path.suffix.lower() in COMPRESSED] for path in self.files.paths)
 
-    def _table(self, rows: Any, keep: Array | None, beside: dict[str, Any]) -> Table:
+    def _table(self, rows: Any, keep: Array | None, label: Array | None) -> Table:
         """Return the rows that are kept, with the columns beside them."""
-        if keep is not None:
-            beside = {role: None if values is None else values[keep] for role, values in beside.items()}
-        skipped = 0 if keep is None else int(keep.size - keep.sum())
-        weight = None if beside["weight"] is None else as_weights(beside["weight"], self.reading)
-        label = as_classes(beside["label"], self.reading) if self.need_label else beside["label"]
+
+        @functools.cache
+        def beside(name: Any) -> Array:
+            values = self.files.read_column(name)
+            return values if keep is None else values[keep]
+
+        label = label if label is None or keep is None else label[keep]
+        weight = None if self.roles.weight is None else as_weights(beside(self.roles.weight), self.reading)
         missing = (
             None
             if isinstance(rows, FileSource | ChosenRows)
             else sum(int(_missing(block).sum()) for block in _blocks(rows))
         )
         n = int(rows.n_rows or 0) if isinstance(rows, Source) else len(rows)
-        d, unused = len(self.roles.features), self.roles.unused
+        skipped = 0 if keep is None else int(keep.size - keep.sum())
         return Table(
-            self.files.given, rows, n, d, missing, skipped, beside["id"], label, weight, unused, self._reading()
-        )
+            self.files.given, rows, n, len(self.roles.features), missing, skipped, self.roles, beside,
+            as_classes(label, self.reading) if self.need_label else label, weight,
+            self._supplementary(keep, n), self._decisions, self._reading(),
+        )  # fmt: skip
+
+    @property
+    def _decisions(self) -> tuple[Decision, ...]:
+        """The decisions about the files and the roles, of columns that are used."""
+        used = {str(name) for name in (*self.roles.features, *self.roles.beside)}
+        about = (each for each in self.files.decisions if not each.columns or used & set(each.columns))
+        return (*about, *self.roles.decisions)
+
+    def _supplementary(self, keep: Array | None, n: int) -> Array | None:
+        """Return which of the rows (n,) that are kept take no part in a fit; None where all do."""
+        words = self.reading.supplementary_rows
+        if not words:
+            return None
+        kinds, found = column_kinds(self.files), np.zeros(n if keep is None else keep.size, dtype=bool)
+        for word in words:
+            places = parse_row_numbers(word, found.size)
+            found |= find_rows(parse_test(word, kinds), self.files.read_column) if places is None else places
+        found = found if keep is None else found[keep]
+        if found.all():
+            fail("--supplementary-rows leaves no row to fit", "name fewer", "data")
+        return found if found.any() else None
 
     def _reading(self) -> dict[str, Any] | None:
         """Return what a script that reads the same needs; None where rows are left out."""
-        if self.tests or self.reading.skip_missing:
+        if self.tests or self.reading.skip_missing or self.reading.supplementary_rows:
             return None
-        which, roles = self._selection(), self.roles
-        return {"features": roles.features, "which": which, "how": self._written(), "roles": roles.beside}
+        return {"which": self._selection(), "how": self._written(), "roles": self.roles}
 
     def _written(self) -> dict[str, Any]:
         """Return the text format options, as `scan` takes them."""
@@ -253,16 +327,18 @@ class _Request:
         return dialect.settings | {"decimal": decimal, "comment": comment, "text": self.roles.text}
 
 
-def _reject_unlabelled(request: _Request, model: Any) -> NoReturn:
-    """Raise where no column of classes is named; a column with no entry but the model's classes is suggested."""
+def _reject_unlabelled(files: FileSource, roles: ColumnRoles, model: Any) -> NoReturn:
+    """Raise where no column of classes is named; one that may hold them is suggested."""
     from eigenlens.bayes.tables import class_codes
 
-    classes = getattr(model, "classes_", None)
-    for name in () if classes is None else request.roles.unused:
-        if np.all(class_codes(classes, request.files.read_column(name)) >= 0):
+    classes, what = getattr(model, "classes_", None), "this model learns classes, and no column of classes is named"
+    for name in () if classes is None else roles.unused:
+        if np.all(class_codes(classes, files.read_column(name)) >= 0):
             what = f"no column of classes is named, and '{name}' has those of the model in every row"
             fail(what, f"add --label {shlex.quote(str(name))}")
-    fail("this model learns classes, and no column of classes is named", "add --label COLUMN")
+    fail(
+        what, " or ".join(f"add --label {shlex.quote(str(name))}" for name in roles.labels[:3]) or "add --label COLUMN"
+    )
 
 
 def _blocks(rows: Any) -> Any:

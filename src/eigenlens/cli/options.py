@@ -59,8 +59,28 @@ class SelectionOptions:
         metavar="LIST",
     )
     drop: list[str] | None = _reading("--drop", "Columns to leave out, written as for --columns.", metavar="LIST")
+    active: list[str] | None = _reading(
+        "--active",
+        "Columns to use though they look like ids, codes or constants, written as for --columns.",
+        metavar="LIST",
+    )
+    supplementary: list[str] | None = _reading(
+        "--supplementary",
+        "Columns that take no part in the fit and are shown with its result, written as for --columns.",
+        metavar="LIST",
+    )
+    supplementary_rows: list[str] | None = _reading(
+        "--supplementary-rows",
+        "Rows that take no part in the fit and are shown with its result: numbers from 1, ranges (39:41), or a test "
+        "as for --where.",
+        metavar="ROWS",
+    )
     id: str | None = _reading("--id", "A column with names of the rows.", metavar="COLUMN")
-    label: str | None = _reading("--label", "A column of classes or outcomes; it is not a feature.", metavar="COLUMN")
+    label: list[str] | None = _reading(
+        "--label",
+        "A column of classes, or to colour by; it is not a feature. May be repeated: the first holds the classes.",
+        metavar="COLUMN",
+    )
     weight: str | None = _reading("--weight", "A column of weights: 3 means three copies of the row.", metavar="COLUMN")
     where: list[str] | None = _reading(
         "--where", "Keep rows that pass, e.g. 'age >= 18' or 'site == north'; may be repeated.", metavar="TEST"

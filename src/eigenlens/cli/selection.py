@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from operator import eq, ge, gt, le, lt, ne
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -16,7 +15,6 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.cli.errors import fail
-from eigenlens.cli.options import ReadingOptions
 from eigenlens.data.column_kinds import ColumnKind
 from eigenlens.data.files.base import pl
 from eigenlens.errors import closest, suggest
@@ -93,70 +91,7 @@ def _reject_unknown(part: str, known: Collection[str], option: str) -> NoReturn:
     fail(f"--{option} {part}: the file has no such column", suggest(closest(part, known, 3), known))
 
 
-# ---- roles ----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class ColumnRoles:
-    """Columns by their role.
-
-    Attributes:
-        features: those to work on, in order. beside: {"id", "label", "weight": column or None}.
-        text: features that hold categories though their cells may look like numbers. unused: columns without a role.
-    """
-
-    features: list[Any]
-    beside: dict[str, Any]
-    text: list[Any]
-    unused: tuple[Any, ...]
-
-
-def choose_roles(reading: ReadingOptions, kinds: Kinds, filters: Collection[Any], model: Any) -> ColumnRoles:
-    """Return the role of each column, by the options and the model (None: none yet); `filters`: columns of --where."""
-    beside = {role: choose_one_column(getattr(reading, role), kinds, role) for role in ("id", "label", "weight")}
-    features = _choose_features(reading, kinds, beside, filters, model)
-    asked = set(choose_columns(reading.text, kinds, "text") or ()) | _fitted_text(model)
-    taken = {*features, *beside.values()}
-    unused = tuple(name for name in kinds if name not in taken)
-    return ColumnRoles(features, beside, [name for name in features if name in asked], unused)
-
-
-def _choose_features(
-    reading: ReadingOptions, kinds: Kinds, beside: dict[str, Any], filters: Collection[Any], model: Any
-) -> list[Any]:
-    """Return the columns to work on: those asked for, or the model's, or all; less those dropped or with a role."""
-    wanted = choose_columns(reading.columns, kinds, "columns")
-    known = getattr(model, "feature_names_in_", None)
-    if known is not None and str in {type(name) for name in kinds}:
-        return _features_of_model(list(known), kinds, model, wanted)
-    dropped = set(choose_columns(reading.drop, kinds, "drop") or ()) | {n for n in beside.values() if n is not None}
-    # A column of text that only filters rows need not be dropped by hand.
-    dropped |= {name for name in filters if kinds.get(name) == ColumnKind.TEXT}
-    left = [name for name in (kinds if wanted is None else wanted) if name not in dropped]
-    if not left:
-        fail("no column is left to work on", "drop fewer, or see the columns with eigenlens info", "data")
-    return left
-
-
-def _features_of_model(known: list[str], kinds: Kinds, model: Any, wanted: list[Any] | None) -> list[str]:
-    """Return the columns of the model, in its order; others that are asked for are an error."""
-    if wanted is not None and set(wanted) != set(known):
-        what = f"--columns names {', '.join(map(str, wanted[:5]))}, and the model was fitted on {', '.join(known[:5])}"
-        fail(what, "leave out --columns: a model finds its columns by their names", "data")
-    lacking = [name for name in known if name not in kinds]
-    if lacking:
-        listed = ", ".join(f"'{name}'" for name in lacking[:5]) + (", …" if len(lacking) > 5 else "")
-        called = f"{model.called} were" if hasattr(model, "called") else f"{type(model).__name__} was"
-        what = f"the file lacks {len(lacking)} of the {len(known)} columns that the {called} fitted on: {listed}"
-        fail(what, f"rename its columns, or fit a model to it; it has {', '.join(map(str, list(kinds)[:5]))}", "data")
-    return known
-
-
-def _fitted_text(model: Any) -> set[Any]:
-    """Return the columns that a model, or one of several, was fitted to as text: new cells may look like numbers."""
-    plans = [getattr(each, "_plan", None) for each in getattr(model, "models", (model,))]
-    return {f.name for plan in plans if plan is not None for f in plan.fields if f.kind == ColumnKind.TEXT}
-
+# ---- rows ----------------------------------------------------------------------------------------------------
 
 SIMPLE_TEST = re.compile(r"\s*(.+?)\s*(==|!=|<=|>=|<|>|=)\s*(.*?)\s*")
 QUOTES = "'\""
@@ -209,6 +144,27 @@ def _parse_sql(text: str) -> Expr | None:
         found: Expr = pl.sql_expr(text.replace("==", "="))
     except pl.exceptions.PolarsError:
         return None
+    return found
+
+
+ROW_RANGE = re.compile(r"(\d+)(?::(\d+))?")
+
+
+def parse_row_numbers(text: str, n: int) -> Array | None:
+    """Return which of n rows numbers and ranges mean, counted from 1; None for text that is not these.
+
+    >>> parse_row_numbers("2,4:5", 6).tolist(), parse_row_numbers("age > 3", 6)
+    ([False, True, False, True, True, False], None)
+    """
+    parts = [ROW_RANGE.fullmatch(part.strip()) for part in text.split(",")]
+    found = np.zeros(n, dtype=bool)
+    for part in parts:
+        if part is None:
+            return None
+        low, high = int(part[1]), int(part[2] or part[1])
+        if not 1 <= low <= high <= n:
+            fail(f"--supplementary-rows {part[0]} is not within the {n:,} rows, counted from 1", "check the numbers")
+        found[low - 1 : high] = True
     return found
 
 

@@ -239,10 +239,10 @@ def bayes_summary(model: Any) -> Summary:
     return f"{line}, with one {density} per class", shown, facts | {"density": density}
 
 
-def confusion_summary(table: Any) -> Summary:
-    """Return the accuracy, the matrix and the facts of a confusion of true and predicted classes."""
+def confusion_summary(table: Any, note: str = "") -> Summary:
+    """Return the accuracy with a note on it, the matrix and the facts of a confusion of true and predicted classes."""
     true, predicted, more = [*table.classes, *table.unknown], list(table.classes), len(table.classes) > TABLE_LINES
-    line = f"accuracy {table.accuracy:.6g} ± {table.accuracy_error:.2g}"
+    line = f"accuracy {table.accuracy:.6g} ± {table.accuracy_error:.2g}{note and f' {note}'}"
     header = ["true \\ predicted", *predicted[:TABLE_LINES], *["…"] * more]
     lines = [
         [name, *(f"{count:,.6g}" for count in counts[:TABLE_LINES]), *[""] * more]
@@ -250,6 +250,7 @@ def confusion_summary(table: Any) -> Summary:
     ]
     matrix = {"true": true, "predicted": predicted, "counts": table.counts}
     facts = {"accuracy": table.accuracy, "standard_error": table.accuracy_error, "confusion": matrix}
+    facts |= {"note": note} if note else {}
     return line, limited_table(header, lines), facts
 
 

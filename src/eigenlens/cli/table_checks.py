@@ -47,7 +47,7 @@ def as_classes(label: Array | None, reading: ReadingOptions) -> Array | None:
     odd = np.flatnonzero(label != np.floor(label))
     if odd.size:
         first = f"row {int(odd[0]) + 1}, {label[odd[0]]:g}"
-        what = f"the label column '{reading.label}' holds measurements (first: {first}), not classes"
+        what = f"the label column {_label_name(reading)} holds measurements (first: {first}), not classes"
         fail(what, "name a column of text or whole numbers with --label", "data")
     return np.asarray(label, dtype=np.int64)
 
@@ -57,8 +57,15 @@ def check_label(label: Array | None, reading: ReadingOptions, needed: bool) -> N
     if not needed or label is None or reading.skip_missing or not is_missing(label).any():
         return
     rows = np.flatnonzero(is_missing(label))
-    what = f"the label column '{reading.label}' is empty in {count_noun(rows.size, 'row')} (first: row {rows[0] + 1})"
+    what = (
+        f"the label column {_label_name(reading)} is empty in {count_noun(rows.size, 'row')} (first: row {rows[0] + 1})"
+    )
     fail(what, "leave those rows out with --skip-missing", "data")
+
+
+def _label_name(reading: ReadingOptions) -> str:
+    """Return the name of the column of classes, quoted."""
+    return repr((reading.label or [""])[0])
 
 
 def is_missing(values: Array) -> Array:

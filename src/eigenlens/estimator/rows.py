@@ -30,6 +30,8 @@ def validate_rows(estimator: BaseEstimator, X: Any, sample_weight: Any = None, *
     if not reset and getattr(estimator, "_takes_column", False) and getattr(estimator, "n_features_in_", 0) == 1:
         X = column_as_table(X)
     source = as_source(X)
+    if reset and hasattr(estimator, "table_"):  # the file of an earlier fit
+        del estimator.table_
     if isinstance(X, Source) or source.own_names:
         _check_names(estimator, source, reset)
     else:

@@ -55,6 +55,8 @@ def pack_estimator(estimator: Any) -> tuple[str, dict[str, Array], dict[str, Any
     if estimator._saves_dtype:
         header["dtype"] = estimator._rows_like.dtype.name
     header["feature_names"] = list(getattr(estimator, "feature_names_in_", [])) or None
+    if hasattr(estimator, "table_"):  # how the command line read the table, and the roles of its columns
+        header["table"] = estimator.table_
     kind = next(each.__name__ for each in type(estimator).__mro__ if each.__name__ in MODELS)
     return kind, arrays, header
 
@@ -66,6 +68,8 @@ def restore_parameters(cls: Any, header: Mapping[str, Any]) -> Any:
         estimator._rows_like = Like(np.empty(0), np.dtype(header["dtype"]))
     if header["feature_names"]:
         estimator.feature_names_in_ = np.asarray(header["feature_names"], dtype=object)
+    if "table" in header:
+        estimator.table_ = header["table"]
     return estimator
 
 

@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from eigenlens import checks
 from eigenlens.arrays import Array, Like, is_tensor, to_numpy
 from eigenlens.data.coerce import explain_nonfinite
-from eigenlens.data.source import Block, Source
+from eigenlens.data.memory import ArraySource
+from eigenlens.data.source import Source
 from eigenlens.errors import OptionError
 from eigenlens.estimator.base import DensityEstimator
 from eigenlens.estimator.rows import column_as_table, dense_blocks, per_row, validate_rows
@@ -25,8 +26,7 @@ from eigenlens.kde.options import (
     read_complete_rows,
     resolve_bandwidth,
 )
-from eigenlens.missing.standardize import StandardizedColumns, units_of
-from eigenlens.stats.moments import ColumnMoments
+from eigenlens.missing.standardize import StandardizedColumns, column_units
 
 
 @dataclass(eq=False, repr=False)
@@ -101,7 +101,7 @@ class KernelDensity(StandardizedColumns, DensityEstimator, DensityMixin, BaseEst
         standardize = checks.boolean("standardize", self.standardize)
         rows, weight = read_complete_rows(source)
         bounds = check_bounds(self.bounds, rows, boundary)
-        self._scale = units_of(ColumnMoments.of(Block(rows, weight))).scale if standardize else None
+        self._scale = column_units(ArraySource(rows).weighted(weight)).scale if standardize else None
         h = resolve_bandwidth(self.bandwidth, rows, weight, kernel, bounds, source.names, self._scale)
         model = KernelEstimate(rows, h, weight, kernel, bounds, boundary, tol=max(tol, MIN_KDE_TOL))
         self._model = model.adapted() if adaptive else model

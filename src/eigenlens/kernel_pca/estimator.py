@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
 from eigenlens.arrays import Array, Like, dense, to_numpy
-from eigenlens.data.coerce import is_dask_array, require_finite, rereadable
+from eigenlens.data.coerce import as_source, is_dask_array, require_finite, rereadable
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source, progress_callback
 from eigenlens.errors import ConvergenceWarning, DataWarning, warn_user
@@ -189,7 +189,7 @@ class KernelPCA(StandardizedColumns, ProjectionEstimator):
             progress=progress,
         )
         warn_kernel_fit(fit, self)
-        warn_default_gamma(self, kernel, source)
+        warn_default_gamma(self, kernel, as_source(rows).weighted(source.weight))
         return fit
 
     # ---- rows to scores and back ------------------------------------------------------------------------

@@ -31,12 +31,8 @@ def column_units(source: Source) -> Units:
     >>> column_units(ArraySource(np.array([[1.0, 7.0], [5.0, 7.0], [np.nan, 7.0]]))).scale
     array([2., 1.])
     """
-    return units_of(complete_or_observed(source, _complete_moments, lambda rows, observed: observed))
-
-
-def units_of(columns: ColumnMoments) -> Units:
-    """Return the units of columns with these moments; a variance that is rounding of the mean is none."""
-    square = columns.square.copy()
+    columns = complete_or_observed(source, _complete_moments, lambda rows, observed: observed)
+    square = columns.square.copy()  # a variance that is rounding of the mean is none
     square[list(constant_column_indices(columns.mean, square / columns.weight))] = 0.0
     return Units.of(ColumnMoments(columns.weight, columns.mean, square))
 
@@ -73,4 +69,5 @@ class StandardizedColumns:
     def scale_(self) -> Any:
         """The standard deviations (d,) by which columns were divided, with divisor Σw; ones if not standardised."""
         estimator: Any = self
-        return estimator._like(np.ones(self.n_features_in_) if self._scale is None else self._scale)
+        like, _ = estimator._like, estimator.model_  # after `partial_fit` they may be computed with the model
+        return like(np.ones(self.n_features_in_) if self._scale is None else self._scale)

@@ -168,31 +168,29 @@ SCAN_DEFAULTS = {"separator": ",", "header": True}
 """Settings that `scan` detects by itself, and need not be written."""
 
 
-def reading_script(
-    files: Sequence[Path], features: list[Any], which: dict[str, Any], how: dict[str, Any], roles: dict[str, Any]
-) -> str:
+def reading_script(files: Sequence[Path], which: dict[str, Any], how: dict[str, Any], roles: Any) -> str:
     """Return lines that make X, its labels, ids and weights; "" where they would be too long.
 
     which, how: arguments of `scan` for the features and for the way text is written.
-    roles: {"id", "label", "weight": column or None}.
+    roles: the names of other columns: `id`, `labels`, `weight`, `supplementary`.
 
-    >>> roles = {"id": None, "label": "kind", "weight": "w"}
-    >>> print(reading_script([Path("a.csv")], ["u", "v"], {"drop": ["w"]}, {"na": ("?",)}, roles))
-    X = eigenlens.scan('a.csv', drop=['w'], na=['?'], label='kind')
-    y = X.read_label()
+    >>> from types import SimpleNamespace
+    >>> roles = SimpleNamespace(id=None, labels=("kind",), weight="w", supplementary=())
+    >>> print(reading_script([Path("a.csv")], {"columns": ["u", "v"]}, {"na": ("?",)}, roles))
+    X = eigenlens.scan('a.csv', columns=['u', 'v'], na=['?'])
+    y = X.read_column('kind')
     columns = {'kind': y}
-    sample_weight = eigenlens.scan('a.csv', columns=['u'], na=['?'], label='w').read_label()
+    sample_weight = X.read_column('w')
     """
     names = [str(path) for path in files]
     given = {name: value for name, value in how.items() if SCAN_DEFAULTS.get(name) != value}
-    beside = {role: roles[role] for role in ("id", "label") if roles[role] is not None}
-    lines = [f"X = {_scan(names, which | given | beside)}"]
-    if "label" in beside:
-        lines += ["y = X.read_label()", f"columns = {{{str(beside['label'])!r}: y}}"]
-    lines += ["ids = X.read_ids()"] if "id" in beside else []
-    if roles["weight"] is not None:
-        alone = {"columns": features[:1]} | given | {"text": None, "label": roles["weight"]}
-        lines += [f"sample_weight = {_scan(names, alone)}.read_label()"]
+    lines = [f"X = {_scan(names, which | given)}"]
+    lines += [f"y = X.read_column({roles.labels[0]!r})"] if roles.labels else []
+    shown = [f"{str(name)!r}: {'y' if name in roles.labels[:1] else f'X.read_column({name!r})'}"
+             for name in (*roles.labels, *roles.supplementary)]  # fmt: skip
+    lines += [f"columns = {{{', '.join(shown)}}}"] if shown else []
+    others = {"ids": roles.id, "sample_weight": roles.weight}
+    lines += [f"{role} = X.read_column({name!r})" for role, name in others.items() if name is not None]
     return "\n".join(lines) if sum(map(len, lines)) <= MAX_SCRIPT_LETTERS else ""
 
 

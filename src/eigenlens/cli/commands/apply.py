@@ -28,6 +28,7 @@ def apply_model(
     """Load the model, read the rows, do the work and write. `able`: the method that is needed, and what it is for."""
     require_files(model, files)
     from eigenlens.cli.input_table import read_aloud
+    from eigenlens.cli.remembered_table import is_fitted_table
     from eigenlens.estimator.storage import load
 
     with session(running) as now:
@@ -43,7 +44,9 @@ def apply_model(
         with now.progress(able[1]):
             columns = work(found, table)
         now.check_interrupt()
-        give_columns(now, id_and_label(table, reading) | columns, target, confusion(found, table, columns))
+        judged = confusion(found, table, columns)
+        note = TRAINING_ROWS if judged is not None and is_fitted_table(found, table) else ""
+        give_columns(now, id_and_labels(table) | columns, target, judged, note)
     return None
 
 
@@ -73,16 +76,22 @@ def free_column(name: str, taken: Any) -> str:
     return name if name not in taken else free_column(f"{name}_", taken)
 
 
-def id_and_label(table: Any, reading: ReadingOptions) -> dict[str, Any]:
+def id_and_labels(table: Any) -> dict[str, Any]:
     """Return the columns of ids and labels."""
-    pairs = ((reading.id, table.ids), (reading.label, table.label))
-    return {str(name): values for name, values in pairs if values is not None}
+    ids = {} if table.ids is None else {str(table.roles.id): table.ids}
+    return ids | dict(table.labels)
 
 
-def give_columns(now: Any, columns: dict[str, Any], target: Any, confusion: Any = None) -> None:
-    """Write columns to the file, or to standard output as CSV or JSON; with the accuracy of predictions, if known."""
+TRAINING_ROWS = "on the rows of the fit: new rows have a lower one, such as the cross-validated one that fit prints"
+
+
+def give_columns(now: Any, columns: dict[str, Any], target: Any, confusion: Any = None, note: str = "") -> None:
+    """Write columns to the file, or to standard output as CSV or JSON.
+
+    `confusion`: of predictions and known classes, whose accuracy is printed, with a note on it.
+    """
     n = len(next(iter(columns.values())))
-    line, matrix, facts = ("", "", {}) if confusion is None else confusion_summary(confusion)
+    line, matrix, facts = ("", "", {}) if confusion is None else confusion_summary(confusion, note)
     now.add_facts(rows=n, **facts)
     if target is None and now.running.json:
         now.add_facts(columns=columns)

@@ -62,7 +62,7 @@ def compare_densities(
         target = check_target(output, running.force, OUTPUT_FORMATS)
         page = check_target(report, running.force, REPORT_SUFFIXES)
         estimators = dict(_make_model(word, running) for word in _model_words(models))
-        table = read_aloud(now, files, reading, mixed=all(map(takes_text, estimators.values())))
+        table = read_aloud(now, files, reading, mixed=all(map(takes_text, estimators.values())), guess=True)
         now.add_facts(cv=cv)
         if running.dry_run:
             plan = f"compare {', '.join(estimators)} in {cv} folds"

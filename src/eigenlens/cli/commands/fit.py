@@ -32,7 +32,7 @@ from eigenlens.cli.model_options import (
     make_estimator,
     model_parameters,
 )
-from eigenlens.cli.options import TEXT_OPTIONS, DataFiles, ReadingOptions, RunningOptions, given_flags, takes
+from eigenlens.cli.options import DataFiles, ReadingOptions, RunningOptions, given_flags, takes
 from eigenlens.cli.output import TYPED_WORDS, drop_flags
 from eigenlens.cli.session import session
 from eigenlens.errors import closest, suggest
@@ -61,6 +61,15 @@ def fit(
             rich_help_panel=MODEL_PANEL,
         ),
     ] = None,
+    n_samples: Annotated[
+        int | None,
+        typer.Option(
+            "--n-samples", metavar="N", min=2, help="The number of rows behind a covariance or correlation matrix."
+        ),
+    ] = None,
+    rows: Annotated[
+        bool, typer.Option("--rows", metavar="", help="Take a table that looks like a covariance matrix for rows.")
+    ] = False,
     strict: Annotated[
         bool,
         typer.Option(
@@ -78,8 +87,9 @@ def fit(
     Empty cells and those of --na are missing values: {incomplete} and pca --missing em fit the observed entries.
     """
     require_files(files)
+    from eigenlens.cli.covariance_table import find_covariance
     from eigenlens.cli.input_table import read_aloud
-    from eigenlens.cli.table_checks import warn_suspicious_columns
+    from eigenlens.cli.remembered_table import remember_table
 
     with session(running) as now:
         target = check_target(output, running.force, MODEL_SUFFIXES)
@@ -87,21 +97,21 @@ def fit(
         estimator, choice = _unfitted_model(model, model_options, running)
         require_page(estimator, page)
         entry = find_model(model)
-        table = read_aloud(now, files, reading, need_label=entry.classes, mixed=entry.mixed)
-        if model == "kpca" and model_options.k is None and table.n <= estimator.n_components:
-            estimator.set_params(n_components=None)  # the default number of components may not exceed the rows
-        warn_suspicious_columns(table)
-        if keeps_rows(model, asdict(model_options)):
-            table.require_in_memory()
+        table = read_aloud(now, files, reading, need_label=entry.classes, mixed=entry.mixed, guess=True)
+        matrix = None if rows else find_covariance(table)
+        _adapt_to_table(now, estimator, model, model_options, None if matrix else table)
         if running.dry_run:
             return _show_plan(now, estimator, choice, [target, page])
         selection = None
-        weights = _column_weights(feature_weight, estimator, table)
-        if choice is None:
-            _fit_with_progress(estimator, table, now, entry.classes, weights)
+        if matrix is not None:
+            _fit_matrix(now, estimator, matrix, n_samples, model)
+        elif choice is None:
+            weights = _column_weights(feature_weight, estimator, table)
+            _fit_with_progress(estimator, table.fitted, now, entry.classes, weights)
         else:
-            estimator, selection = select_best_mixture(estimator, choice, model_options.covariance, table, now)
-        _show_result(now, estimator, table.source)
+            estimator, selection = select_best_mixture(estimator, choice, model_options.covariance, table.fitted, now)
+        remember_table(estimator, table.fitted, reading)
+        _show_result(now, estimator, None if matrix is not None else table)
         _check_convergence(now, strict, estimator)
         shown = {type(estimator).__name__: estimator} | ({} if selection is None else {"Choice": selection})
         _write_outputs(now, estimator, shown, table, target, page, reading)
@@ -123,6 +133,22 @@ def _unfitted_model(model: str, options: ModelOptions, running: RunningOptions) 
     if choice is not None:
         given["k"] = None
     return make_estimator(model, given | {"max_memory": running.max_memory}, extra, running.seed), choice
+
+
+def _adapt_to_table(now: Any, estimator: Any, model: str, options: ModelOptions, table: Any) -> None:
+    """Set what depends on the rows (None without any) and is not given: components of kpca, missing values of pca."""
+    from eigenlens.cli.table_checks import warn_suspicious_columns
+
+    if table is None:
+        return
+    if model == "kpca" and options.k is None and table.n <= estimator.n_components:
+        estimator.set_params(n_components=None)  # the default number of components may not exceed the rows
+    if model == "pca" and options.missing is None and table.missing:
+        estimator.set_params(missing="em")
+        now.say("note", "missing entries are fitted by maximum likelihood; --missing raise stops instead.")
+    warn_suspicious_columns(table)
+    if keeps_rows(model, asdict(options)):
+        table.require_in_memory()
 
 
 def _column_weights(words: Sequence[str] | None, estimator: Any, table: Any) -> dict[str, list[float]]:
@@ -165,8 +191,16 @@ def _show_plan(now: Any, estimator: Any, choice: Any, targets: list[Path | None]
     now.show_plan(f"fit {call}{how}", targets=targets, model=call)
 
 
-def _show_result(now: Any, estimator: Any, source: Any) -> None:
+def _fit_matrix(now: Any, estimator: Any, matrix: Any, n_samples: int | None, model: str) -> None:
+    from eigenlens.cli.covariance_table import fit_covariance_table
+
+    now.say("note", fit_covariance_table(estimator, matrix, n_samples, model))
+
+
+def _show_result(now: Any, estimator: Any, table: Any) -> None:
+    """Print the summary of a model and, unless there are no rows, its accuracy or a plot of them."""
     from eigenlens.cli.summaries import python_call, summarise
+    from eigenlens.cli.terminal_plot import draw_model
     from eigenlens.cli.unit_check import warn_of_units
 
     line, shown, facts = summarise(estimator)
@@ -174,7 +208,24 @@ def _show_result(now: Any, estimator: Any, source: Any) -> None:
     now.say("found", line)
     now.show(shown)
     now.add_facts(model=python_call(estimator), **facts)
-    warn_of_units(now, estimator, source)
+    warn_of_units(now, estimator, None if table is None else table.fitted)
+    if table is None:
+        return
+    if hasattr(estimator, "classes_"):
+        _show_accuracy(now, estimator, table.fitted)
+    if not (now.running.quiet or now.running.json):
+        now.show(draw_model(estimator, table))
+
+
+def _show_accuracy(now: Any, estimator: Any, table: Any) -> None:
+    """Print the accuracy of a classifier on held-out rows, where the rows are in memory."""
+    from eigenlens.cli.held_out_accuracy import cross_validated_accuracy
+
+    with now.progress("cross-validating"):
+        found = cross_validated_accuracy(estimator, table, now.running.seed)
+    if found is not None:
+        now.say("accuracy", f"{found.accuracy:.4f} ± {found.error:.2g} by {found.folds}-fold cross-validation")
+        now.add_facts(cross_validated_accuracy=found.accuracy, cross_validated_accuracy_error=found.error)
 
 
 def _check_convergence(now: Any, strict: bool, estimator: Any) -> None:
@@ -233,8 +284,9 @@ def _apply_command(estimator: Any, files: Sequence[str], target: Path | None, re
     if not able:
         return ["eigenlens", "info", str(target)]
     name, written = able[0]
-    chosen = () if hasattr(estimator, "feature_names_in_") else ("columns", "drop")
-    same = given_flags(reading, "id", "label", *TEXT_OPTIONS, "text", "where", "skip_missing", *chosen)
+    # The model remembers how the text is written and the roles of columns, by name.
+    chosen = () if hasattr(estimator, "feature_names_in_") else ("id", "label", "columns", "drop")
+    same = given_flags(reading, "where", "skip_missing", *chosen)
     end = [] if written is None else ["-o", free_name(written)]
     return ["eigenlens", name, str(target), *files, *same, *end]
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from eigenlens.catalogue import MODELS, page_of
-from eigenlens.cli.errors import fail
+from eigenlens.cli.errors import fail, warning_line
 from eigenlens.cli.files import REPORT_SUFFIXES, check_target, is_model_file, require_files, write_files
 from eigenlens.cli.model_options import takes_text
 from eigenlens.cli.options import ReadingOptions, RunningOptions, takes
@@ -29,12 +29,14 @@ def report_models(
 ) -> None:
     """Write one self-contained HTML file with interactive charts.
 
-    It has an overview and a page for each model, and needs no network and no server: open it in any browser, or send
-    it by mail. Points can be coloured by --label and found by --id.
+    It has a page for each model, which opens on its plots, and a last one about the data and the code. It needs no
+    network and no server: open it in any browser, or send it by mail. Points can be coloured by --label and found by
+    --id.
     """
     require_files(files)
     from eigenlens.cli.input_table import read_aloud
     from eigenlens.estimator.storage import load
+    from eigenlens.reporting.remarks import fit_remarks
 
     with session(running) as now:
         target = check_target(output, running.force, REPORT_SUFFIXES)
@@ -43,12 +45,13 @@ def report_models(
         for each in found.values():
             require_page(each, target)
         group, mixed = _group_models(list(found.values())), any(map(takes_text, found.values()))
-        table = read_aloud(now, tables, reading, model=group, mixed=mixed)
+        table = read_aloud(now, tables, reading, model=group, mixed=mixed, guess=True)
         now.add_facts(models=list(found))
         if running.dry_run or target is None:
             return now.show_plan(targets=[target])
         with now.progress("writing the report"):
-            job = target, lambda path: write_report(found, table, path, reading, running)
+            known = {name: [warning_line(each) for each in fit_remarks(model)] for name, model in found.items()}
+            job = target, lambda path: write_report(found, table, path, reading, running, known)
             write_files(job, check=now.check_interrupt)
         now.show_warnings()
         now.show_written(target)
@@ -98,11 +101,11 @@ def write_report(
     """Write the HTML report of models on the rows of a table, with the warnings that are known of each model's fit."""
     from eigenlens.reporting import report
 
-    extra = {} if table.label is None else {str(reading.label): table.label}
     names = [name for name in models if name != "Choice"]
     title = f"{', '.join(names)} of {', '.join(path.name for path in table.paths[:3])}"
     classes = table.label if any(hasattr(model, "classes_") for model in models.values()) else None
     report(
-        models, table.source, page, classes, title=title, ids=table.ids, columns=extra, sample_weight=table.weight,
-        warnings=warnings, command=command_line(), reading=table.script, random_state=running.seed,
+        models, table.source, page, classes, title=title, ids=table.ids, columns=table.shown_columns,
+        sample_weight=table.weight, warnings=warnings, decisions=[warning_line(each) for each in table.decisions],
+        command=command_line(), reading=table.script, random_state=running.seed,
     )  # fmt: skip

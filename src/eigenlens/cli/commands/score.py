@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.cli.commands.apply import id_and_label
+from eigenlens.cli.commands.apply import TRAINING_ROWS, id_and_labels
 from eigenlens.cli.files import OUTPUT_FORMATS, check_target, require_files, write_table
 from eigenlens.cli.model_options import require_method
 from eigenlens.cli.options import DataFiles, ModelFile, Output, ReadingOptions, RunningOptions, takes
@@ -47,7 +47,7 @@ def score(
             print(f"{mean:.10g}")
         now.check_interrupt()
         if target is not None:
-            write_table(id_and_label(table, reading) | {name: values}, target, now.check_interrupt)
+            write_table(id_and_labels(table) | {name: values}, target, now.check_interrupt)
         now.show_written(target)
         now.show_warnings()
     return None
@@ -57,9 +57,11 @@ def _score_rows(found: Any, table: Any, classifier: bool, now: Any) -> tuple[str
     """Return the name of the score, its values (n,) and their mean, and print them."""
     if classifier:
         from eigenlens.bayes.tables import count_confusion
+        from eigenlens.cli.remembered_table import is_fitted_table
 
         confusion = count_confusion(found.classes_, table.label, found.predict(table.source), table.weight)
-        line, matrix, facts = confusion_summary(confusion)
+        note = TRAINING_ROWS if is_fitted_table(found, table) else ""
+        line, matrix, facts = confusion_summary(confusion, note)
         now.say("score", line)
         now.show(matrix)
         now.add_facts(rows=table.n, **facts)

@@ -340,6 +340,12 @@ def _find_format(paths: tuple[Path, ...]) -> Callable[..., Reader]:
     return makes[0]
 
 
+def format_options(paths: Iterable[PathLike]) -> frozenset[str]:
+    """Return the options that the format of files takes, by their suffixes; those of text where it is not known."""
+    makes = [FORMATS.get(_suffix(Path(path)), DelimitedReader) for path in paths]
+    return frozenset.intersection(*map(_options, makes)) if makes else frozenset()
+
+
 def _suffix(path: Path) -> str:
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in COMPRESSED:

@@ -1,0 +1,70 @@
+"""Tables that hold a covariance or correlation matrix instead of rows: how they are recognised and fitted."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eigenlens.arrays import Array
+from eigenlens.cli.errors import fail
+from eigenlens.errors import DataError
+from eigenlens.estimator.covariance_matrix import correlations_from_covariance
+
+
+class CovarianceTable(NamedTuple):
+    """A matrix S (d, d) that a table holds, what it is called, and the names of its variables."""
+
+    S: Array
+    called: str
+    names: tuple[str, ...]
+
+
+def find_covariance(table: Any) -> CovarianceTable | None:
+    """Return the covariance or correlation matrix that a table is, or None.
+
+    It is square, symmetric, has positive variances and no negative eigenvalue; one half of it may be missing. Row names
+    that differ from the column names say that it is a table of rows.
+    """
+    if table.missing is None or table.n != table.d or table.d < MIN_VARIABLES or not hasattr(table.source, "array"):
+        return None
+    names, ids = table.source.names, table.ids
+    if names is None or (ids is not None and ids.dtype.kind in "OU" and list(map(str, ids)) != list(names)):
+        return None
+    S = _fill_half(np.asarray(table.source.array, dtype=np.float64))
+    try:
+        correlations_from_covariance(S, names)
+    except DataError:
+        return None
+    unit = np.allclose(S.diagonal(), 1.0, rtol=0.0, atol=1e-8)
+    return CovarianceTable(S, "correlation matrix" if unit else "covariance matrix", names)
+
+
+MIN_VARIABLES = 3
+"""A symmetric table of two rows may well be a coincidence."""
+
+
+def _fill_half(S: Array) -> Array:
+    """Return a matrix of which one half is missing as a symmetric one; any other unchanged."""
+    return np.where(np.isnan(S), S.T, S)
+
+
+def fit_covariance_table(model: Any, found: CovarianceTable, n_samples: int | None, command: str) -> str:
+    """Fit a model to a matrix, and return what was done in words."""
+    if not hasattr(model, "fit_covariance"):
+        fix = "give the rows themselves, or fit pca, ppca, fa or spca; --rows takes its lines for rows"
+        fail(f"the table is a {found.called}, and {command} needs rows", fix, "data")
+    if n_samples is None and command in NEED_SAMPLES:
+        what = f"the table is a {found.called}, and {command} needs the number of rows that it was computed from"
+        fail(what, "add --n-samples N; --rows takes its lines for rows", "usage")
+    from eigenlens.data.files.base import pl
+
+    S, d = pl.DataFrame(found.S, schema=list(found.names)), len(found.S)
+    # Fewer than d + 1 rows cannot have d components; eigenvalues do not depend on the number.
+    model.fit_covariance(S, n_samples=d + 1 if n_samples is None else n_samples)
+    how = "" if n_samples is not None else "; the number of rows behind it is not known: --n-samples N says it"
+    return f"the table is a {found.called} of {d} variables, and is fitted as one{how}"
+
+
+NEED_SAMPLES = ("ppca", "fa")
+"""Models whose likelihood needs the number of rows."""

@@ -1,0 +1,173 @@
+"""The roles of columns where the command line does not name them, with the reason for each.
+
+| a column | role |
+|---|---|
+| without an entry; of dates, times or nested values; constant | left out |
+| of text that differs in every row | names the rows; a second one is left out |
+| of text with more values than rows / 2 | left out |
+| of other text | colours the rows, and is supplementary; active for a model that takes text |
+| of whole numbers that count the rows, or grow in small steps, or are long | names the rows |
+| of whole numbers that hardly repeat and are called an id | names the rows |
+| of codes: leading zeros, or called a zip code or telephone number | left out |
+| of other numbers, or of text that is meant as numbers | active |
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from eigenlens.cli.column_profile import Profile
+from eigenlens.cli.table_checks import MIN_ROWS
+from eigenlens.data.files.cells import describe_cell
+from eigenlens.data.files.decision import Decision
+from eigenlens.errors import join_limited
+from eigenlens.tables.text_table import count_noun
+
+HEAD_ROWS = 10_000
+"""The number of rows from which roles are guessed."""
+
+MAX_CATEGORIES_PER_ROW = 0.5
+"""Text with more different values per row than this is not a grouping of the rows."""
+
+MAX_STEP = 50
+"""Ids that grow from row to row leave out at most this many numbers per row; sorted measurements leave out more."""
+
+LONG_NUMBER = 10_000_000
+"""Whole numbers from here on that never repeat, all of them, are names rather than counts."""
+
+ID_SHARE = 0.9
+"""The share of different values from which a column that is called an id is one."""
+
+ID_NAME = re.compile(
+    r"(?i)(^|[\W_\d])(row|obs|sample|subject|patient|participant|respondent|customer|client|account|record|case|order)?"
+    r"[\W_]*(id|ids|identifier|uid|uuid|guid|key|code|nr|no|num|number|index|idx|serial|barcode|isbn|ssn)([\W_\d]|$)"
+    r"|(?-i:[a-z](Id|ID|Nr|No)$)"
+)
+CODE_NAME = re.compile(
+    r"(?i)(^|[\W_\d])(zip|zip ?code|post ?code|postal([\W_]?code)?|plz|phone|tele?phone|tel|mobile|fax|fips|iban)"
+    r"([\W_\d]|$)"
+)
+
+
+NO_ENTRY = "no entry"
+
+
+class Role(StrEnum):
+    """The role of a column in a fit."""
+
+    ACTIVE = "active"
+    ID = "id"
+    LABEL = "label"
+    ASIDE = "aside"
+
+
+class GuessedRole(NamedTuple):
+    """The role of a column, the reason for it, and whether the column could be active: it holds numbers."""
+
+    column: Any
+    role: Role
+    reason: str
+    numeric: bool
+
+
+def guess_roles(profiles: Iterable[Profile], mixed: bool = False) -> dict[Any, GuessedRole]:
+    """Return the role of every column by its profile; `mixed`: the model takes text.
+
+    One column names the rows, of text if there is one; others that could are left out.
+    """
+    found = {each.name: GuessedRole(each.name, *guess_role(each, mixed), _is_numeric(each)) for each in profiles}
+    names = sorted((each for each in found.values() if each.role == Role.ID), key=lambda each: each.numeric)
+    return found | {each.column: each._replace(role=Role.ASIDE) for each in names[1:]}
+
+
+def _is_numeric(column: Profile) -> bool:
+    return column.type not in ("text", "other") and column.rows > column.missing
+
+
+def guess_role(column: Profile, mixed: bool = False) -> tuple[Role, str]:
+    """Return the role of a column and the reason, by the table above."""
+    present = column.rows - column.missing
+    if not present:
+        return Role.ASIDE, NO_ENTRY
+    if column.type == "other":
+        return Role.ASIDE, "dates, times or nested values"
+    if column.type == "text":
+        return _role_of_text(column, present, mixed)
+    return _role_of_numbers(column, present, mixed)
+
+
+def _role_of_text(column: Profile, present: int, mixed: bool) -> tuple[Role, str]:
+    distinct = len(column.values)
+    looks = {describe_cell(value) for value in list(column.marks or column.values)[:MAX_LOOKS]}
+    look = looks.pop() if len(looks) == 1 else None
+    if 2 * column.numbers > present or (look is not None and look.number):
+        return Role.ACTIVE, ""  # meant as numbers: reading them explains what to do
+    if look is not None and look.what == "dates":
+        return Role.ASIDE, "dates"
+    if distinct == present and present > 1:
+        return Role.ID, "a different text in each row"
+    if distinct == 1 < present and not mixed:
+        return Role.ASIDE, f"constant, '{next(iter(column.values))}'"
+    if distinct > max(MAX_CATEGORIES_PER_ROW * present, 2):
+        return Role.ASIDE, f"{distinct:,} different texts in {count_noun(present, 'row')}"
+    return (Role.ACTIVE, "") if mixed else (Role.LABEL, f"{distinct:,} categories")
+
+
+MAX_LOOKS = 20
+"""The number of different texts that must look alike to be called dates."""
+
+
+def _role_of_numbers(column: Profile, present: int, mixed: bool) -> tuple[Role, str]:
+    whole, name = column.whole == column.numbers, str(column.name)
+    distinct, many = len(column.values), present >= MIN_ROWS
+    if column.numbers_rows:
+        return Role.ID, "whole numbers that count the rows"
+    if column.padded:
+        return Role.ASIDE, "codes with leading zeros"
+    if whole and CODE_NAME.search(name):
+        return Role.ASIDE, "codes, by its name"
+    if whole and many and ID_NAME.search(name) and distinct >= ID_SHARE * present:
+        return Role.ID, "whole numbers that hardly repeat, and by its name an id"
+    if whole and many and distinct == present:
+        if column.increasing and column.greatest - column.least <= MAX_STEP * present:
+            return Role.ID, "whole numbers that grow from row to row"
+        if column.least >= LONG_NUMBER:
+            return Role.ID, "long whole numbers, a different one in each row"
+    # Floats cannot tell long whole numbers apart, their texts can.
+    if column.least == column.greatest and distinct <= 1 < present and not mixed:
+        return Role.ASIDE, f"constant, {column.least:g}"
+    return Role.ACTIVE, ""
+
+
+def role_decisions(guessed: Mapping[Any, GuessedRole]) -> list[Decision]:
+    """Return the roles that were guessed as decisions: one for each kind of reason."""
+    found = [_decision(each) for each in guessed.values() if each.role in (Role.ID, Role.LABEL)]
+    aside: dict[tuple[str, bool], list[GuessedRole]] = {}
+    for each in guessed.values():
+        if each.role == Role.ASIDE:
+            aside.setdefault((each.reason, each.numeric), []).append(each)
+    return found + [_left_out(reason, alike) for (reason, _), alike in aside.items()]
+
+
+def _decision(guessed: GuessedRole) -> Decision:
+    name, reason = str(guessed.column), guessed.reason
+    if guessed.role == Role.LABEL:
+        what = f"column {name!r} colours the rows ({reason})"
+        return Decision("colours", what, (name,), "leave it out with {drop}", {"drop": [name]})
+    what, fix = f"column {name!r} names the rows ({reason})", "name another with {id}"
+    if not guessed.numeric:
+        return Decision("row names", what, (name,), fix, {"id": ...})
+    return Decision("row names", what, (name,), f"{fix}, or use it with {{active}}", {"id": ..., "active": [name]})
+
+
+def _left_out(reason: str, alike: list[GuessedRole]) -> Decision:
+    columns = [str(each.column) for each in alike]
+    several = len(columns) > 1
+    listed = join_limited([repr(name) for name in columns])
+    what = f"column{'s' * several} {listed} {'are' if several else 'is'} left out ({reason})"
+    option = "active" if alike[0].numeric else "label"
+    fix = {"active": "use {active}", "label": "colour by it with {label}"}[option] if reason != NO_ENTRY else ""
+    return Decision("columns left out", what, tuple(columns), fix, {option: columns} if fix else {})
