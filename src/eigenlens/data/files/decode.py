@@ -280,6 +280,8 @@ def _iterate_records(path: Path, size: int, dialect: Dialect) -> Iterator[bytes]
         rest = b"" if dialect.header else first.removeprefix(MARK)
         while chunk := file.read(size):
             rest += chunk
+            if len(chunk) < size:
+                break  # the end: the last line need not end with a line feed
             cut = _record_end(rest)
             if not cut and len(rest) > MAX_RECORD:
                 raise DataError(f"'{path}' has a quote (\") that is never closed, or a row over 256 MB", fix="mend it")
