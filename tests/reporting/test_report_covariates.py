@@ -65,6 +65,15 @@ def test_few_whole_numbers_are_classes_as_they_are_for_colours(tmp_path):
     assert table(named(found["first"]["charts"], "Covariates against components"))["measure"] == ["η², 3 categories"]
 
 
+def test_values_that_differ_in_every_row_are_no_classes(tmp_path):
+    few = X.iloc[:6]
+    given = {"total": [70, 90, 20, 40, 10, 50], "town": list("uvwxyz")}
+    found = contents(report(PCA(2).fit(few), few, tmp_path / "x.html", columns=given))
+    assert found["rows"]["columns"][0]["kind"] == "number"
+    listed = table(named(found["first"]["charts"], "Covariates against components"))
+    assert (listed["column"], listed["measure"]) == (["total"], ["r"])
+
+
 def test_rows_of_weight_zero_are_supplementary(tmp_path):
     weight = (np.arange(80) >= 10).astype(float)
     model = PCA(2, standardize=True).fit(X, sample_weight=weight)

@@ -132,7 +132,7 @@ def test_the_indices_of_fit_are_those_of_the_model(missing):
     assert found["index"] == ["chi²", "RMSEA", "TLI", "AIC", "BIC"]
     expected = [fit.chi2, fit.rmsea, fit.tli, fit.aic, fit.bic]
     assert found["value"] == [f"{value:.5g}" for value in expected]
-    assert found[""][0].startswith(f"{fit.df} degrees of freedom, p = {fit.p:.3g}: ")
+    assert found["how to read it"][0].startswith(f"{fit.df} degrees of freedom, p = {fit.p:.3g}: ")
 
 
 def test_the_likelihood_path_is_the_distance_from_the_best_on_a_log_scale(incomplete):
