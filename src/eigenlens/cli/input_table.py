@@ -20,7 +20,7 @@ from eigenlens.cli.guess_roles import HEAD_ROWS, GuessedRole, guess_roles
 from eigenlens.cli.model_options import takes_text
 from eigenlens.cli.options import TEXT_OPTIONS, ParsingOptions, ReadingOptions, RunningOptions
 from eigenlens.cli.remembered_table import recall_columns, recall_text
-from eigenlens.cli.selection import RowTest, find_rows, parse_row_numbers, parse_test
+from eigenlens.cli.selection import RowTest, choose_columns, find_rows, parse_row_numbers, parse_test
 from eigenlens.cli.session import Session
 from eigenlens.cli.table_checks import as_classes, as_weights, check_label, is_missing
 from eigenlens.data.column_kinds import ColumnKind
@@ -175,10 +175,11 @@ def read_table(
     their entries suggest; otherwise all of them are features.
     """
     mixed = takes_text(model) if mixed is None else mixed
-    if reading.text and not mixed:
-        fail("--text is for nb, the only model that takes categories", "leave it out")
     reading = recall_text(reading, model, paths)
     files = open_input(paths, reading)
+    if reading.text and not mixed:  # they get the roles of text
+        files = open_input(paths, reading, choose_columns(reading.text, column_kinds(files), "text") or ())
+        reading = replace(reading, text=None)
     kinds = column_kinds(files)
     reading = recall_columns(reading, model, list(map(str, kinds)))
     if reading.id is None and files.row_names is not None:
