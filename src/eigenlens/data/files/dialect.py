@@ -437,6 +437,9 @@ def column_names(path: Path, dialect: Dialect) -> list[str]:
     names = [name or f"column_{place}" for place, name in enumerate(given, 1)]
     for name, times in Counter(names).items():
         if times > 1:
-            what, fix = f"'{path}' has {times} columns named {name!r}", "rename them, or number all with {skip} {header}"
+            what, fix = (
+                f"'{path}' has {times} columns named {name!r}",
+                "rename them, or number all with {skip} {header}",
+            )
             raise DataError(what, columns=[name], fix=fix, settings={"skip": dialect.skip + 1, "header": False})
     return names
