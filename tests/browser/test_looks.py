@@ -8,7 +8,7 @@ import zlib
 import numpy as np
 import pytest
 
-from browser.made import listed, points, report, written
+from browser.made import bars, listed, points, report, written
 
 pytestmark = pytest.mark.browser
 
@@ -125,6 +125,16 @@ def test_components_of_images_have_colours_of_both_signs(visit, tmp_path):
     assert "negative" in seen.card("Images").inner_text()
 
 
+def test_many_components_go_on_in_the_next_line_where_it_is_narrow(visit, tmp_path):
+    both = [{"label": f"PC{i}", "pixels": [-2.0, 0.0, 2.0, 1.0]} for i in range(16)]
+    image = {"kind": "images", "title": "Images", "width": 2, "height": 2, "columns": 8, "scheme": "diverging"}
+    for width, columns in ((1400, 8), (390, 5)):
+        seen = visit(page(tmp_path, image | {"images": both}), width=width)
+        boxes = [each.bounding_box() for each in seen.card("Images").locator("canvas").all()]
+        assert len({round(box["x"]) for box in boxes}) == columns
+        assert min(box["width"] for box in boxes) > 45.0
+
+
 # ---- sliders ------------------------------------------------------------------------------------------------
 
 
@@ -149,11 +159,11 @@ def test_a_slider_says_where_the_fitted_model_is(visit, tmp_path):
 @pytest.mark.parametrize("width", [390, 1400])
 def test_tips_stay_on_the_screen(visit, tmp_path, width):
     long = "a name that goes on and on, as the names of questions in a survey do, and never ends"
-    bars = {"type": "bar", "data": {"x": [long, "b", f"{long} either"], "y": [1.0, 2.0, 3.0]}}
+    drawn = {"type": "bar", "data": {"x": [long, "b", f"{long} either"], "y": [1.0, 2.0, 3.0]}}
     chart = {
         "kind": "marks",
         "title": "Bars",
-        "marks": [bars],
+        "marks": [drawn],
         "x": {"type": "band", "label": long},
         "y": {"label": long},
     }
@@ -199,7 +209,7 @@ def inks(pdf):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_paper_keeps_the_legends_in_the_colours_of_light_paper(visit, tmp_path, scheme):
     """Browsers leave backgrounds out when they print, and the colours of a legend are backgrounds."""
-    path = page(tmp_path, heat(VALUES, "diverging", [-1.0, 1.0]))
+    path = page(tmp_path, heat(VALUES, "diverging", [-1.0, 1.0]), bars("Bars", [3.0, 2.5, 0.125]))
     light = visit(path)
     swatches = light.page.locator(".bar .swatch").evaluate_all(
         "(all) => all.map((n) => getComputedStyle(n).backgroundColor)"
@@ -209,12 +219,15 @@ def test_paper_keeps_the_legends_in_the_colours_of_light_paper(visit, tmp_path, 
         .locator("[aria-label=cell] rect")
         .evaluate_all("(all) => all.map((n) => getComputedStyle(n).fill)")
     )
+    columns = (
+        light.card("Bars").locator("[aria-label=bar]").evaluate_all("(all) => all.map((n) => getComputedStyle(n).fill)")
+    )
     seen = visit(path, scheme=scheme)
     before = seen.page.locator(".bar .swatch").evaluate_all(
         "(all) => all.map((n) => getComputedStyle(n).backgroundColor)"
     )
     found = inks(seen.page.pdf(print_background=False))
-    for colour in [*swatches, *cells]:
+    for colour in [*swatches, *cells, *columns]:
         meant = [int(v) for v in re.findall(r"\d+", colour)[:3]]
         assert np.abs(found - meant).max(axis=1).min() <= 1
     seen.settle()

@@ -174,3 +174,12 @@ def test_advice_is_for_models_that_depend_on_units(command, said, capsys):
     model, *more = command.split()
     assert main(["fit", model, "other.csv", "--drop", "class", *more]) == 0
     assert ("in different units" in capsys.readouterr().out) == said
+
+
+def test_the_units_of_a_covariance_matrix(capsys):
+    S = np.cov((COMMON * UNITS).T)
+    pl.DataFrame(S, schema=list("abcd")).write_csv("covariance.csv")
+    assert main(["fit", "pca", "covariance.csv", "--n-samples", "120"]) == 0
+    shown = capsys.readouterr().out
+    assert "column 'b' has 100% of the variance" in shown
+    assert "standardised: share" not in shown

@@ -173,7 +173,7 @@ BELOW = {
     ),
     "inside.csv": ("a,b\n1,2\n# stop\n3,4\n", "row 3 has 1 cell", "if that is a comment, add --comment '#'"),
     "twice.csv": ("a,a\n1,2\n3,5\n", "has 2 columns named 'a'", "number all with --skip 1 --no-header"),
-    "packed.csv": ("\x1f\x8b", "is gzip, not text", "mv packed.csv packed.csv.gz"),
+    "packed.csv": ("\x1f\x8b", "is gzip, not delimited text", "mv packed.csv packed.csv.gz"),
     "ends.csv": ("a,b\n1,2,\n3,4,\n", "row 2 has 3 cells", "end the first line with a separator too"),
     "open.csv": ('a,b\n1,"2\n3,4\n', 'has a quote (") in line 2 that is never closed', "write it twice"),
     "inch.csv": ('a,b\n1,x\n2,5"\n', 'has a quote (") in line 3 that is never closed', "leave it out"),

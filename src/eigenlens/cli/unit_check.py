@@ -37,6 +37,7 @@ def warn_of_units(now: Any, estimator: Any, table: Any) -> None:
     warn_user(DataWarning(what, columns=[name], fix=fix, settings={"standardize": True}))
     now.add_facts(units={"column": name, "share": found.share, "deviation_ratio": found.ratio})
     if entry.command == "pca" and source is not None:
+        now.say("note", f"column {name!r} decides these shares; beside them, those of standardised columns")
         _show_standardized(now, estimator, source)
 
 
@@ -75,7 +76,6 @@ def _show_standardized(now: Any, estimator: Any, source: Any) -> None:
     pairs = [np.asarray(each.explained_variance_ratio_, dtype=np.float64) for each in (estimator, other)]
     now.add_facts(standardized={"explained_variance_ratio": pairs[1]})
     shares = [column[:TABLE_LINES] for ratio in pairs for column in (100.0 * ratio, 100.0 * np.cumsum(ratio))]
-    now.say("note", "shares of the variance beside those of columns over their standard deviations")
     header = ["component", "share %", "cumulative %", "standardised: share %", "cumulative %"]
     now.show(format_columns(header, axis_names(estimator, k)[:TABLE_LINES], *_texts(shares)))
 

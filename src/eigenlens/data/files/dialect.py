@@ -147,7 +147,7 @@ def find_dialect(
     found = Dialect(comment=prefix, comment_everywhere=comment is not None, encoding=encoding, skip=skip or 0,
                     footer=footer or 0, na=None if na is None else tuple(na))  # fmt: skip
     if skip is None and prefix is None:
-        title = _find_title(path, text, separator)
+        title, separator = _find_title(path, text, separator)
         found, text = replace(found, skip=title), "".join(text.splitlines(keepends=True)[title:])
     separator = separator or find_separator(path, text)
     rows, row_names = _first_rows(path, text, separator, header)
@@ -242,28 +242,31 @@ def _squeeze(text: str, separator: str) -> str:
 MAX_TITLE_LINES = 10
 
 
-def _find_title(path: Path, text: str, separator: str | None) -> int:
-    r"""Return the number of lines above the names that are certainly a title: a single cell above a wider table.
+def _find_title(path: Path, text: str, separator: str | None) -> tuple[int, str | None]:
+    r"""Return the number of lines above the names that are certainly a title, and the separator below if it is known.
+
+    A title is a single cell, or far fewer than the names have.
 
     >>> _find_title(Path("t.csv"), "Sales 2020\n\nshop,sum\na,1\nb,2\n", None)
-    2
+    (2, ',')
     >>> _find_title(Path("t.csv"), "Sales 2020,\nshop,sum\na,1\n", None), _find_title(Path("t.csv"), "a\n1\n", None)
-    (1, 0)
+    ((1, ','), (0, ','))
     """
     lines = text.splitlines()[:MAX_LINES]
     if any(line.count('"') % 2 for line in lines) or "\r" in text.replace("\r\n", ""):
-        return 0
-    for count in range(min(MAX_TITLE_LINES, len(lines) - 2) + 1):
+        return 0, separator
+    first = None
+    for count in range(max(1, min(MAX_TITLE_LINES, len(lines) - 2) + 1)):
         rest = "\n".join(lines[count:])
         cut = separator or find_separator(path, rest)
+        first = first or cut
         rows = [[cell.strip() for cell in row] for row in csv.reader(io.StringIO(rest), delimiter=cut) if row]
         even = len(rows) > 2 and sum(map(bool, rows[0])) > 1 and len(rows[0]) == len(rows[1])
-        if not count and (cut == " " or len(rows) < 3 or even):
-            return 0
-        titles = csv.reader(lines[:count], delimiter=cut)
-        if count and lines[count].strip() and cut != " " and _is_titled(list(titles), rows):
-            return count
-    return 0
+        if cut == " " or len(rows) < 2 or (not count and (len(rows) < 3 or even)):
+            break
+        if count and lines[count].strip() and _is_titled(list(csv.reader(lines[:count], delimiter=cut)), rows):
+            return count, cut
+    return 0, first
 
 
 def _is_titled(titles: list[list[str]], rows: list[list[str]]) -> bool:
@@ -284,13 +287,14 @@ def _check_is_text(path: Path, encoding: str | None) -> None:
     with open_bytes(path) as file:
         head = file.read(SAMPLE_BYTES)
     kind = next((what for start, what in ARCHIVES.items() if head.startswith(start)), None)
+    kind = "a web page" if re.match(rb"\s*<(!doctype )?html", head, re.IGNORECASE) else kind
     if kind is not None or (b"\x00" in head and file_encoding(path, encoding) == "utf-8"):
         if kind is None and (guess := detect_encoding(head)).startswith("utf-16"):
             what, settings = f"'{path}' is UTF-16 without its byte order mark", {"encoding": guess}
             raise DataError(what, fix="say so with {encoding}", settings=settings)
         fix = "give it the suffix of its format, or write it as CSV"
         fix = f"rename it: mv {shlex.quote(str(path))} {shlex.quote(f'{path}.gz')}" if kind == "gzip" else fix
-        raise DataError(f"'{path}' is {kind or 'binary'}, not text", fix=fix)
+        raise DataError(f"'{path}' is {kind or 'binary'}, not delimited text", fix=fix)
 
 
 def _check_widths(path: Path, rows: list[list[str]]) -> None:

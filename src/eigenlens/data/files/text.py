@@ -159,8 +159,11 @@ class DelimitedReader(Reader):
 
     def _plain_columns(self, names: Sequence[str]) -> list[Expr]:
         """Return the cells of columns as plain numbers in text, null where missing."""
-        rest = [name for name in names if name not in self._formats]
-        every = [plain_cells(pl.col(rest), self.dialect, self.dialect.number_markers)] if rest else []
+        text = set(self._of_kind(ColumnKind.TEXT)) - self._worded
+        words = [name for name in names if name in text]
+        rest = [name for name in names if name not in self._formats and name not in text]
+        parts = ((words, self.dialect.text_markers), (rest, self.dialect.number_markers))
+        every = [plain_cells(pl.col(some), self.dialect, markers) for some, markers in parts if some]
         return [*every, *(self._plain(name) for name in names if name in self._formats)]
 
     def _plain(self, name: str) -> Expr:
@@ -277,7 +280,8 @@ class DelimitedReader(Reader):
                 rows = _check_rows(path, piece, self.dialect, len(self._places[path]), int(self.dialect.header))
                 kinds, complete = self._numeric_kinds(path, piece)
                 others = [name for name in names if name not in complete or name in dates]
-                found.add(kinds, self._parse(path, piece, others, others), rows, any(pieces))
+                cells = self._parse(path, piece, others, others) if others else pl.DataFrame()
+                found.add(kinds, cells, rows, any(pieces))
         if not found.rows:
             what = f"'{self.paths[0]}' has a line of names and no rows"
             raise DataError(what, fix="write it again, with at least one row")
