@@ -231,6 +231,15 @@ if TYPE_CHECKING:
         """An iteration stopped before its tolerance; the class itself is made by `_convergence_warning`."""
 
 
+def count_empty_rows(n: int) -> str:
+    """Return how many rows have no observed entry, in words.
+
+    >>> count_empty_rows(1), count_empty_rows(2)
+    ('1 row has no observed entry', '2 rows have no observed entry')
+    """
+    return f"{n} row{' has' if n == 1 else 's have'} no observed entry"
+
+
 def warn_user(message: str | Warning, category: type[Warning] = DataWarning) -> None:
     """Warn at the line of the user's program that led here: the innermost outside this package and its helpers."""
     frame, level = sys._getframe(1), 2  # `warnings.warn` counts the frame of this function as 1

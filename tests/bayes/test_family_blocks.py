@@ -102,7 +102,7 @@ def test_gaussian_block_of_naive_bayes_is_the_quadratic_discriminant(pairs, grou
 def test_block_needs_rows_that_are_complete_or_empty(pairs):
     model = MixtureModel(2, features={(0, 1): GaussianFamily()}, random_state=0)
     pairs[3] = np.nan
-    with pytest.warns(UserWarning, match="1 rows have no observed entry"):
+    with pytest.warns(UserWarning, match="1 row has no observed entry"):
         assert np.isfinite(model.fit(pairs).loglik_)
     pairs[3, 0] = 0.0
     with pytest.raises(MissingValues, match="1 rows have some entries of a block missing"):

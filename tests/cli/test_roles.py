@@ -44,6 +44,10 @@ COLUMNS = {
     "width": (np.round(X[:, 1]).tolist(), Role.ACTIVE),
     "grid": ([float(i % 5) for i in range(N)], Role.ACTIVE),
     "acid": (np.sort(X[:, 2]).tolist(), Role.ACTIVE),
+    "digit": (RNG.integers(0, 10, N).tolist(), Role.LABEL),
+    "tumour_class": ([i % 2 for i in range(N)], Role.LABEL),
+    "class of 40": (RNG.integers(0, 9, N).tolist(), Role.ACTIVE),
+    "target": (RNG.integers(0, 10**6, N).tolist(), Role.ACTIVE),
     "passed": ([bool(i % 3) for i in range(N)], Role.ACTIVE),
 }
 
@@ -124,6 +128,18 @@ def test_every_decision_is_a_line_and_its_flag_changes_it(run, table):
     assert list(eigenlens.load("all.safetensors").feature_names_in_) == ["id", "u", "v", "w", "c"]
     out = run("fit", "pca", "t.csv", "--drop", "who,kind,site,id,c", "--json")
     assert json.loads(out)["decisions"] == []
+
+
+def test_a_table_of_genes_names_the_option_that_exchanges_rows_and_columns(run, tmp_path):
+    pl.DataFrame({"Gene Symbol": [f"g{i}" for i in range(N)]} | NUMBERS).write_csv(tmp_path / "g.csv")
+    assert "exchange rows and columns with --transpose" in " ".join(run("fit", "pca", "g.csv").split())
+    run("fit", "pca", "g.csv", "--transpose", "-o", "m.safetensors")
+    assert list(eigenlens.load("m.safetensors").feature_names_in_) == [f"g{i}" for i in range(N)]
+
+
+def test_an_id_beside_the_one_that_is_named_is_left_out_aloud(run, table):
+    out = run("fit", "pca", "t.csv", "--id", "kind", "--drop", "who", "--json")
+    assert "column 'id' is left out" in json.loads(out)["decisions"][1]
 
 
 def test_supplementary_columns_and_rows_take_no_part_in_the_fit(run, table):

@@ -54,7 +54,7 @@ def test_incomplete_rows_have_a_closed_form():
     X = rows()
     X[np.random.default_rng(2).random(X.shape) < 0.2] = np.nan
     X[7] = np.nan
-    with pytest.warns(eigenlens.errors.DataWarning, match="1 rows have no observed entry"):
+    with pytest.warns(eigenlens.errors.DataWarning, match="1 row has no observed entry"):
         ppca = ProbabilisticPCA(0).fit(X)
     mean = np.nanmean(X, axis=0)
     noise = np.nanmean((X - mean) ** 2)

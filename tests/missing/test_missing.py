@@ -136,7 +136,7 @@ def test_dtype_and_complete_rows():
 def test_rows_without_entries_units_and_all_components():
     _, M = table()
     plain = PCA(2, missing="em").fit(M).explained_variance_
-    with pytest.warns(DataWarning, match="1 rows have no observed entry"):
+    with pytest.warns(DataWarning, match="1 row has no observed entry"):
         found = PCA(2, missing="em").fit(np.vstack([M, [np.nan] * 6]))
     np.testing.assert_allclose(found.explained_variance_, plain, rtol=1e-8)
     assert found.n_samples_ == len(M)

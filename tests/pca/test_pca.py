@@ -474,7 +474,7 @@ def test_incomplete_rows_have_the_density_of_what_is_there(k):
 def test_rows_without_an_entry_do_not_count():
     X = with_missing(rows())
     X[[4, 9]] = np.nan
-    with pytest.warns(DataWarning, match=r"2 rows have no observed entry .* their scores are 0"):
+    with pytest.warns(DataWarning, match=r"2 rows have no observed entry .*; their scores are 0"):
         pca = PCA(2, missing="em").fit(X)
     assert pca.n_samples_ == 98
     np.testing.assert_allclose(pca.transform(X)[[4, 9]], 0.0, atol=1e-12)

@@ -8,6 +8,7 @@
 | of other text | colours the rows, and is supplementary; active for a model that takes text |
 | of whole numbers that count the rows, or grow in small steps, or are long | names the rows |
 | of whole numbers that hardly repeat and are called an id | names the rows |
+| of few whole numbers that are called a class | colours the rows; active for a model that takes text |
 | of codes: leading zeros, or called a zip code or telephone number | left out |
 | of other numbers, or of text that is meant as numbers | active |
 """
@@ -51,6 +52,19 @@ CODE_NAME = re.compile(
     r"([\W_\d]|$)"
 )
 
+
+CLASS_NAME = re.compile(
+    r"(?i)y|(.*[\W_])?(class(es)?|labels?|target|species|diagnosis|outcome|category|cluster|group|digit)"
+)
+"""Names of columns of numbers that hold classes."""
+
+FEATURE_NAME = re.compile(
+    r"(?i)(.*[\W_])?(genes?|gene_?(id|name)|symbol|probes?|probe_?id|ensembl\w*|transcripts?|otu|snp)"
+)
+"""Names of columns that name what was measured, in tables whose columns are the samples."""
+
+MAX_CLASSES = 20
+"""More different whole numbers than this are not classes, whatever their name."""
 
 NO_ENTRY = "no entry"
 
@@ -129,6 +143,8 @@ def _role_of_numbers(column: Profile, present: int, mixed: bool) -> tuple[Role, 
         return Role.ASIDE, "codes with leading zeros"
     if whole and CODE_NAME.search(name):
         return Role.ASIDE, "codes, by the name"
+    if whole and not mixed and CLASS_NAME.fullmatch(name) and 1 < distinct <= min(MAX_CLASSES, present // 2):
+        return Role.LABEL, f"{distinct} whole numbers, and by its name classes"
     if whole and many and ID_NAME.search(name) and distinct >= ID_SHARE * present:
         return Role.ID, "whole numbers that hardly repeat, and by its name an id"
     if whole and many and distinct == present:
@@ -156,8 +172,13 @@ def _decision(guessed: GuessedRole) -> Decision:
     name, reason = str(guessed.column), guessed.reason
     if guessed.role == Role.LABEL:
         what = f"column {name!r} colours the rows ({reason})"
+        if guessed.numeric:
+            return Decision("colours", what, (name,), "use it with {active}", {"active": [name]})
         return Decision("colours", what, (name,), "leave it out with {drop}", {"drop": [name]})
     what, fix = f"column {name!r} names the rows ({reason})", "name another with {id}"
+    if FEATURE_NAME.fullmatch(name):
+        fix = "if the columns are samples, exchange rows and columns with {transpose}"
+        return Decision("row names", what, (name,), fix, {"transpose": True})
     if not guessed.numeric:
         return Decision("row names", what, (name,), fix, {"id": ...})
     return Decision("row names", what, (name,), f"{fix}, or use it with {{active}}", {"id": ..., "active": [name]})

@@ -145,7 +145,8 @@ class Table:
         files = str(self.paths[0]) if len(self.paths) == 1 else f"{len(self.paths)} files"
         parts = [f"{count_noun(self.n, 'row')}, {count_noun(self.d, 'column')}"]
         if self.missing:
-            parts.append(f"{self.missing:,} missing entries ({self.missing / (self.n * self.d):.1%})")
+            entries = "1 missing entry" if self.missing == 1 else f"{self.missing:,} missing entries"
+            parts.append(f"{entries} ({self.missing / (self.n * self.d):.1%})")
         parts += [f"{count_noun(self.skipped, 'row')} left out"] if self.skipped else []
         parts += ["too large for memory, read by blocks"] if self.missing is None else []
         return f"{files}: {', '.join(parts)}"

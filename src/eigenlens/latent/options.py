@@ -10,7 +10,7 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source
-from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, list_columns, warn_user
+from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, count_empty_rows, list_columns, warn_user
 from eigenlens.latent.n_components import DIMENSION_RULES, DimensionChoice
 from eigenlens.missing.result import LatentFit
 
@@ -65,7 +65,7 @@ def latent_warnings(
         what = f"solver {fit.solver!r} stopped after {fit.n_iter} steps ({short})"
         yield ConvergenceWarning(what, fix=fix, settings=settings)
     if empty > 0:
-        what = f"{empty} rows have no observed entry (NaN in every column) and were left out"
+        what = f"{count_empty_rows(empty)} (NaN in every column), left out of the fit"
         yield DataWarning(f"{what}; their latent values are 0, with the prior's covariance")
     if fit.floored:
         what = (

@@ -15,6 +15,7 @@ from eigenlens.errors import (
     DataError,
     DataWarning,
     OptionError,
+    count_empty_rows,
     join_limited,
     list_columns,
     warn_user,
@@ -130,7 +131,7 @@ def _component_warnings(fit: MixtureFit) -> Iterator[Warning]:
 
 def _row_warnings(fit: MixtureFit, source: Source) -> Iterator[Warning]:
     if fit.empty:
-        yield DataWarning(f"{fit.empty} rows have no observed entry (NaN in every column) and were left out")
+        yield DataWarning(f"{count_empty_rows(fit.empty)} (NaN in every column), left out of the fit")
     if fit.constant:
         names = list_columns(fit.constant, source.names)
         what = f"{len(fit.constant)} of {source.n_features} columns are constant ({names})"

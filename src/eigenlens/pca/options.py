@@ -10,7 +10,7 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.arrays import Array, dense, slices
 from eigenlens.data.source import BLOCK_BYTES, Block, Source, accumulate
-from eigenlens.errors import ConvergenceWarning, DataWarning, OptionError, list_columns, warn_user
+from eigenlens.errors import ConvergenceWarning, DataWarning, OptionError, count_empty_rows, list_columns, warn_user
 from eigenlens.linalg.n_components import N_COMPONENTS_RULES, RESAMPLING_RULES, UNCENTRED_RULES
 from eigenlens.linalg.solve import SOLVER_ALIASES, SOLVERS
 from eigenlens.missing.result import STOP_REASONS
@@ -109,7 +109,7 @@ def rows_with_entries(rows: Source, total: int) -> int:
     """Return how many rows have an observed entry, and warn of the others, which took no part in the fit."""
     seen = accumulate(rows, _rows_seen)
     if total > seen:
-        what = f"{total - seen} rows have no observed entry (NaN in every column) and were left out; their scores are 0"
+        what = f"{count_empty_rows(total - seen)} (NaN in every column), left out of the fit; their scores are 0"
         warn_user(DataWarning(what))
     return seen
 

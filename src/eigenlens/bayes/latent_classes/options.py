@@ -12,7 +12,7 @@ from eigenlens.bayes.latent_classes.fit import LatentClassFit, LatentClassOption
 from eigenlens.bayes.naive.families import FACTORS
 from eigenlens.bayes.naive.families.base import Factor, NaiveOptions
 from eigenlens.bayes.naive.plan import Plan
-from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError, warn_user
+from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError, count_empty_rows, warn_user
 
 
 def check_latent_class_options(estimator: Any) -> LatentClassOptions:
@@ -64,4 +64,4 @@ def warn_latent_class_fit(fit: LatentClassFit, options: LatentClassOptions) -> N
         fix = "ask for fewer components, or give a larger {floor}"
         warn_user(DataWarning(what, fix=fix, settings={"floor": 10.0 * options.naive.floor}))
     if fit.empty:
-        warn_user(DataWarning(f"{fit.empty} rows have no observed entry and were left out"))
+        warn_user(DataWarning(f"{count_empty_rows(fit.empty)}, left out of the fit"))

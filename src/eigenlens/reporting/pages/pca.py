@@ -47,12 +47,13 @@ def pca_page(model: Any, rows: ShownRows) -> list[Chart]:
     if not rows.total:
         return _without_rows(model, rows)
     Z = tables.unwhitened_scores(model, rows.given)
+    fitted = _took_part(rows)
     rows = _filled(model, rows, Z)
     backdrop, words = axes_backdrop(rows, Z, model.model_.scores)
     side = tables.image_side(rows.X)
     others = find_covariates(model, rows, Z)
     charts = [_scores(model, Z, others, backdrop, words), *_standardised(model, rows)]
-    charts.append(_scree(model, *_noise(model, rows)))
+    charts.append(_scree(model, *_noise(model, rows if fitted.all() else rows.take(np.flatnonzero(fitted)))))
     charts += [image_components(model, side)] if side else _columns(model, rows, Z, others)
     charts += covariate_charts(model, others)
     charts += [] if side else _contributions(model, rows)
@@ -79,14 +80,19 @@ def _filled(model: Any, rows: ShownRows, Z: Array) -> ShownRows:
     return replace(rows, X=np.where(missing, Z @ found.row_map() + found.mean, rows.X)) if missing.any() else rows
 
 
+def _took_part(rows: ShownRows) -> Array:
+    """Return which rows (m,) took part in the fit: those with an entry and a positive weight."""
+    empty = np.isnan(rows.X).all(axis=1)
+    return ~empty if rows.weight is None else ~empty & (rows.weight > 0.0)
+
+
 def _noise(model: Any, rows: ShownRows) -> tuple[Array | None, str]:
     """Return the 5% and 95% points (2, q) of the eigenvalues of shuffled columns, or why there are none.
 
     Noise shrinks as rows grow, so a sample of them, or other rows than those of the fit, would have another band.
     """
-    fitted = rows if rows.weight is None else rows.take(np.flatnonzero(rows.weight > 0.0))
-    n, d = fitted.X.shape
-    weight = float(n if fitted.weight is None else fitted.weight.sum())
+    n, d = rows.X.shape
+    weight = float(n if rows.weight is None else rows.weight.sum())
     reasons = {
         "only a sample of the rows is shown": rows.sampled,
         "it would shuffle too many entries": n * d * min(n, d) > SHUFFLED,
@@ -96,7 +102,7 @@ def _noise(model: Any, rows: ShownRows) -> tuple[Array | None, str]:
     if any(reasons.values()):
         return None, f" Parallel analysis is left out: {next(why for why, holds in reasons.items() if holds)}."
     rng = np.random.default_rng(0)
-    spectra = permuted_spectra(fitted.X, TIMES, rng, standardize=bool(model.standardize), weight=fitted.weight)
+    spectra = permuted_spectra(rows.X, TIMES, rng, standardize=bool(model.standardize), weight=rows.weight)
     return np.quantile(spectra, [0.05, 0.95], axis=0), (
         f" The band is where 90% of {TIMES} tables with shuffled columns lie: components above it are more than noise."
     )
