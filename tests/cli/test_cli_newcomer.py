@@ -25,7 +25,9 @@ def run(tmp_path, monkeypatch, capsys):
         code = main([str(word) for word in words])
         out, err = capsys.readouterr()
         if code:
-            assert [line[:7] for line in err.splitlines()] == ["error: ", "  fix: "], err
+            # A third line is a command that works.
+            assert [line[:7] for line in err.splitlines()[:2]] == ["error: ", "  fix: "], err
+            assert [line[:7] for line in err.splitlines()[2:]] in ([], ["  try: "]), err
         return code, out, err
 
     return command

@@ -195,7 +195,7 @@ def main(words: Sequence[str] | None = None) -> int:
         setattr(sys, name, getattr(sys, name) or open(os.devnull, "w"))  # noqa: SIM115
     token = TYPED_WORDS.set(tuple(typed))
     try:
-        return _run(typed)
+        return run_command(typed)
     except (BrokenPipeError, OutputClosed):
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # or Python would complain at its end
         return EXIT_CODES["done"]
@@ -205,12 +205,13 @@ def main(words: Sequence[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get("EIGENLENS_TRACEBACK"):
             raise
-        return _fail(*_described(error), typed)
+        return _fail(*describe_error(error), typed)
     finally:
         TYPED_WORDS.reset(token)
 
 
-def _run(typed: list[str]) -> int:
+def run_command(typed: list[str]) -> int:
+    """Run the words of a command line, and return the exit code; errors are raised."""
     if typed and typed[0] in COMMANDS:
         app, words, name = _alone(typed[0]), typed[1:], f"eigenlens {typed[0]}"
     else:
@@ -222,7 +223,7 @@ def _run(typed: list[str]) -> int:
     return result if isinstance(result, int) else EXIT_CODES["done"]
 
 
-def _described(error: Exception) -> tuple[int, str, str]:
+def describe_error(error: Exception) -> tuple[int, str, str]:
     """Return the exit code, message and fix; typer finds usage errors, by a class that has moved between versions."""
     if isinstance(error, typer.BadParameter.__mro__[1]):
         message: Any = getattr(error, "format_message", lambda: str(error))
@@ -236,11 +237,28 @@ def _fail(code: int, message: str, fix: str, typed: list[str]) -> int:
     if not message:  # a command line without words prints the help
         return code
     see_help = f"see eigenlens {command + ' ' if command in COMMANDS else ''}--help"
+    fix, working = _check_fix(code, message, fix, typed)
     fix = fix or (see_help if code == EXIT_CODES["usage"] else "")
     print(f"error: {message}", file=sys.stderr)
     if fix:
         print(f"  fix: {fix}", file=sys.stderr)
+    if working:
+        print(f"  try: {working}", file=sys.stderr)
     if "--json" in typed:
-        fields = {"error": message, "fix": fix or None, "exit_code": code}
+        fields = {"error": message, "fix": fix or None, "try": working, "exit_code": code}
         print(json.dumps(fields, indent=2, ensure_ascii=False))
     return code
+
+
+def _check_fix(code: int, message: str, fix: str, typed: list[str]) -> tuple[str, str | None]:
+    """Return the part of a fix that works, and a command that does, of a command that has read a table."""
+    kind = {EXIT_CODES[kind]: kind for kind in ("usage", "data")}.get(code)
+    if kind is None or not fix or typed[0] not in ADVISED:
+        return fix, None
+    from eigenlens.cli.advice.fixes import check_fix
+
+    return check_fix(typed, kind, message, fix)
+
+
+ADVISED = ("fit", "compare", "select", "transform", "denoise", "impute", "score", "predict", "report")
+"""Commands whose errors come with advice that is tried: they read tables."""

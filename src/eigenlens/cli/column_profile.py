@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from eigenlens.cli.advice.totals import is_total
 from eigenlens.cli.output import one_line
 from eigenlens.cli.table_checks import MIN_ROWS
 from eigenlens.data.column_kinds import ColumnKind
@@ -115,6 +116,8 @@ class Profile:
         numbers = any(look.number for look in map(describe_cell, strange) if look)
         most = 2 * self.numbers > self.rows - self.missing
         perhaps = self.type == "text" and most and len(strange) <= MAX_MARKERS and not numbers
+        # A name in its own column is a second line of names, and a total is not missing.
+        perhaps &= not any(mark == str(self.name) or is_total(mark) for mark in strange)
         return list(self.marks) if perhaps else []
 
     @property

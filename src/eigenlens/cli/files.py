@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from eigenlens.cli.errors import fail
-from eigenlens.cli.output import json_text
+from eigenlens.cli.output import IN_TRIAL, json_text
 
 MODEL_SUFFIXES, REPORT_SUFFIXES = (".safetensors",), (".html", ".htm")
 
@@ -55,10 +55,12 @@ def write_files(*files: tuple[Path, Callable[[Path], Any]], check: Callable[[], 
     """Write all files in temporary folders beside their targets, then move them there.
 
     Whatever interrupts this, every file is unchanged or complete, and none is new unless all are ready. `check` is
-    called before the move, and raises an interrupt that a fit took as a request to stop early.
+    called before the move, and raises an interrupt that a fit took as a request to stop early. A trial writes nothing.
     """
     from eigenlens.model_file import move_into_place
 
+    if IN_TRIAL.get():
+        return
     ready: list[tuple[Path, Path]] = []
     try:
         for target, fill in files:

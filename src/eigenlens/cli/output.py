@@ -102,6 +102,9 @@ def _width() -> int | None:
 TYPED_WORDS: ContextVar[tuple[str, ...]] = ContextVar("typed", default=())
 """The words after the name of the program, as they were typed."""
 
+IN_TRIAL: ContextVar[bool] = ContextVar("in_trial", default=False)
+"""Whether a command is only tried before it is suggested: it writes no file, and gives no advice of its own."""
+
 
 def command_line() -> str:
     """Return the command as it was typed."""

@@ -123,7 +123,8 @@ def fit(
             now.show(draw_model(estimator, table))
         shown = {type(estimator).__name__: estimator} | ({} if selection is None else {"Choice": selection})
         _write_outputs(now, estimator, shown, table, target, page, reading)
-        now.show_next(shlex.join(_next_command(estimator, files, target, page, reading)))
+        # The same command with files to write has just run.
+        now.show_next(shlex.join(_next_command(estimator, files, target, page, reading)), tried=target is None)
     return None
 
 
