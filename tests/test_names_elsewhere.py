@@ -7,7 +7,7 @@ from inspect import signature
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.datasets import load_digits, load_iris
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.naive_bayes import GaussianNB
 
 import eigenlens
@@ -77,6 +77,8 @@ def test_classes_of_other_packages_are_named():
         ("KernelPCA", "eigen_solver", "solver"),
         ("GaussianMixture", "init_params", "init"),
         ("KernelDensity", "bw", "bandwidth"),
+        ("KernelDensity", "atol", "tol"),
+        ("PCA", "rescale_with_mean", "center"),
         ("NaiveBayes", "alpha", "smoothing"),
         ("QuadraticDiscriminant", "reg_param", "reg"),
         ("FactorAnalysis", "n_factors", "n_components"),
@@ -125,6 +127,16 @@ def test_gaussian_nb_by_an_added_variance():
     X, y = load_digits(return_X_y=True)
     ours = NaiveBayes("gaussian", floor=0.0, added_variance=1e-9 * X.var(axis=0).max()).fit(X, y)
     assert_allclose(ours.predict_proba(X), GaussianNB().fit(X, y).predict_proba(X), atol=1e-12)
+
+
+def test_added_variances_matter_where_columns_differ_in_scale():
+    """The page on other packages has these differences."""
+    found = []
+    for load in (load_iris, load_wine, load_breast_cancer):
+        X, y = load(return_X_y=True)
+        difference = NaiveBayes("gaussian").fit(X, y).predict_proba(X) - GaussianNB().fit(X, y).predict_proba(X)
+        found.append(np.abs(difference).max())
+    assert_allclose(found, [3.2e-8, 0.00476, 0.9998], rtol=0.02)
 
 
 # ---- divisors, as the page on other packages states them ----------------------------------------------------------

@@ -299,7 +299,6 @@ class TestOptions:
             ({"solver": "lanczoz"}, "solver='lanczoz'.*'lanczos'"),
             ({"solver": None}, "solver=None"),
             ({"solver": 3}, "solver=3"),
-            ({"tol": 0.0}, r"tol=0\.0 must be"),
             ({"tol": -1.0}, r"tol=-1\.0 must be"),
             ({"tol": np.nan}, "tol=nan"),
             ({"tol": "small"}, "tol='small'"),

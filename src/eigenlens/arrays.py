@@ -133,9 +133,9 @@ class Like:
         fits = np.abs(result).max(initial=0.0) <= np.finfo(self.dtype).max  # a variance may overflow float32
         return self.exact(np.asarray(result, dtype=self.dtype if fits else None))
 
-    def exact(self, result: Array) -> Any:
-        """Return a NumPy array in its own dtype, in this library and on this device; text stays a NumPy array."""
-        if self._library is None or result.dtype.kind not in "fiub":
+    def exact(self, result: Any) -> Any:
+        """Return a NumPy array in its own dtype, in this library and on this device; text, and frames, unchanged."""
+        if self._library is None or not isinstance(result, np.ndarray) or result.dtype.kind not in "fiub":
             return result
         library = importlib.import_module(self._library)
         return library.asarray(np.array(result), device=self._device)

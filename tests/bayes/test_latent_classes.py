@@ -219,8 +219,8 @@ def test_choice_of_the_number_of_components():
 def test_options_that_do_not_fit():
     frame, _ = table()
     for options, message in [
-        ({"features": {"height": "kde"}}, "the family 'kde', which EM cannot share out"),
-        ({"features": {"height": KernelDensity()}}, "which EM cannot share out"),
+        ({"features": {"height": "kde"}}, "the family 'kde', which EM cannot fit"),
+        ({"features": {"height": KernelDensity()}}, "which EM cannot fit"),
         ({"n_components": 1000}, "n_components=1000 must be at most 400"),
         ({"floor": 0.0}, "floor=0.0 must be a number above 0"),
         ({"n_init": 0}, "n_init=0"),
@@ -599,3 +599,14 @@ def test_a_family_of_your_own_is_imputed_by_its_mean():
     X[0, 0] = np.nan
     with pytest.raises(OptionError, match="the attribute mean of densities, which Poisson has not"):
         model.impute(X)
+
+
+@pytest.mark.parametrize("kind", [list, np.asarray, pd.Series])
+def test_one_column_may_have_one_dimension(kind):
+    x = np.random.default_rng(7).normal([[0.0], [5.0]], 1.0, (2, 60)).ravel()
+    table, column = (MixtureModel(2, features="gaussian", random_state=0).fit(X) for X in (x[:, None], kind(x)))
+    assert column.loglik_ == table.loglik_
+    for method in ("predict", "predict_proba", "score_samples", "score", "bic", "icl"):
+        assert_array_equal(getattr(column, method)(kind(x)), getattr(table, method)(x[:, None]), err_msg=method)
+    with pytest.raises(ValueError, match="Expected 2D array"):
+        MixtureModel(2).fit(x, np.zeros(120))

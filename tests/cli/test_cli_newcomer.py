@@ -55,7 +55,7 @@ NEARLY = {
 def test_cells_that_are_nearly_numbers(run, tmp_path, name):
     cell, fix = NEARLY[name]
     write(tmp_path / "t.csv", "x,a,b", measured(cell))
-    code, _, err = run("fit", "pca", "t.csv")
+    code, _, err = run("fit", "pca", "t.csv", "--active", "x")
     assert code == 3
     assert "column 'x' has text in 30 rows" in err
     assert fix in err

@@ -149,3 +149,10 @@ def test_an_example_becomes_a_table_and_that_a_model(run, name):
     written = json.loads(run("demo", name, "--data", "t.csv", "--json"))
     assert written["written"] == ["t.csv"]
     assert "found" in run(written["next"])
+
+
+@pytest.mark.parametrize("name", ["pca", "ppca", "fa"])
+def test_rows_are_scored_after_a_fit_without_components(run, tmp_path, name):
+    frame(40, "a", "b", "c").write_csv(tmp_path / "t.csv")
+    following = json.loads(run("fit", name, "t.csv", "-k", 0, "-o", "none.safetensors", "--json"))["next"]
+    assert "log density" in run(following)

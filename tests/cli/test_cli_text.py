@@ -139,7 +139,8 @@ def test_a_sign_between_thousands_that_is_given(run, tmp_path):
     assert code == 3
     assert "--thousands" in err
     np.testing.assert_allclose(eigenvalues(run, "ch.csv", "--thousands", "'"), EIGENVALUES)
-    assert "--thousands" in run("fit", "pca", "ch.csv", "--thousands", "'", "-o", "m.safetensors")[1].splitlines()[-1]
+    following = run("fit", "pca", "ch.csv", "--thousands", "'", "-o", "m.safetensors")[1].splitlines()[-1]
+    assert run(*shlex.split(following)[2:])[0] == 0
     for words in (["--thousands", "12"], ["--thousands", "."], ["--thousands", "-"]):
         code, _, err = run("info", "ch.csv", "--decimal", ".", *words)
         assert code == 2

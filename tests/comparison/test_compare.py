@@ -33,6 +33,7 @@ from eigenlens import PCA, ProbabilisticPCA
 from eigenlens.comparison.compare import compare
 from eigenlens.comparison.jacobian import LOG_DERIVATIVES, log_abs_det_jacobian
 from eigenlens.data.coerce import as_source
+from eigenlens.densities import GaussianFamily, Histogram
 from eigenlens.errors import OptionError
 
 
@@ -347,3 +348,12 @@ def test_bad_input():
         compare(models(), rows(), cv=1)
     with pytest.raises(OptionError, match="number of rows"):
         compare(models(), rows(4), cv=5)
+
+
+@pytest.mark.parametrize("kind", [list, np.asarray, pd.Series])
+def test_one_column_may_have_one_dimension(kind):
+    x = np.random.default_rng(0).gamma(2.0, size=200)
+    models = {"histogram": Histogram, "normal": GaussianFamily(), "kde": KernelDensity(bandwidth=0.4)}
+    column, table = (compare(models, X, random_state=0) for X in (kind(x), x[:, None]))
+    assert_allclose(column.means, table.means)
+    assert "normal" not in column.failures

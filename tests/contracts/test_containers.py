@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -12,6 +14,7 @@ from scipy import sparse
 import eigenlens as el
 from eigenlens.data.coerce import CONTAINERS, as_source, as_table
 from eigenlens.errors import DataError
+from eigenlens.kde.tables import density as density_table
 
 RNG = np.random.default_rng(7)
 X = (RNG.standard_normal((60, 3)) @ np.diag([2.0, 1.0, 0.5])).round(3)
@@ -81,6 +84,10 @@ def relation(folder):
     return duckdb.connect().sql(f"select * from '{folder / 'x.parquet'}'")
 
 
+def scanner(folder):
+    return dataset(folder).scanner()
+
+
 def dataset(folder):
     import pyarrow.dataset
 
@@ -101,6 +108,7 @@ MAKE = {
     "Arrow batch": lambda folder: pa.RecordBatch.from_pandas(pd.DataFrame(X, columns=NAMES)),
     "Arrow stream": lambda folder: FRAME.to_arrow().to_reader(max_chunksize=16),
     "Arrow dataset": dataset,
+    "Arrow scanner": scanner,
     "DuckDB": relation,
     "HDF5": stored("h5py"),
     "Zarr": stored("zarr"),
@@ -142,6 +150,17 @@ def test_every_container_gives_the_model_of_the_array(tmp_path, name, kind):
         assert list(model.feature_names_in_) == NAMES
 
 
+@pytest.mark.parametrize("kind", MAKE)
+def test_every_container_is_compared_and_drawn(tmp_path, kind):
+    models = {"one": el.GaussianMixture(1), "two": el.GaussianMixture(2, covariance_type="diag", random_state=0)}
+    expected = el.compare(models, X, cv=3, random_state=0)
+    found = el.compare(models, MAKE[kind](tmp_path), cv=3, random_state=0)
+    assert found.names == expected.names
+    np.testing.assert_allclose(found.means, expected.means, rtol=1e-6)
+    strokes = density_table(el.KernelDensity(bandwidth=1.0).fit(X), MAKE[kind](tmp_path), column=0).rows
+    np.testing.assert_allclose(np.sort(strokes), np.sort(X[:, 0]))
+
+
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_what_is_no_container_is_one_error(name):
     with pytest.raises(DataError, match=r"X is a dict of columns; give pandas\.DataFrame"):
@@ -174,6 +193,29 @@ def test_a_stream_that_was_read_is_an_error():
     el.PCA(2).fit(stream)
     with pytest.raises(DataError, match="read before; make a new reader"):
         el.PCA(2).fit(stream)
+
+
+READ_TWICE = [
+    (el.PCA(2), "fit_transform"), (el.SparsePCA(2), "fit_transform"), (el.LinearDiscriminant(), "fit_transform"),
+    (el.KernelPCA(2, approximation="rpcholesky", n_landmarks=20, random_state=0), "fit_transform"),
+    (el.GaussianMixture(2, random_state=0).fit(FRAME), "icl"), (ESTIMATORS["MixtureModel"]().fit(FRAME), "icl"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("model", "method"), READ_TWICE)
+def test_a_stream_will_do_for_what_reads_the_rows_twice(model, method):
+    arguments = (Y,) if method == "fit_transform" else ()
+    expected = getattr(model, method)(FRAME, *arguments)
+    np.testing.assert_allclose(getattr(model, method)(FRAME.to_arrow().to_reader(), *arguments), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["PCA", "NaiveBayes"])
+def test_one_thing_is_no_table_and_a_path_is_for_scan(name):
+    for path in ("rows.csv", Path("rows.csv")):
+        with pytest.raises(DataError, match=r"X='rows.csv' is a \w+, not a table; give eigenlens.scan"):
+            ESTIMATORS[name]().fit(path, Y)
+    with pytest.raises(DataError, match="X is a generator, not a table; give an array"):
+        ESTIMATORS[name]().fit((row for row in X), Y)
 
 
 def test_stored_arrays_are_read_by_whole_chunks():

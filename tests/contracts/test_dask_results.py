@@ -27,7 +27,7 @@ CASES = [
     *((el.SparsePCA(2), method, X) for method in ("transform", "reconstruction_error")),
     (el.PCA(2, missing="em"), "transform", INCOMPLETE),
     *((el.KernelPCA(2), method, X) for method in ("transform", "denoise")),
-    *((model, "impute", INCOMPLETE) for model in DENSITIES[1:4]),
+    *((model, "impute", INCOMPLETE) for model in (*DENSITIES[1:4], DENSITIES[5])),
     *((DENSITIES[3], method, X) for method in ("predict", "predict_proba")),
     *((el.KernelDensity(), method, X) for method in ("density",)),
     *(
@@ -59,6 +59,14 @@ def test_results_are_lazy_and_those_of_the_array(model, method, rows, dtype):
         assert np.array_equal(computed, expected)
 
 
+@pytest.mark.filterwarnings("ignore::eigenlens.DataWarning")
+@pytest.mark.parametrize("model", [*DENSITIES[1:4], DENSITIES[5]], ids=repr)
+def test_imputed_rows_have_the_dtype_of_the_rows(model):
+    rows = INCOMPLETE.astype(np.float32)
+    for found in model.fit(rows).impute(rows, return_std=True):
+        assert found.dtype == np.float32
+
+
 def test_standard_deviations_of_imputed_values_are_lazy_too():
     model = el.GaussianMixture(2, random_state=0).fit(X)
     found = model.impute(da.from_array(INCOMPLETE, chunks=(25, 4)), return_std=True)
@@ -83,6 +91,46 @@ def test_rows_of_scores_are_lazy(model, dtype):
     np.testing.assert_allclose(found.compute(), expected, rtol=1e-5 if dtype == np.float32 else 1e-10)
     with pytest.raises(el.DataError, match=r"have \d column"):
         model.inverse_transform(da.zeros((60, 3), chunks=25))
+
+
+def counted(rows):
+    """A Dask array of chunks of unknown length, and how many chunks were computed so far."""
+    runs = []
+
+    def chunk(part):
+        runs.append(len(part))
+        return part
+
+    lazy = da.from_array(rows, chunks=(25, 4)).map_blocks(chunk, dtype=rows.dtype, meta=np.empty((0, 0)))
+    return lazy[lazy[:, 0] > -0.5], runs
+
+
+@pytest.mark.parametrize(
+    ("model", "method"),
+    [(el.PCA(2), "transform"), (el.PCA(2), "score_samples"), (el.KernelPCA(2), "transform"),
+     (el.LinearDiscriminant(), "predict"), (el.NaiveBayes(), "predict_proba"), (el.ProbabilisticPCA(2), "impute")],
+)  # fmt: skip
+def test_chunks_of_unknown_length_are_not_computed_before_they_are_needed(model, method):
+    model.fit(X, Y)
+    lazy, runs = counted(X)
+    found = getattr(model, method)(lazy)
+    assert runs == []
+    np.testing.assert_array_equal(found.compute(), getattr(model, method)(X[X[:, 0] > -0.5]))
+
+
+def test_models_are_fitted_to_chunks_of_unknown_length():
+    kept, w = X[X[:, 0] > -0.5], 1.0 + np.arange(60.0)[X[:, 0] > -0.5]
+    found = el.PCA(2).fit(counted(X)[0], sample_weight=w)
+    np.testing.assert_allclose(found.components_, el.PCA(2).fit(kept, sample_weight=w).components_, atol=1e-12)
+    assert found.n_samples_ == len(kept)
+
+
+def test_a_kernel_fit_gives_lazy_scores():
+    rows = da.from_array(X, chunks=(25, 4))
+    found = el.KernelPCA(2).fit_transform(rows)
+    assert isinstance(found, da.Array)
+    assert found.chunks[0] == rows.chunks[0]
+    np.testing.assert_allclose(found.compute(), el.KernelPCA(2).fit_transform(X), atol=1e-9)
 
 
 def test_chunks_without_rows_have_results_without_rows():

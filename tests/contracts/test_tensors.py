@@ -37,8 +37,8 @@ def answer(model, method, y=None):
     return lambda x: getattr(model.fit(x(X), y), method)(x(X))
 
 
-def prior(model):
-    return lambda x: model.fit(x(X), Y).class_prior_
+def learned(model, name):
+    return lambda x: getattr(model.fit(x(X), Y), name)
 
 
 def draw(model):
@@ -83,6 +83,7 @@ CASES = {
        ("score_samples", "reconstruction_error", "cos2", "contributions")},
     **{f"{type(model).__name__} score_samples": answer(model, "score_samples") for model in
        (el.ProbabilisticPCA(2), el.FactorAnalysis(1), el.GaussianMixture(2, random_state=0), el.KernelDensity())},
+    "GaussianMixture cdf": lambda x: el.GaussianMixture(2, random_state=0).fit(x(X[:, :1])).cdf(x(X[:, 0])),
     "GaussianMixture predict": answer(el.GaussianMixture(2, random_state=0), "predict"),
     "MixtureModel imputed": lambda x: el.MixtureModel(2, random_state=0).fit(x(INCOMPLETE)).impute(x(INCOMPLETE)),
     "MixtureModel predict": answer(el.MixtureModel(2, n_init=2, random_state=0), "predict"),
@@ -91,7 +92,13 @@ CASES = {
     **{f"{type(model).__name__} {method}": answer(model, method, Y) for model in CLASSIFIERS for method in
        ("predict", "predict_log_proba", "predict_joint_log_proba")},
     "LinearDiscriminant decision_function": answer(el.LinearDiscriminant(), "decision_function", Y),
-    **{f"{type(model).__name__} prior": prior(model) for model in CLASSIFIERS},
+    **{f"{type(model).__name__} {name}": learned(model, name) for model in CLASSIFIERS for name in
+       ("class_prior_", "class_count_")},
+    **{f"NaiveBayes {name}": learned(el.NaiveBayes("shared-gaussian"), name) for name in ("coef_", "intercept_")},
+    "QuadraticDiscriminant shrinkage": learned(el.QuadraticDiscriminant(shrinkage=0.1), "shrinkage_"),
+    "SparsePCA optimal": learned(el.SparsePCA(2), "optimal_"),
+    "MixtureModel weights": learned(el.MixtureModel(2, n_init=2, random_state=0), "weights_"),
+    "GaussianMixture incomplete": lambda x: el.GaussianMixture(2, random_state=0).fit(x(INCOMPLETE)).means_,
     **{f"{type(model).__name__} draw": draw(model) for model in (*CLASSIFIERS, el.PCA(2), el.KernelDensity())},
 }  # fmt: skip
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
 
-from eigenlens import PCA, DataError, FactorAnalysis, ProbabilisticPCA, principal_angles
+from eigenlens import PCA, DataError, FactorAnalysis, KernelPCA, OptionError, ProbabilisticPCA, principal_angles
 from eigenlens.densities import Gaussian, LinearGaussian, Mixture, Spherical
 
 RNG = np.random.default_rng(0)
@@ -73,8 +73,17 @@ def test_item_98_planes_of_probabilistic_pca_and_of_factor_analysis():
 def test_angles_need_two_spans_of_the_same_columns():
     with pytest.raises(DataError, match="length 3, and the second of length 6"):
         principal_angles(np.eye(3)[:, :2], PCA(2).fit(X))
-    with pytest.raises(DataError, match=r"second has shape \(6,\)"):
-        principal_angles(PCA(2).fit(X), X[0])
+    with pytest.raises(DataError, match=r"second has shape \(6, 1\).* not all of them 0"):
+        principal_angles(PCA(2).fit(X), np.zeros(6))
+    for model in (PCA(2), KernelPCA(2).fit(X)):
+        with pytest.raises(OptionError, match=r"first=.* is not fitted, or has no axes"):
+            principal_angles(model, X[0])
+
+
+def test_a_vector_is_a_direction():
+    pca = PCA(2).fit(X)
+    np.testing.assert_allclose(principal_angles(pca.components_[0] - pca.components_[1], pca), 0.0, atol=1e-7)
+    np.testing.assert_allclose(principal_angles([1.0, 0.0], [1.0, 1.0]), np.pi / 4.0, rtol=1e-12)
 
 
 def test_item_101_the_gradient_of_the_likelihood_is_zero_at_the_estimate():

@@ -170,3 +170,11 @@ def test_a_linear_gaussian_takes_lists_frames_and_vectors():
     assert np.array_equal(line.log_density([1.0, 2.0]), line.log_density(np.array([[1.0], [2.0]])))
     with pytest.raises(DataError, match="the density has 2 columns"):
         model.log_density(np.ones((3, 4)))
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: Categorical(["a", "b"], [0.2, 0.8]), lambda: Multinomial(["a"]), lambda: Histogram([0, 1], ["a"])]
+)
+def test_text_in_place_of_probabilities_is_named(make):
+    with pytest.raises(OptionError, match=r"probabilities=\[.*\] must be a number or an array of numbers"):
+        make()

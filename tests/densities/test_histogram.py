@@ -25,9 +25,15 @@ def test_given_bins_are_numpys():
     assert found.fitted.free == 4
 
 
-@pytest.mark.parametrize(("bins", "theirs"), [(7, 7), ("scott", "scott"), ("freedman-diaconis", "fd")])
+@pytest.mark.parametrize(("bins", "theirs"), [(7, 7), ("scott", "scott"), ("freedman-diaconis", "fd"), ("fd", "fd")])
 def test_bins_of_one_width_are_numpys(bins, theirs):
     np.testing.assert_allclose(Histogram.fit(x, bins=bins).edges, np.histogram_bin_edges(x, theirs), rtol=1e-12)
+
+
+@pytest.mark.parametrize("rule", ["scott", "fd", "knuth", "cv"])
+def test_units_do_not_change_the_number_of_bins(rule):
+    counts = [Histogram.fit(unit * x, bins=rule).probabilities.size for unit in (1.0, 1e-300, 1e300)]
+    assert counts == counts[:1] * 3
 
 
 def test_knuths_rule_against_its_formula():

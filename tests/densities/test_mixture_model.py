@@ -8,9 +8,12 @@ from scipy.stats import kstest, multivariate_normal, norm
 
 from eigenlens.data.source import Block
 from eigenlens.densities.covariance import Diagonal, Full, Spherical
+from eigenlens.densities.discrete import Categorical
 from eigenlens.densities.gaussian import Gaussian
+from eigenlens.densities.histogram import Histogram
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.densities.mixture import Mixture
+from eigenlens.errors import OptionError
 
 COVARIANCES = np.array(
     [[[1.0, 0.6, 0.1], [0.6, 2.0, 0.3], [0.1, 0.3, 0.5]], [[0.5, -0.2, 0.0], [-0.2, 0.4, 0.1], [0.0, 0.1, 3.0]]]
@@ -137,3 +140,26 @@ def test_terms_know_traces_and_distances(kind):
     np.testing.assert_allclose(mixture.terms.distances(x), distances, rtol=1e-12)
     determinants = [np.linalg.slogdet(C)[1] for C in matrices(mixture)]
     np.testing.assert_allclose(mixture.terms.log_determinants, determinants, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("weights", "said"),
+    [
+        ([0.3, 0.6], "sum to 1, not 0.9"),
+        ([1.5, -0.5], "not be negative"),
+        ([1.0], r"shape \(1,\) for 2"),
+        ("a", "number"),
+    ],
+)
+def test_weights_are_checked(weights, said):
+    with pytest.raises(OptionError, match=said):
+        Mixture(weights, KINDS["full"])
+
+
+def test_categories_and_rows_that_no_component_can_have():
+    urns = Mixture([0.25, 0.75], (Categorical([0.5, 0.5], ("red", "blue")), Categorical([1.0], ("blue",))))
+    np.testing.assert_allclose(np.exp(urns.log_density(["red", "blue", "green"])), [0.125, 0.875, 0.0])
+    shares = urns.responsibilities(["red", "blue", "green"])
+    np.testing.assert_allclose(shares, [[1.0, 0.0], [1 / 7, 6 / 7], [0.25, 0.75]])
+    boxes = Mixture([0.25, 0.75], (Histogram([0, 1], [1.0]), Histogram([0, 2], [1.0])))
+    np.testing.assert_allclose(boxes.responsibilities([0.5, 5.0]), [[0.4, 0.6], [0.25, 0.75]])

@@ -46,6 +46,7 @@ def test_a_precomputed_matrix_and_the_rows_agree(k):
     np.testing.assert_allclose(given.fit_transform(K), Z, atol=1e-8)
     np.testing.assert_allclose(given.transform(rbf_kernel(NEW, X, gamma=0.3)), rows.transform(NEW), atol=1e-6)
     errors = given.reconstruction_error(rbf_kernel(NEW, X, gamma=0.3), diagonal=np.ones(9))
+    assert given.score(rbf_kernel(NEW, X, gamma=0.3), diagonal=np.ones(9)) == -errors.mean()
     np.testing.assert_allclose(errors, rows.reconstruction_error(NEW), atol=1e-10)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -208,3 +210,17 @@ def test_goodness_of_fit_keeps_bartletts_correction_if_only_rows_of_weight_zero_
     fa = FactorAnalysis(2).fit(X, sample_weight=w)
     assert fa.goodness_of_fit().chi2 == pytest.approx(plain.chi2, rel=1e-6)
     assert fa.goodness_of_fit(X, sample_weight=w).chi2 == pytest.approx(plain.chi2, rel=1e-6)
+
+
+def test_a_small_uniqueness_well_above_the_floor_is_no_heywood_case():
+    """With R's floor, 0.005, a uniqueness of 0.02 has a standard error, and no warning; at the floor it has none."""
+    W = np.sqrt([0.98, 0.5, 0.4, 0.3])
+    R = np.outer(W, W) + np.diag(1.0 - W**2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fa = FactorAnalysis(1, min_uniqueness=0.005).fit_covariance(R, 200)
+    np.testing.assert_allclose(fa.uniquenesses_[0], 0.02, atol=1e-6)
+    assert np.all(np.isfinite(fa.standard_errors().uniquenesses))
+    with pytest.warns(DataWarning, match=r"Heywood case.*1 of 4"):
+        fa = FactorAnalysis(1, min_uniqueness=0.05).fit_covariance(R, 200)
+    assert np.isnan(fa.standard_errors().uniquenesses[0])

@@ -112,3 +112,18 @@ def test_early_stops_and_missing_values_are_reported(solver):
     X[0, 0] = np.nan
     with pytest.raises(DataError, match=f"solver='{solver}' needs complete rows"):
         FactorAnalysis(2, solver=solver).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("given", "same"),
+    [
+        ({"solver": "ml"}, {}),
+        ({"solver": "pa"}, {"solver": "principal-axis"}),
+        ({"rotation": "geominQ"}, {"rotation": "geomin"}),
+        ({"rotation": "quartimin"}, {"rotation": "oblimin"}),
+    ],
+)
+def test_methods_have_the_names_of_psych_too(given, same):
+    named, ours = (FactorAnalysis(2, **each).fit_covariance(HARMAN_CORRELATIONS, 145) for each in (given, same))
+    np.testing.assert_array_equal(named.loadings_, ours.loadings_)
+    np.testing.assert_array_equal(named.standard_errors().loadings, ours.standard_errors().loadings)

@@ -118,3 +118,16 @@ def test_no_components_are_the_mean_alone(tmp_path):
 def test_negative_numbers_are_rejected(model):
     with pytest.raises(OptionError, match="n_components=-1 must be at least 0"):
         model(-1).fit(rows())
+
+
+def test_no_factors_of_columns_of_very_different_sizes():
+    """Their precision needs no root of W, whose rows decide how other models of such columns are inverted."""
+    X = rows() * [1e-3, 1.0, 1.0, 1e3]
+    fa = FactorAnalysis(0).fit(X)
+    np.testing.assert_allclose(fa.get_precision(), np.diag(1.0 / X.var(axis=0)), rtol=1e-10)
+    np.testing.assert_allclose(fa.standard_errors().noise_variance, X.var(axis=0) * np.sqrt(2.0 / 50), rtol=1e-8)
+
+
+def test_a_reconstruction_from_no_components_is_not_drawn():
+    with pytest.raises(OptionError, match="no components, so there is nothing to show"):
+        eigenlens.plot.reconstruction(PCA(0).fit(rows()), rows())

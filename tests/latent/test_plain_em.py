@@ -15,7 +15,7 @@ import eigenlens
 from eigenlens import ConvergenceWarning, OptionError, ProbabilisticPCA
 from eigenlens.densities import LinearGaussian
 from eigenlens.errors import DataError, MissingValues
-from eigenlens.textbook import complete_log_likelihood, em_path, em_step, expected_latents
+from eigenlens.textbook import complete_log_likelihood, em_path, em_step, em_step_of_covariance, expected_latents
 
 X = load_wine().data
 X = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -134,3 +134,18 @@ def test_single_steps_take_tables_and_reject_missing_values():
     X[3, 1] = np.inf
     with pytest.raises(DataError, match="infinity"):
         em_step(model, X)
+
+
+def test_single_steps_reject_what_is_not_probabilistic_pca():
+    model, X = LinearGaussian(np.zeros(3), np.ones((3, 1)), 1.0), np.eye(3)
+    factors = LinearGaussian(np.zeros(3), np.ones((3, 1)), np.ones(3))
+    for step in (lambda: em_step(factors, X), lambda: em_step_of_covariance(factors, X)):
+        with pytest.raises(OptionError, match="one noise variance per column"):
+            step()
+    for S in (np.eye(2), np.full((3, 3), np.nan)):
+        with pytest.raises(DataError, match=r"S has shape .* must be a covariance matrix of finite numbers \(3, 3\)"):
+            em_path(model, S, n=10, steps=1)
+    with pytest.raises(OptionError, match=r"steps=2\.5 must be an integer"):
+        em_path(model, np.eye(3), n=10, steps=2.5)
+    with pytest.raises(DataError, match=r"Z has shape \(2, 1\), but the rows and the model need \(3, 1\)"):
+        complete_log_likelihood(model, X, np.zeros((2, 1)))

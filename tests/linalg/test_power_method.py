@@ -1,11 +1,11 @@
-"""The power method step by step: wrong options."""
+"""The power method step by step: wrong options, and what is left after a few steps."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from eigenlens import PCA, OptionError
+from eigenlens import PCA, ConvergenceWarning, OptionError
 from eigenlens.textbook import PowerMethod, power_path
 
 
@@ -26,3 +26,14 @@ from eigenlens.textbook import PowerMethod, power_path
 def test_wrong_options_of_the_power_method(call, message):
     with pytest.raises(OptionError, match=message):
         call()
+
+
+@pytest.mark.parametrize("steps", [1, 2, 5])
+def test_the_variance_is_the_rayleigh_quotient_of_the_last_iterate(steps):
+    rng = np.random.default_rng(0)
+    X, start = rng.standard_normal((60, 5)) * [3.0, 2.0, 1.0, 1.0, 1.0], rng.standard_normal(5)
+    path = power_path(np.cov(X.T), start, steps)
+    with pytest.warns(ConvergenceWarning, match=f"stopped after {steps} iterations"):
+        pca = PCA(1, solver=PowerMethod(start, max_iter=steps)).fit(X)
+    np.testing.assert_allclose(np.abs(pca.components_[0] @ path.vectors[-1]), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(pca.explained_variance_, path.quotients[-1:], rtol=1e-12)

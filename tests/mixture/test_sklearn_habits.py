@@ -135,6 +135,15 @@ def test_parts_of_a_start_alone():
         assert_allclose(GaussianMixture(3, random_state=0, **part).fit(IRIS).loglik_, best.loglik_, rtol=1e-8)
     kept = GaussianMixture(3, means_init=turned, max_iter=0).fit(IRIS)
     assert_array_equal(kept.means_, turned)
+    for name, part in {"weights_": [0.2, 0.7, 0.1], "precisions_": 2.0 * np.stack([np.eye(4)] * 3)}.items():
+        kept = GaussianMixture(3, max_iter=0, random_state=0, **{f"{name}init": part}).fit(IRIS)
+        assert_allclose(getattr(kept, name), part)
+
+
+def test_precisions_must_be_symmetric():
+    skew = np.stack([np.array([[1.0, 0.2], [0.3, 1.0]])] * 2)
+    with pytest.raises(ValueError, match="precisions_init must be symmetric"):
+        GaussianMixture(2, precisions_init=skew).fit(IRIS[:, :2])
 
 
 def test_warm_start_goes_on():

@@ -163,3 +163,18 @@ def test_missing_values_and_rows_that_span_few_dimensions():
     new = flat[:2].copy()
     new[0, 4] = 1e-3
     np.testing.assert_array_equal(PCA(2).fit(flat).outliers(new).beyond_spe, [True, False])
+
+
+@pytest.mark.parametrize("parameters", [{}, {"center": False}, {"standardize": True}])
+def test_false_alarms_of_new_rows_where_few_were_fitted(parameters):
+    """Thirty rows: the discarded variances of the fit alone would give two to three times the alarms."""
+    rng, spread = np.random.default_rng(3), np.sqrt([9.0, 5.0, 3.0, 1.0, 1.0, 1.0, 1.0, 1.0])
+    Q = np.linalg.qr(rng.standard_normal((8, 8)))[0]
+    alarms, customary = [], []
+    for _ in range(200):
+        fitted, new = (rng.standard_normal((n, 8)) * spread @ Q for n in (30, 200))
+        pca = PCA(3, **parameters).fit(fitted)
+        alarms.append(pca.outliers(new, level=0.95).beyond_spe.mean())
+        customary.append(pca.outliers(new, level=0.95, spe_rule="box").beyond_spe.mean())
+    assert abs(np.mean(alarms) - 0.05) < 0.015
+    assert np.mean(customary) > 0.09

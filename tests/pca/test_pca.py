@@ -515,3 +515,24 @@ def test_solvers_have_the_names_of_scikit_learn_too(alias, name):
     assert ours.solver_.solver == name
     assert np.array_equal(ours.components_, named.components_)
     assert ours.get_params()["solver"] == alias
+
+
+@pytest.mark.parametrize("solver", ["lanczos", "randomized", "power"])
+def test_a_tolerance_of_zero_is_what_rounding_allows(solver):
+    """The default of scikit-learn's "arpack"."""
+    X = np.random.default_rng(0).standard_normal((50, 6)) * np.arange(1.0, 7.0)
+    found = PCA(2, solver=solver, tol=0.0, random_state=0).fit(X)
+    np.testing.assert_allclose(found.explained_variance_, np.linalg.eigvalsh(np.cov(X.T))[:-3:-1], rtol=1e-13)
+
+
+def test_supplementary_columns_of_any_container():
+    """A frame whose columns have numbers for names, here as many as there are rows, is read by column."""
+    X = np.random.default_rng(0).standard_normal((4, 4))
+    pca, groups = PCA(2).fit(X), ["a", "b", "a", "b"]
+    for columns in (pd.DataFrame(X), pl.DataFrame(X), X, X.tolist()):
+        np.testing.assert_allclose(pca.supplementary(columns).correlations, pca.correlations(), atol=1e-12)
+    for column in (pd.Series(groups), pl.Series(groups), groups):
+        (found,) = pca.supplementary(column).categories.values()
+        assert found.levels == ("a", "b")
+    with pytest.raises(DataError, match=r"columns have shape \(\); give \(n,\)"):
+        pca.supplementary(3.0)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from matplotlib.colors import to_rgb
 from scipy import stats
 from sklearn.datasets import load_iris
 
 from eigenlens import PCA, DataError, FactorAnalysis, KernelDensity, OptionError, datasets, plot
 from eigenlens.densities import Gaussian
 from eigenlens.kde import tables as density_tables
+from eigenlens.plot import _style
 from eigenlens.tables.ellipses import concentration_radius, group_ellipses, mean_radius
 
 X, Y = load_iris(return_X_y=True)
@@ -87,6 +89,7 @@ def test_pairs_of_a_frame_with_missing_entries_and_categories():
     ax = plot.pairs(frame, ["b", "a"], color=["u", "v", "u", "v"])
     assert len(ax.child_axes) == 4
     shown = np.concatenate([np.asarray(each.get_offsets()) for each in ax.child_axes[2].collections])
+    shown = shown[np.isfinite(shown).all(axis=1)]  # matplotlib draws no others
     assert sorted(map(tuple, shown)) == [(1.0, 3.0), (3.0, 4.0), (4.0, 1.0)]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["u", "v"]
 
@@ -123,6 +126,65 @@ def test_densities_drawn_one_by_one_share_a_legend_and_a_rug():
     assert ax.get_title(loc="left") == ""
     ax.legend()
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["narrow", "wide"]
+
+
+def test_densities_drawn_one_by_one_have_colours_of_their_own():
+    x = np.random.default_rng(0).standard_normal(40)
+    ax = None
+    for h in (0.1, 0.5, 1.0):
+        ax = plot.density(KernelDensity(bandwidth=h).fit(x), label=f"h = {h}", ax=ax)
+    curves = [line for line in ax.lines if line.get_label().startswith("h = ")]
+    assert [line.get_color() for line in curves] == [_style.category_color(i) for i in range(3)]
+
+
+def test_labels_that_are_missing_are_not_written():
+    model = PCA(2).fit(X)
+    ax = plot.scores(model, X[:4], labels=["first", None, np.nan, "nan"])
+    assert sorted(text.get_text() for text in ax.texts) == ["first", "nan"]
+
+
+def test_categories_and_values_that_are_missing_have_a_name_in_the_legend():
+    model, n = PCA(2).fit(X), len(X)
+    groups = np.where(np.arange(n) % 3 == 0, None, np.where(np.arange(n) % 3 == 1, "u", "v"))
+    ax = plot.scores(model, X, color=groups)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["missing", "u", "v"]
+    values = np.where(np.arange(n) < 20, np.nan, np.arange(n))
+    ax = plot.scores(model, X, color=values)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["missing"]
+    ax.figure.canvas.draw()
+    drawn = ax.collections[0].get_facecolors()
+    assert len(drawn) == n
+    np.testing.assert_allclose(drawn[:20, :3], to_rgb(_style.category_color(1)) * np.ones((20, 1)), atol=1e-6)
+
+
+def test_groups_too_small_for_an_ellipse_are_counted():
+    ax = plot.scores(PCA(2).fit(X), X[:8], color=list("aaaabbcc"), ellipses="mean")
+    note = "ellipses: 95% confidence of the mean, 2 groups with fewer than 3 rows left out"
+    assert ax.get_title(loc="left") == note
+
+
+def test_pairs_by_value_have_one_scale_and_one_range_of_colours():
+    rows = X.copy()
+    rows[:50, 2] = np.nan  # the rows with the smallest values
+    ax = plot.pairs(rows, color=np.arange(150.0))
+    assert len(ax.figure.axes) == 2  # the matrix, and its scale
+    drawn = [panel.collections[0] for i, panel in enumerate(ax.child_axes) if i % 5]
+    assert {scatter.get_clim() for scatter in drawn} == {(0.0, 149.0)}
+
+
+def test_a_category_without_entries_in_a_panel_leaves_the_colours_of_the_others():
+    rows, groups = X.copy(), np.repeat(["a", "b", "c"], 50)
+    rows[:50, 0] = np.nan
+    ax = plot.pairs(rows, color=groups)
+    colours = [scatter.get_facecolor()[0, :3] for scatter in ax.child_axes[1].collections]
+    np.testing.assert_allclose(colours, [to_rgb(_style.category_color(i)) for i in range(3)])
+
+
+def test_a_legend_of_long_names_is_no_wider_than_the_pairs():
+    names = np.array([f"a class with a long name, number {i}" for i in range(10)])
+    ax = plot.pairs(X, color=names[np.arange(150) % 10])
+    ax.figure.canvas.draw()
+    assert ax.get_legend().get_window_extent().width < ax.figure.bbox.width
 
 
 def test_several_densities_are_checked():

@@ -7,6 +7,9 @@ grows by less than 1e-5 in a step, short of the maximum.
 
 GPArotation's own tests (tests/Harman.R, eps = 1e-8): Harman's eight physical variables by `quartimax` and by
 `quartimin`, both of `Harman8` and without normalisation, and the correlations of the latter's factors.
+
+`STALLED`: loadings of three factors of 400 simulated rows, on which `varimax` of R 4.2.2 stops at its second step, and
+the criterion Σ_j [Σ_i b_ij⁴ − (Σ_i b_ij²)² / 9] of the rows of unit length that it leaves.
 """
 
 import numpy as np
@@ -231,4 +234,10 @@ PHYSICAL_QUARTIMIN = np.array([
     [0.0858880630098148856, 0.6831160953442911854],
 ])
 PHYSICAL_CORRELATION = 0.472747617396915065
+STALLED = np.array([
+    [0.5688, -0.6459, -0.1766], [0.5871, -0.4786, -0.4057], [0.4726, -0.6134, -0.3629],
+    [0.5918, 0.0116, 0.6479], [0.7228, 0.1377, 0.4351], [0.6738, -0.2251, 0.4616],
+    [0.5838, 0.5865, -0.1111], [0.5214, 0.6644, -0.34], [0.6325, 0.3832, -0.3587],
+])
+STALLED_CRITERION = 1.391840502
 # fmt: on

@@ -142,7 +142,7 @@ def test_a_selection_has_a_page_of_its_own(tmp_path):
     found = contents(report({"sizes": best}, PLANE, tmp_path / "x.html"))
     charts = found["pages"][1]["charts"]
     listed = table(named(charts, "Mixtures compared"))
-    assert listed["covariances"] == list(best.types)
+    assert listed["covariance"] == list(best.types)
     np.testing.assert_allclose(listed["held-out log density (max)"], best.held_out, rtol=1e-6)
     curve = named(charts, "ICL by the number of components")
     assert [layer["label"] for layer in curve["marks"] if layer["type"] == "line"] == list(dict.fromkeys(best.types))

@@ -359,3 +359,10 @@ def test_geomin_is_where_a_general_optimiser_ends():
     rng = np.random.default_rng(0)
     for start in (found.matrix, *(rng.standard_normal((3, 3)) for _ in range(10))):
         assert found.criterion <= minimize(value, start.ravel(), method="BFGS").fun + 1e-7
+
+
+def test_varimax_goes_on_where_r_stops_far_from_the_maximum():
+    """Three factors on which R 4.2.2 stops after two steps, with a general first factor left."""
+    found, best = varimax(numbers.STALLED), varimax(numbers.STALLED, polish=True)
+    assert_allclose(found.loadings, best.loadings, atol=1e-12)
+    assert found.criterion > 3.0 * numbers.STALLED_CRITERION

@@ -166,9 +166,9 @@ class BayesRule(ClassifierMixin):  # type: ignore[misc]
         return self._collect(X, posterior)
 
     def sample(self, n_samples: int = 1, *, random_state: Any = None, return_labels: bool = True) -> Any:
-        """Draw rows X (n_samples, d) from the model, and their classes y (n_samples,), which return_labels leaves out.
+        """Draw rows X (n_samples, d) from the model, and their classes y (n_samples,) unless return_labels is False.
 
-        A classifier is a model of rows and classes, so both are returned unless return_labels is False.
+        A classifier is a model of rows and classes, so both are the default.
         """
         check_is_fitted(self)
         n, labelled = checks.integer("n_samples", n_samples, 1), checks.boolean("return_labels", return_labels)
@@ -231,6 +231,7 @@ class ClassCounts:
     _prior: Array
     _counts: Array
     _rows: int
+    _like: Like
 
     def _count(self, codes: Array, weight: Array | None, more: bool = False) -> None:
         """Count rows of the classes codes (n,), in addition to those counted before if `more`."""
@@ -240,10 +241,9 @@ class ClassCounts:
         self._counts, self._rows = counts, int(np.count_nonzero(each)) + (self._rows if more else 0)
 
     @property
-    def class_count_(self) -> Array:
+    def class_count_(self) -> Any:
         """Return Σ w (C,) of each class."""
-        check_is_fitted(self)
-        return self._counts
+        return self._like.exact(self._counts)
 
     @property
     def n_samples_(self) -> int:

@@ -23,7 +23,7 @@ def pack_classes(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
         "class_dtype": estimator.classes_.dtype.str,
         "rows": estimator.n_samples_,
     }
-    return {"prior": prior, "counts": estimator.class_count_}, header
+    return {"prior": prior, "counts": estimator._counts}, header
 
 
 def restore_classes(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]) -> None:

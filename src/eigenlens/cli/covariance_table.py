@@ -11,6 +11,7 @@ from eigenlens.cli.errors import fail
 from eigenlens.errors import DataError
 from eigenlens.estimator.covariance_matrix import correlations_from_covariance
 
+
 class CovarianceTable(NamedTuple):
     """A matrix S (d, d) that a table holds, what it is called, and the names of its variables."""
 
@@ -35,7 +36,8 @@ def find_covariance(table: Any) -> CovarianceTable | None:
         correlations_from_covariance(S, names)
     except DataError:
         return None
-    return CovarianceTable(S, "correlation matrix" if np.all(S.diagonal() == 1.0) else "covariance matrix", names)
+    unit = np.allclose(S.diagonal(), 1.0, rtol=0.0, atol=1e-8)
+    return CovarianceTable(S, "correlation matrix" if unit else "covariance matrix", names)
 
 
 MIN_VARIABLES = 3

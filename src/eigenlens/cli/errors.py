@@ -137,8 +137,8 @@ FLAGS = {
 """Flags whose names differ from those of the arguments; those of models are in the catalogue."""
 
 SHARED_OPTIONS = frozenset({
-    "columns", "drop", "id", "label", "where", "na", "text", "separator", "header", "decimal", "thousands", "comment",
-    "encoding", "max_memory", "cv", "weight", "skip_missing",
+    "columns", "drop", "active", "supplementary", "id", "label", "where", "na", "text", "separator", "header",
+    "decimal", "thousands", "comment", "encoding", "max_memory", "cv", "weight", "skip_missing",
 })  # fmt: skip
 """Arguments of Python that commands have as options of the same name."""
 

@@ -6,7 +6,8 @@
 | of text that differs in every row | names the rows; a second one is left out |
 | of text with more values than rows / 2 | left out |
 | of other text | colours the rows, and is supplementary; active for a model that takes text |
-| of whole numbers that count the rows, or are called an id and hardly repeat, or grow in small steps, or are long | names the rows |
+| of whole numbers that count the rows, or grow in small steps, or are long | names the rows |
+| of whole numbers that hardly repeat and are called an id | names the rows |
 | of codes: leading zeros, or called a zip code or telephone number | left out |
 | of other numbers, or of text that is meant as numbers | active |
 """
@@ -46,7 +47,8 @@ ID_NAME = re.compile(
     r"|(?-i:[a-z](Id|ID|Nr|No)$)"
 )
 CODE_NAME = re.compile(
-    r"(?i)(^|[\W_\d])(zip|zip ?code|post ?code|postal([\W_]?code)?|plz|phone|tele?phone|tel|mobile|fax|fips|iban)([\W_\d]|$)"
+    r"(?i)(^|[\W_\d])(zip|zip ?code|post ?code|postal([\W_]?code)?|plz|phone|tele?phone|tel|mobile|fax|fips|iban)"
+    r"([\W_\d]|$)"
 )
 
 

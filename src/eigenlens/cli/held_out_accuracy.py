@@ -10,7 +10,6 @@ from eigenlens.arrays import Array
 from eigenlens.bayes.held_out import cross_validate_classifier
 from eigenlens.bayes.tables import class_codes, count_confusion
 from eigenlens.data.memory import ArraySource
-from eigenlens.data.source import Source
 
 FOLDS = 5
 MAX_ROWS = 20_000
@@ -42,4 +41,4 @@ def cross_validated_accuracy(model: Any, table: Any, seed: int) -> HeldOutAccura
 
 def _take(source: Any, rows: Array) -> Any:
     """Return some rows of a source in memory, or of a frame."""
-    return ArraySource(source.array[rows], names=source.names) if isinstance(source, Source) else source[rows]
+    return ArraySource(source.array[rows], names=source.names) if isinstance(source, ArraySource) else source[rows]

@@ -327,7 +327,9 @@ def _reject_unlabelled(files: FileSource, roles: ColumnRoles, model: Any) -> NoR
         if np.all(class_codes(classes, files.read_column(name)) >= 0):
             what = f"no column of classes is named, and '{name}' has those of the model in every row"
             fail(what, f"add --label {shlex.quote(str(name))}")
-    fail(what, " or ".join(f"add --label {shlex.quote(str(name))}" for name in roles.labels[:3]) or "add --label COLUMN")
+    fail(
+        what, " or ".join(f"add --label {shlex.quote(str(name))}" for name in roles.labels[:3]) or "add --label COLUMN"
+    )
 
 
 def _blocks(rows: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What a model file remembers of the table that its model was fitted to, so that nothing has to be said twice.
+"""The memory that a model file has of the table of its fit, so that no option has to be given twice.
 
 It has the options that say how the text is written, the roles of columns that were named, and a digest of the first
 rows, by which the rows of the fit are recognised. Roles that were guessed are guessed again where they are needed.
@@ -61,7 +61,7 @@ def _remembered(model: Any) -> dict[str, Any]:
 
 
 def is_fitted_table(model: Any, table: Any) -> bool:
-    """Return whether the rows are those that the model was fitted to, as far as it can be known."""
+    """Return whether the rows are those that the model was fitted to, by their number and the digest of the first."""
     known = _remembered(model)
     return bool(known) and known["rows"] == table.n and known["digest"] == digest_rows(table)
 

@@ -49,7 +49,7 @@ class Session:
         """Print a table between blank lines; if quiet, only one that is the whole result of a command (always)."""
         if self.running.quiet and always and not self.running.json:
             print(cut_lines(text))
-        elif not (self.running.quiet or self.running.json):
+        elif text and not (self.running.quiet or self.running.json):
             print(f"\n{cut_lines(text)}\n")
 
     def add_facts(self, **facts: Any) -> None:

@@ -58,11 +58,13 @@ def pca_summary(model: Any) -> Summary:
 
 def sparse_summary(model: Any) -> Summary:
     """Return the line, the table and the facts of sparse components: which columns each has, and its share."""
+    from eigenlens.sparse_pca.tables import component_terms
+
     shown, shares = model.model_, 100.0 * np.asarray(model.explained_variance_ratio_, dtype=np.float64)
     k, names = len(shares), feature_names(model, shown.mean.size)
     columns = [
         axis_names(model, k), [f"{share:.1f}%" for share in shares], [str(count) for count in shown.counts],
-        ["yes" if best else "no" for best in model.optimal_], [_largest_terms(v, names) for v in shown.components],
+        ["yes" if best else "no" for best in model.optimal_], component_terms(shown, names, MAX_TERMS),
     ]  # fmt: skip
     table = format_columns(["component", "adds", "columns", "best", "made of"], *columns, sides="<>><<")
     line = f"{count_noun(k, 'sparse component')} explain{'s' * (k == 1)} {shares.sum():.1f}% of the variance"
@@ -70,10 +72,8 @@ def sparse_summary(model: Any) -> Summary:
     return line, table, facts | {"columns": shown.counts, "optimal": model.optimal_}
 
 
-def _largest_terms(v: Array, names: tuple[str, ...], most: int = 6) -> str:
-    """Return the largest entries of a component with the names of their columns."""
-    order = [j for j in np.argsort(-np.abs(v), kind="stable") if v[j]]
-    return ", ".join(f"{v[j]:+.2f} {names[j]}" for j in order[:most]) + ", …" * (len(order) > most)
+MAX_TERMS = 6
+"""The columns of a sparse component that are named in a line."""
 
 
 def kernel_summary(model: Any) -> Summary:

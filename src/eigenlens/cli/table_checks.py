@@ -57,7 +57,9 @@ def check_label(label: Array | None, reading: ReadingOptions, needed: bool) -> N
     if not needed or label is None or reading.skip_missing or not is_missing(label).any():
         return
     rows = np.flatnonzero(is_missing(label))
-    what = f"the label column {_label_name(reading)} is empty in {count_noun(rows.size, 'row')} (first: row {rows[0] + 1})"
+    what = (
+        f"the label column {_label_name(reading)} is empty in {count_noun(rows.size, 'row')} (first: row {rows[0] + 1})"
+    )
     fail(what, "leave those rows out with --skip-missing", "data")
 
 

@@ -18,11 +18,11 @@ from sklearn.utils.validation import has_fit_parameter
 from eigenlens import checks
 from eigenlens.arrays import Array, is_tensor, read_only, to_numpy
 from eigenlens.comparison.jacobian import log_abs_det_jacobian
-from eigenlens.data.coerce import as_source
+from eigenlens.data.coerce import as_source, as_table, is_streamed, rereadable
 from eigenlens.data.rows import random_folds, row_count, select_rows
-from eigenlens.data.source import Source, accumulate
+from eigenlens.data.source import accumulate
 from eigenlens.errors import DataError, OptionError
-from eigenlens.estimator.rows import map_blocks
+from eigenlens.estimator.rows import column_as_table, map_blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +114,8 @@ def compare(
         estimators: {name: unfitted estimator} with `fit` and `score_samples`, of this package or of scikit-learn, or a
             Pipeline that ends in one and keeps the number of columns; or a `Family` of `eigenlens.densities` or of your
             own. Each is cloned, none is changed.
-        X: rows of any kind that the estimators take; folds of a Source or Dask array are left out by zero weights.
+        X: rows of any kind that the estimators take, or (n,) for one column; folds of a Source or Dask array are left
+            out by zero weights.
         cv: the number of folds. sample_weight: (n,) counts of rows, in fits and in means. random_state: of the folds.
 
     An estimator that raises an error in a fold stays in the table, with the error. Cost: cv fits each.
@@ -129,8 +130,9 @@ def compare(
     if not isinstance(estimators, Mapping) or not estimators:
         what = "must be a dictionary of at least one name and its estimator"
         raise OptionError(what, argument="estimators", value=estimators)
-    streamed = isinstance(X, Source) or hasattr(X, "to_delayed")
-    n = row_count(as_source(X)) if streamed else int(X.shape[0] if hasattr(X, "shape") else len(X))
+    X = column_as_table(rereadable(X))
+    streamed = is_streamed(X)
+    n = row_count(as_table(X)) if streamed else int(X.shape[0] if hasattr(X, "shape") else len(X))
     weight = checks.weights(sample_weight, n)
     k = checks.integer("cv", cv, 2, n, "the number of rows")
     folds = random_folds(n, k, checks.generator(random_state))

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -44,6 +45,16 @@ def fields_of(source: Source) -> tuple[Field, ...]:
     found: tuple[Field, ...] | None = getattr(source, "fields", None)
     names: Sequence[Any] = source.names or range(source.n_features)
     return found or tuple(Field(name, ColumnKind.NUMBER) for name in names)
+
+
+def is_streamed(X: Any) -> bool:
+    """Return whether the rows of X are only read in order, and cannot be taken by their numbers."""
+    return next(kind for kind in CONTAINERS if kind.recognise(X)).streamed
+
+
+def rereadable(X: Any) -> Any:
+    """Return the table of a stream that can be read only once, and other X unchanged, for what reads X twice."""
+    return _stream_table(X) if _is_stream(X) else X
 
 
 # ---- recognising containers -----------------------------------------------------------------------------------
@@ -153,15 +164,32 @@ def _reject_mapping(X: Any) -> Source:
     raise DataError(f"X is a {type(X).__name__} of columns", fix=fix)
 
 
+def _is_single(X: Any) -> bool:
+    # What can become an array is one: np.ndim need not be defined for it.
+    known = isinstance(X, list | tuple | int | float) or hasattr(X, "__array__")
+    return not known and np.ndim(X) == 0
+
+
+def _reject_single(X: Any) -> Source:
+    name = type(X).__name__
+    if isinstance(X, str | os.PathLike):
+        raise DataError(f"is a {name}, not a table", argument="X", value=str(X), fix="give eigenlens.scan(X)")
+    raise DataError(f"is a {name}, not a table", argument="X", fix="give an array, a frame or eigenlens.scan(path)")
+
+
 def _batch_table(X: Any) -> Any:
     import pyarrow as pa
 
     return pa.Table.from_batches([X])
 
 
+def _is_stream(X: Any) -> bool:
+    return _is_a(X, "pyarrow", "RecordBatchReader") or _is_a(X, "pyarrow", "Scanner")
+
+
 def _stream_table(X: Any) -> Any:
     """Return the whole table of a stream of Arrow batches, which can be read only once."""
-    table = X.read_all()
+    table = X.read_all() if hasattr(X, "read_all") else X.to_table()
     if not table.num_rows:
         fix = "make a new reader, or give its table, X.read_all(), which can be read again"
         raise DataError("is a stream of Arrow batches without rows: none, or read before", argument="X", fix=fix)
@@ -232,28 +260,33 @@ def _objects(X: Any) -> Source:
 
 
 class Container(NamedTuple):
-    """One kind of X: how it is recognised, its source of numbers, and its source of mixed columns if that differs."""
+    """One kind of X: how it is recognised, its source of numbers, and its source of mixed columns if that differs.
+
+    `streamed` says whether its rows are only read in order; those of others can be taken by their numbers.
+    """
 
     recognise: Callable[[Any], bool]
     to_source: Callable[[Any], Source]
     to_table: Callable[[Any], Source] | None = None
+    streamed: bool = False
 
 
 CONTAINERS: list[Container] = [
-    Container(lambda X: isinstance(X, Source), lambda X: X, lambda X: X.table()),
+    Container(lambda X: isinstance(X, Source), lambda X: X, lambda X: X.table(), streamed=True),
     Container(is_tensor, _tensor),
     Container(is_sparse, _sparse),
-    Container(_is_dask_frame, _reject_dask_frame),
-    Container(is_dask_array, _dask),
+    Container(_is_dask_frame, _reject_dask_frame, streamed=True),
+    Container(is_dask_array, _dask, streamed=True),
     Container(_is_series, _reject_series),
-    Container(lambda X: _is_a(X, "polars", "LazyFrame"), LazySource, _lazy_table),
+    Container(lambda X: _is_a(X, "polars", "LazyFrame"), LazySource, _lazy_table, streamed=True),
     Container(
         lambda X: _is_a(X, "pyarrow", "RecordBatch"),
         lambda X: FrameSource(_batch_table(X)),
         lambda X: MixedSource.of_frame(_batch_table(X)),
+        streamed=True,
     ),
     Container(
-        lambda X: _is_a(X, "pyarrow", "RecordBatchReader"),
+        _is_stream,
         lambda X: _own_names(FrameSource(_stream_table(X))),
         lambda X: _own_names(MixedSource.of_frame(_stream_table(X))),
     ),
@@ -261,14 +294,16 @@ CONTAINERS: list[Container] = [
         lambda X: _library(X) == "pyarrow" and hasattr(X, "scanner"),
         lambda X: LazySource(_lazy_dataset(X)),
         lambda X: _lazy_table(_lazy_dataset(X)),
+        streamed=True,
     ),
     Container(
         lambda X: type(X).__name__ == "DuckDBPyRelation",
         lambda X: LazySource(_lazy_relation(X)),
         lambda X: _lazy_table(_lazy_relation(X)),
+        streamed=True,
     ),
-    Container(lambda X: _is_a(X, "anndata", "AnnData"), annotated_rows),
-    Container(lambda X: _library(X) in ("h5py", "zarr") and hasattr(X, "dtype"), StoredSource),
+    Container(lambda X: _is_a(X, "anndata", "AnnData"), annotated_rows, streamed=True),
+    Container(lambda X: _library(X) in ("h5py", "zarr") and hasattr(X, "dtype"), StoredSource, streamed=True),
     Container(lambda X: _library(X) in ("h5py", "zarr"), reject_group),
     Container(_is_sparse_frame, _sparse_frame),
     Container(
@@ -282,6 +317,7 @@ CONTAINERS: list[Container] = [
     Container(lambda X: isinstance(X, np.ndarray) and X.dtype.names is not None, _array, _structured),
     Container(_is_integer_array, _array, IntegerSource),
     Container(_holds_text, _array, _objects),
+    Container(_is_single, _reject_single),
     Container(lambda X: True, _array),
 ]
 """What X may be; the first that recognises it makes the source, and the last takes anything NumPy understands."""

@@ -20,7 +20,7 @@ class DaskSource(Source):
     """Rows of a Dask array (n, d), one task per chunk of rows.
 
     Columns in several chunks are brought together, since statistics are taken of whole rows. Chunks of
-    unknown length (after a filter) are measured once, which runs the graph behind them.
+    unknown length (after a filter) are measured once, which runs the graph behind them, but not for `map_rows`.
 
     >>> import dask.array as da
     >>> source = DaskSource(da.ones((10, 3), chunks=(4, 2)))
@@ -37,13 +37,20 @@ class DaskSource(Source):
         if X.dtype.kind not in "fiub":
             what = f"has dtype {X.dtype}; numbers are needed"
             raise DataError(what, argument="X", fix="convert it with X.astype(float)")
-        if any(np.isnan(length) for lengths in X.chunks for length in lengths):
+        if np.isnan(X.shape[1]):
             X = X.compute_chunk_sizes()
         self.array = X if X.numblocks[1] == 1 else X.rechunk({1: -1})
-        self.n_rows, self.n_features = map(int, self.array.shape)
+        self.n_features = int(self.array.shape[1])
         self.dtype = working_dtype(X.dtype)
         kind = ColumnKind.BOOLEAN if X.dtype == bool else ColumnKind.NUMBER
         self.fields = tuple(Field(place, kind) for place in range(self.n_features))
+
+    @property
+    def n_rows(self) -> int:  # type: ignore[override]
+        """The number of rows, for which chunks of unknown length are measured."""
+        if np.isnan(self.array.shape[0]):
+            self.array.compute_chunk_sizes()  # it changes the array
+        return int(self.array.shape[0])
 
     def rows(self) -> Iterator[Any]:
         """Yield the rows in this process, one chunk at a time."""
@@ -69,7 +76,7 @@ class DaskSource(Source):
             sums = [merge(*pair) for pair in pairs] + sums[len(sums) & ~1 :]
         total: S = sums[0].compute()
         if progress is not None:
-            progress(self.n_rows or 0, self.n_rows, label)
+            progress(self.n_rows, self.n_rows, label)
         return total
 
     def map_rows(self, function: Callable[[Any], Any], n_columns: int | None, dtype: Any = None) -> Any:
@@ -86,7 +93,7 @@ class DaskSource(Source):
 
     def _chunks(self) -> Iterator[tuple[Any, int, int]]:
         """Yield (the delayed chunk, its first row, the row after its last), without the empty ones."""
-        stops = np.cumsum(self.array.chunks[0]).tolist()
+        _, stops = self.n_rows, np.cumsum(self.array.chunks[0]).tolist()  # the first measures the second
         for chunk, low, high in zip(self.array.to_delayed()[:, 0], [0, *stops], stops, strict=False):
             if high > low:
                 yield chunk, low, high

@@ -79,9 +79,9 @@ class SortedValues(NamedTuple):
     @property
     def deviation(self) -> float:
         """The standard deviation with the divisor n."""
-        w = np.diff(self.below, prepend=0.0)
-        mean = self.values[0] + w @ (self.values - self.values[0]) / self.total
-        return float(np.sqrt(w @ (self.values - mean) ** 2 / self.total))
+        w, spread = np.diff(self.below, prepend=0.0), float(self.values[-1] - self.values[0])
+        share = (self.values - self.values[0]) / (spread or 1.0)  # squares of values themselves may underflow
+        return spread * float(np.sqrt(w @ (share - w @ share / self.total) ** 2 / self.total))
 
 
 def scott_bins(x: SortedValues, low: float, high: float) -> int:
@@ -129,6 +129,9 @@ BIN_RULES: dict[str, Callable[[SortedValues, float, float], int]] = {
     "cv": cross_validated_bins,
 }
 """Rules by name: (values, low, high) → number of bins of one width from low to high."""
+
+BIN_RULE_ALIASES = {"fd": "freedman-diaconis"}
+"""NumPy's names of the rules."""
 
 
 def _of_width(width: float, low: float, high: float) -> int:

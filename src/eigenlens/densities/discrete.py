@@ -51,6 +51,7 @@ class Categorical:
     fitted: Fitted | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "probabilities", checks.numbers("probabilities", self.probabilities))
         read_only(self, "probabilities")
         p, levels = self.probabilities, tuple(self.levels) or tuple(range(self.probabilities.size))
         object.__setattr__(self, "levels", levels)

@@ -27,15 +27,16 @@ def single_column_table(x: Any) -> Any:
     >>> single_column_table([1.0, None]).shape, single_column_table(np.ones((2, 3))).shape
     ((2, 1), (2, 3))
     """
-    if isinstance(x, Source) or is_sparse(x) or hasattr(x, "columns"):
-        return x
+    if isinstance(x, Source) or is_sparse(x) or hasattr(x, "collect_schema") or hasattr(x, "columns"):
+        return x  # a lazy frame warns of the cost of its columns, so it is known by another attribute
     if getattr(x, "ndim", None) == 1 and (is_tensor(x) or isinstance(x, np.ndarray) or _is_dask(x)):
         return x.reshape(-1, 1)
     if hasattr(x, "to_frame"):
         return x.to_frame("x") if x.name in (None, "") else x.to_frame()
     if isinstance(x, list | tuple) and not any(hasattr(value, "__len__") for value in x):
         return np.array([np.nan if value is None else value for value in x]).reshape(-1, 1)
-    return np.asarray(x).reshape(-1, 1) if np.ndim(x) == 1 else x
+    flat = len(x.shape) == 1 if hasattr(x, "shape") else np.ndim(x) == 1
+    return np.asarray(x).reshape(-1, 1) if flat else x
 
 
 def positive_weight_block(block: Block) -> Block:

@@ -12,7 +12,7 @@ from eigenlens import checks
 from eigenlens.arrays import Array, dense, read_only
 from eigenlens.data.source import Block, FieldSums, Source, accumulate
 from eigenlens.densities.base import Columns, as_rows
-from eigenlens.densities.bins import BIN_RULES, MAX_BINS, SortedValues
+from eigenlens.densities.bins import BIN_RULE_ALIASES, BIN_RULES, MAX_BINS, SortedValues
 from eigenlens.densities.fitting import numeric_source, positive_weight_block, pseudo_counts
 from eigenlens.densities.intervals import Fitted, format_numbers, proportion_intervals, smoothed_count
 from eigenlens.densities.product import Product
@@ -43,6 +43,8 @@ class Histogram:
     fitted: Fitted | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        for name in ("edges", "probabilities"):
+            object.__setattr__(self, name, checks.numbers(name, getattr(self, name)))
         read_only(self, "edges", "probabilities")
         _check_edges("edges", self.edges)
         p = self.probabilities
@@ -69,7 +71,8 @@ class Histogram:
             x: (n,) values: a list, array, Series, tensor, Dask array or Source of one column. NaN is left out.
             sample_weight: (n,), a weight of 3 counting as three values.
             bins: their number; their edges (K + 1,), equally far apart or not; or a rule for bins of one width:
-                "freedman-diaconis", "scott", "knuth" (Knuth 2006) or "cv" (cross-validation, Rudemo 1982).
+                "freedman-diaconis" (NumPy's "fd" too), "scott", "knuth" (Knuth 2006) or "cv" (cross-validation,
+                Rudemo 1982).
             bounds: (low, high), the ends of bins of one width; None for the smallest and the largest value.
             smoothing: 0 for maximum likelihood; values added to every bin, so that none within the ends is empty.
         """
@@ -229,7 +232,7 @@ def _resolve_edges(source: Source, bins: Any, bounds: Any) -> Array:
                 "has no effect where bins holds the edges", argument="bounds", value=bounds, fix="omit it"
             )
         return _check_edges("bins", checks.numbers("bins", bins))
-    rule = checks.choice("bins", bins, BIN_RULES) if isinstance(bins, str) or callable(bins) else None
+    rule = checks.choice("bins", bins, BIN_RULES, BIN_RULE_ALIASES) if isinstance(bins, str) or callable(bins) else None
     count = checks.integer("bins", bins, 1, MAX_BINS) if rule is None else 0
     parts = [_values(block) for block in source.blocks()]
     x = SortedValues.of(*map(np.concatenate, zip(*parts, strict=True)))

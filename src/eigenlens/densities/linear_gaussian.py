@@ -210,7 +210,7 @@ class LinearGaussian:
 
     def precision(self) -> Array:
         """Return (W Wᵀ + Psi)⁻¹ (d, d), by the Woodbury identity, or without subtraction where noises differ much."""
-        if self._psi.min() < MIN_NOISE_RATIO * self._psi.max():
+        if self.loadings.size and self._psi.min() < MIN_NOISE_RATIO * self._psi.max():
             return _precision_without_subtraction(self.loadings, self._psi)
         half = self._root @ (self.loadings / self._psi[:, None]).T
         P = np.asarray(-(half.T @ half))

@@ -13,6 +13,7 @@ from eigenlens import checks
 from eigenlens.arrays import Array, read_only
 from eigenlens.densities.base import Columns, Density, as_rows
 from eigenlens.densities.mixture_terms import Terms, covariance_matrix, stack_terms
+from eigenlens.errors import OptionError
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,13 +40,21 @@ class Mixture:
     components: tuple[Density, ...]
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", checks.numbers("weights", self.weights))
         read_only(self, "weights")
+        pi = self.weights
+        if pi.shape != (len(self.components),):
+            what = f"has shape {pi.shape} for {len(self.components)} components"
+            raise OptionError(what, argument="weights", fix="give one per component")
+        if not (np.all(pi >= 0.0) and abs(pi.sum() - 1.0) <= 1e-6):
+            what = f"must not be negative and sum to 1, not {pi.sum():.10g}"
+            raise OptionError(what, argument="weights", value=pi.tolist()[:8], fix="divide them by their sum")
 
     # ---- densities --------------------------------------------------------------------------------------
 
     def log_joint(self, X: Any) -> Array:
         """Return ln pi_k + ln p_k(x_i) (n, K) of rows X (n, d)."""
-        rows = as_rows(X)
+        rows = as_rows(X) if self.terms is not None else _numbers_or_text(X)
         if self.terms is not None and not np.isnan(rows).any():
             return self.terms.log_joint(rows)
         with np.errstate(divide="ignore"):
@@ -57,8 +66,13 @@ class Mixture:
         return np.asarray(logsumexp(self.log_joint(X), axis=1))
 
     def responsibilities(self, X: Any) -> Array:
-        """Return P(component k | x_i) (n, K); the rows sum to 1."""
-        return np.asarray(softmax(self.log_joint(X), axis=1))
+        """Return P(component k | x_i) (n, K); the rows sum to 1. A row that no component can have gets the weights."""
+        joint = self.log_joint(X)
+        impossible = np.isneginf(joint).all(axis=1)
+        joint[impossible] = 0.0
+        shares = np.asarray(softmax(joint, axis=1))
+        shares[impossible] = self.weights
+        return shares
 
     def cdf(self, x: Any) -> Array:
         """Return P(X ≤ x) (n,), in one dimension."""
@@ -145,3 +159,11 @@ class Mixture:
     def terms(self) -> Terms | None:
         """The components stacked for passes over many rows, where they are Gaussian with one structure."""
         return stack_terms(self.weights, self.components)
+
+
+def _numbers_or_text(X: Any) -> Any:
+    """Return rows as numbers (n, d), or unchanged where they hold text, which is for densities of categories."""
+    try:
+        return as_rows(X)
+    except (TypeError, ValueError):
+        return X

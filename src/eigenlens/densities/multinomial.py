@@ -51,6 +51,7 @@ class Multinomial:
     fitted: Fitted | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "probabilities", checks.numbers("probabilities", self.probabilities))
         read_only(self, "probabilities")
         p, total = self.probabilities, float(self.probabilities.sum())
         short = self.trials is not None and total < 1.0

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks, model_file
 from eigenlens.arrays import Array, Like, is_tensor, to_numpy
-from eigenlens.data.coerce import as_source
+from eigenlens.data.coerce import as_source, rereadable
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
@@ -100,6 +100,7 @@ class ProjectionEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Mod
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit the rows of X, and return their scores (n, k)."""
+        X = rereadable(X)
         return self.fit(X, y, sample_weight=sample_weight).transform(X)
 
     def _check_scores(self, X: Any, *, fewer: bool = False) -> Any:

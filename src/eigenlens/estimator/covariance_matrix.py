@@ -11,6 +11,7 @@ from eigenlens.arrays import Array, to_numpy
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError
 from eigenlens.estimator.rows import dense_blocks, validate_rows
+from eigenlens.stats.moments import Moments
 
 
 class GivenCovariance(NamedTuple):
@@ -20,6 +21,10 @@ class GivenCovariance(NamedTuple):
     n: float
     mean: Array
     source: Source
+
+    def moments(self, divisor: float) -> Moments:
+        """Return the moments of the rows, whose covariances S have this divisor."""
+        return Moments(self.n, self.mean, self.S * divisor, round(self.n))
 
 
 def read_covariance(

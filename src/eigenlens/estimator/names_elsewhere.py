@@ -1,4 +1,4 @@
-"""Names of other packages for models and parameters, for the errors of those who use them here."""
+"""Names that other packages have for our models and parameters: the error about one says what it is here."""
 
 from __future__ import annotations
 
@@ -6,26 +6,40 @@ import inspect
 from collections.abc import Iterable
 
 CLASSES_ELSEWHERE = {
+    "BayesianGaussianMixture": 'GaussianMixture(prior="conjugate")',
     "BernoulliNB": 'NaiveBayes("bernoulli")',
     "CategoricalNB": 'NaiveBayes("categorical")',
     "ComplementNB": 'NaiveBayes("complement", prior="uniform")',
     "FFTKDE": "KernelDensity",
     "FactorAnalyzer": "FactorAnalysis",
+    "KDEUnivariate": "KernelDensity",
     "GaussianNB": 'NaiveBayes("gaussian")',
     "IncrementalPCA": "PCA and its partial_fit",
     "LinearDiscriminantAnalysis": "LinearDiscriminant",
     "Mclust": "select_mixture",
     "MultinomialNB": 'NaiveBayes("multinomial")',
+    "NaiveKDE": "KernelDensity",
     "PPCA": "ProbabilisticPCA",
     "QuadraticDiscriminantAnalysis": "QuadraticDiscriminant",
+    "StepMix": "MixtureModel",
+    "TreeKDE": "KernelDensity",
     "TruncatedSVD": "PCA(center=False)",
+    "factanal": 'FactorAnalysis(standardize=True, rotation="varimax")',
+    "flexmix": "MixtureModel",
     "gaussian_kde": "KernelDensity",
+    "kpca": "KernelPCA",
+    "lda": "LinearDiscriminant",
+    "naiveBayes": "NaiveBayes",
+    "poLCA": "MixtureModel",
     "prcomp": "PCA",
+    "princomp": "PCA",
+    "qda": "QuadraticDiscriminant",
 }
 """Classes and functions of other packages, and what they are here; see `docs/howto/coming-from.md`."""
 
 PARAMETERS_ELSEWHERE = {
     "alpha": "smoothing",
+    "atol": "tol",
     "bw": "bandwidth",
     "class_prior": "prior",
     "eigen_solver": "solver",
@@ -35,7 +49,9 @@ PARAMETERS_ELSEWHERE = {
     "n_factors": "n_components",
     "priors": "prior",
     "reg_param": "reg",
+    "rescale_with_mean": "center",
     "rescale_with_std": "standardize",
+    "rtol": "tol",
     "scale": "standardize",
     "svd_method": "solver",
     "svd_solver": "solver",

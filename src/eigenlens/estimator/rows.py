@@ -18,7 +18,7 @@ from eigenlens.data.rows import row_count, stack_rows
 from eigenlens.data.source import Source
 from eigenlens.densities.fitting import single_column_table
 from eigenlens.errors import DataError, OptionError, join_limited
-from eigenlens.linalg.operators import concatenate
+from eigenlens.linalg.operators import CentredRows, concatenate
 from eigenlens.stats.moments import Moments
 
 
@@ -153,7 +153,7 @@ def per_row(
         def of_rows(estimator: Any, X: Any, *arguments: Any, **options: Any) -> Any:
             if not is_dask_array(X):
                 found = method(estimator, X, *arguments, **options)
-                return Like(X).exact(found) if is_tensor(X) and isinstance(found, np.ndarray) else found
+                return Like(X).exact(found) if is_tensor(X) else found
             check_is_fitted(estimator)
             source: Any = check(estimator, X)
             columns, kind = width(estimator), np.dtype(dtype(estimator, source))
@@ -199,6 +199,11 @@ class MomentsOnlySource(Source):
             "this rule needs the rows themselves, but after partial_fit or fit_covariance only their moments are left"
         )
         raise OptionError(what)
+
+
+def rows_from_moments(moments: Moments, **options: Any) -> CentredRows:
+    """Return the operator of rows of which only the moments are known; the options are those of `CentredRows`."""
+    return CentredRows(MomentsOnlySource(moments), moments=moments, **options)
 
 
 def _to_frame_like(values: Array, X: Any, source: Source) -> Any:

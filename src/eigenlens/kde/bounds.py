@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from eigenlens.arrays import Array, slices
+from eigenlens.kde.bounded_column import Column, PeriodicColumn, ReflectedColumn, TruncatedColumn, interval_masses
 from eigenlens.kde.kernels import SMOOTHING_KERNELS, SmoothingKernel
-from eigenlens.kde.periodic import SERIES_WIDTH, UNIFORM_GAUSSIAN, gaussian_turns, periodic_kernel, reflected_kernel
+from eigenlens.kde.wide_line import WideLine, periodic_line, reflected_line, truncated_line
 
 LOST_EXPONENT = 80.0
 """Images whose exponent is below that of the nearest image by half of this, e^−40, are left out."""
@@ -68,12 +68,17 @@ class Boundary:
     Attributes:
         extend: from points (n, d), weights (n,), scales (n, d), kernel and bounds (d, 2) to `Extended`.
         too_wide: from points, scales, kernel and bounds to whether kernels are too wide for `extend`.
+        column: the kernels of one column between its bounds.
+        wide_line: from points (n,), weights (n,), h, kernel and the two bounds to the density of one column whose
+            kernels are too wide for `extend`; None where none are.
         draw: from centres and scales (m, d), kernel, bounds and a generator to draws (m, d) within the bounds; None
             where the density is not a sum of one kernel per point, so that draws come from its quantiles.
     """
 
     extend: Callable[[Array, Array, Array, SmoothingKernel, Array], Extended]
     too_wide: Callable[[Array, Array, SmoothingKernel, Array], bool]
+    column: type[Column]
+    wide_line: Callable[[Array, Array, float, SmoothingKernel, float, float], WideLine] | None
     draw: Callable[[Array, Array, SmoothingKernel, Array, np.random.Generator], Array] | None
 
 
@@ -262,10 +267,10 @@ def _unextended(points: Array, weights: Array, *_: Any) -> Extended:
 
 
 BOUNDARIES: dict[str, Boundary] = {
-    "reflect": Boundary(_reflected, _too_many, _draw_reflected),
-    "renormalize": Boundary(_renormalize, _very_wide, _draw_truncated),
-    "periodic": Boundary(_repeated, _many_periods, _draw_periodic),
-    "linear": Boundary(_unextended, lambda *_: False, None),
+    "reflect": Boundary(_reflected, _too_many, ReflectedColumn, reflected_line, _draw_reflected),
+    "renormalize": Boundary(_renormalize, _very_wide, TruncatedColumn, truncated_line, _draw_truncated),
+    "periodic": Boundary(_repeated, _many_periods, PeriodicColumn, periodic_line, _draw_periodic),
+    "linear": Boundary(_unextended, lambda *_: False, TruncatedColumn, None, None),
 }
 """Ways to respect bounds by name: the density has slope 0 there, its kernels are truncated, what leaves at one bound
 enters at the other, or a line is fitted to what kernels see near a bound."""
@@ -273,154 +278,6 @@ enters at the other, or a line is fitted to what kernels see near a bound."""
 
 BOUNDED_PAIRS = 1 << 17
 """Pairs of queries and points per block."""
-
-SHORT_INTERVAL = 0.25
-"""The mass of an interval shorter than this, in units of the kernel, is by quadrature: differences of cdfs cancel."""
-
-LEAST_EXPONENT = -600.0
-"""Exponentials below this are near the smallest floats."""
-
-INTERVAL_NODES, INTERVAL_WEIGHTS = np.polynomial.legendre.leggauss(10)
-
-
-@dataclass(frozen=True, eq=False)
-class Column:
-    """The kernels of one column between its bounds.
-
-    Attributes:
-        x: (n,). scale: (n,) h s_i. kernel: K. low, high: the bounds, ±inf for none.
-        boundary: "reflect", "renormalize" or "periodic".
-    """
-
-    x: Array
-    scale: Array
-    kernel: SmoothingKernel
-    low: float
-    high: float
-    boundary: str
-
-    def density(self, y: Array) -> tuple[Array, Array]:
-        """Return exponent and factor (m, n) at y (m,): the density of each point is factor · exp(exponent)."""
-        if self.boundary == "periodic":
-            return self._around(y) if np.isfinite(self.low) else self._open(y)
-        if self.boundary == "reflect" and np.isfinite(self.low) and np.isfinite(self.high):
-            return self._between(y)
-        exponent, factor = self._open(y)
-        if self.boundary != "reflect":
-            return exponent, factor / self._mass
-        for bound in (self.low, self.high):
-            if np.isfinite(bound):
-                factor = factor + self._at(2.0 * bound - self.x, y, exponent)
-        return exponent, factor
-
-    def derivative(self, y: Array) -> Array:
-        """Return the derivative (m, n) at y (m,) between two bounds."""
-        if self.boundary == "reflect":
-            return reflected_kernel(self.kernel, y, self.x, self.scale, self.low, self._width, 1)
-        if self.boundary == "periodic":
-            return periodic_kernel(self.kernel, y[:, None] - self.x, self.scale, 0.5 * self._width, 1)
-        slope = self.kernel.derivative((y[:, None] - self.x) / self.scale) / (self.scale * self._mass)
-        return np.asarray(slope / self.scale)
-
-    def integral(self, y: Array) -> Array:
-        """Return the mass (m, n) of each point from the lower bound to y (m,), which is within the bounds."""
-        if self.boundary == "renormalize":
-            return interval_masses(self.kernel, self.x, self.scale, self.low, y[:, None]) / self._mass
-        if self.boundary == "periodic" and np.isfinite(self.low):
-            ends = (y[:, None] - self.x, np.broadcast_to(self.low - self.x, (len(y), len(self.x))))
-            upto, below = (periodic_kernel(self.kernel, t, self.scale, 0.5 * self._width, -1) for t in ends)
-            return np.asarray(upto - below)
-        if np.isfinite(self.low) and np.isfinite(self.high):
-            return reflected_kernel(self.kernel, y, self.x, self.scale, self.low, self._width, -1)
-        total = interval_masses(self.kernel, self.x, self.scale, self.low, y[:, None])
-        for bound in (self.low, self.high):
-            if np.isfinite(bound):
-                total = total + interval_masses(self.kernel, 2.0 * bound - self.x, self.scale, self.low, y[:, None])
-        return total
-
-    @property
-    def _width(self) -> float:
-        return self.high - self.low
-
-    @cached_property
-    def _mass(self) -> Array:
-        return interval_masses(self.kernel, self.x, self.scale, self.low, np.asarray(self.high))
-
-    def _open(self, y: Array) -> tuple[Array, Array]:
-        u = (y[:, None] - self.x) / self.scale
-        if np.isinf(self.kernel.radius):
-            return self.kernel.log_profile(u), np.broadcast_to(1.0 / self.scale, u.shape)
-        return np.zeros(u.shape), self.kernel.profile(u) / self.scale
-
-    def _around(self, y: Array) -> tuple[Array, Array]:
-        """Return exponent and factor (m, n) of periodic kernels; those with tails keep their logarithms."""
-        W = self._width
-        t = np.abs(y[:, None] - self.x)
-        t = np.minimum(t, np.abs(W - t))  # the distance from the nearest copy
-        value = periodic_kernel(self.kernel, t, self.scale, 0.5 * W)
-        if np.isfinite(self.kernel.radius):
-            return np.zeros(t.shape), value
-        exponent = np.maximum(self.kernel.log_profile(t / self.scale), LEAST_EXPONENT)
-        beyond = exponent <= LEAST_EXPONENT  # where the sum underflows, two copies are all that matter
-        exponent = np.where(beyond, self.kernel.log_profile(t / self.scale), exponent)
-        second = np.exp(self.kernel.log_profile((W - t) / self.scale) - exponent)
-        return exponent, np.where(beyond, (1.0 + second) / self.scale, value * np.exp(-np.where(beyond, 0.0, exponent)))
-
-    def _at(self, image: Array, y: Array, exponent: Array) -> Array:
-        """Return the contribution of mirror images to the factor."""
-        u = (y[:, None] - image) / self.scale
-        if np.isinf(self.kernel.radius):
-            return np.asarray(np.exp(self.kernel.log_profile(u) - exponent) / self.scale)
-        return self.kernel.profile(u) / self.scale
-
-    def _between(self, y: Array) -> tuple[Array, Array]:
-        """Return exponent and factor (m, n) between two bounds; kernels with tails keep their logarithms."""
-        wide = self.kernel.name == "gaussian" and np.all(self.scale >= SERIES_WIDTH * self._width)
-        if wide or np.isfinite(self.kernel.radius):
-            value = reflected_kernel(self.kernel, y, self.x, self.scale, self.low, self._width)
-            return np.zeros(value.shape), value
-        exponent, factor = self._open(y)
-        if self.kernel.name == "laplace":
-            return exponent, self._laplace_images(y, exponent, factor)
-        uniform = self.scale >= UNIFORM_GAUSSIAN * self._width
-        factor = self._gaussian_images(y, exponent, factor, self.scale[~uniform])
-        return np.where(uniform, 0.0, exponent), np.where(uniform, 1.0 / self._width, factor)
-
-    def _laplace_images(self, y: Array, exponent: Array, factor: Array) -> Array:
-        """Add the nearest mirror images and the next copy of the point; the others are a geometric series of these."""
-        W = self._width
-        mirrors = [2.0 * self.low - self.x, 2.0 * self.high - self.x]
-        around = np.exp(-2.0 * (W - np.abs(y[:, None] - self.x)) / self.scale) / self.scale
-        total = factor + sum(self._at(image, y, exponent) for image in mirrors) + around
-        return np.asarray(total / -np.expm1(-2.0 * W / self.scale))
-
-    def _gaussian_images(self, y: Array, exponent: Array, factor: Array, narrow: Array) -> Array:
-        """Add the images that matter for the widest of the `narrow` scales; the point is the nearest of its images."""
-        W = self._width
-        if not narrow.size:
-            return factor
-        turns = gaussian_turns(float(narrow.max()) / W)
-        shifts = 2.0 * W * np.arange(-turns, turns + 2)
-        images = [self.x + shift for shift in shifts[:-1] if shift] + [2.0 * self.low - self.x + s for s in shifts]
-        return np.asarray(factor + sum(self._at(image, y, exponent) for image in images))
-
-
-def interval_masses(kernel: SmoothingKernel, x: Array, scale: Array, low: float, high: Array) -> Array:
-    """Return ∫ K((t − x) / scale) / scale from low to high; of short intervals by quadrature on either side of x."""
-    a, b = np.broadcast_arrays((low - x) / scale, (high - x) / scale)
-    short = (b - a < SHORT_INTERVAL) & (np.maximum(np.abs(a), np.abs(b)) < 0.5 * kernel.radius)
-    out = np.asarray(np.maximum(kernel.cdf(b) - kernel.cdf(a), 0.0))
-    if short.any():
-        a, b = a[short], b[short]
-        middle = np.clip(0.0, a, b)  # K may have a kink at 0
-        out[short] = _quadrature(kernel, a, middle) + _quadrature(kernel, middle, b)
-    return out
-
-
-def _quadrature(kernel: SmoothingKernel, a: Array, b: Array) -> Array:
-    half = 0.5 * (b - a)
-    nodes = zip(INTERVAL_NODES, INTERVAL_WEIGHTS, strict=True)
-    return np.asarray(half * sum(w * kernel.profile(a + half * (1.0 + z)) for z, w in nodes))
 
 
 @dataclass(frozen=True, eq=False)

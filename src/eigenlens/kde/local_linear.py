@@ -20,7 +20,8 @@ from functools import cached_property, lru_cache, partial
 import numpy as np
 
 from eigenlens.arrays import Array, slices
-from eigenlens.kde.bounds import BOUNDED_PAIRS, INTERVAL_NODES, INTERVAL_WEIGHTS, SHORT_INTERVAL
+from eigenlens.kde.bounded_column import INTERVAL_NODES, INTERVAL_WEIGHTS, SHORT_INTERVAL
+from eigenlens.kde.bounds import BOUNDED_PAIRS
 from eigenlens.kde.kernels import SmoothingKernel
 from eigenlens.kde.line import CANCELLATION, TAIL_RADII, IntegralTable, Line, pair_sums, tabulate_integral
 from eigenlens.native.kernel_sums import gaussian_sums, laplace_sums, window_sums

@@ -13,20 +13,18 @@ from eigenlens import checks
 from eigenlens.arrays import Array, read_only
 from eigenlens.densities.base import Columns, as_rows, check_columns, known_values, other_columns, rows_by_pattern
 from eigenlens.errors import DataError, OptionError
-from eigenlens.kde.bounds import BOUNDARIES, Column, Extended, Folded, open_bounds, within_bounds
+from eigenlens.kde.bounded_column import Column
+from eigenlens.kde.bounds import BOUNDARIES, Extended, Folded, open_bounds, within_bounds
 from eigenlens.kde.kernels import SMOOTHING_KERNELS, SmoothingKernel
 from eigenlens.kde.line import Line
 from eigenlens.kde.local_linear import LocalLinearLine
 from eigenlens.kde.normal_cdf import MAX_CDF_COLUMNS, sum_normal_cdfs
 from eigenlens.kde.quantiles import invert_cdf
 from eigenlens.kde.space import Space
-from eigenlens.kde.wide_line import WideLine, periodic_line, reflected_line, truncated_line
+from eigenlens.kde.wide_line import WideLine
 
 MAX_KERNEL_REACH = 1e4
 """Bandwidths beyond which no kernel has any mass left."""
-
-WIDE_LINES = {"reflect": reflected_line, "renormalize": truncated_line, "periodic": periodic_line}
-"""Sums along a line of kernels that are wide beside its bounds, by boundary."""
 
 MAX_CDF_KNOTS, MIN_CDF_KNOTS = 2048, 64
 """Points, at most and at least, at which the distribution function is tabulated before it is inverted."""
@@ -303,7 +301,7 @@ class KernelEstimate:
     def column(self, j: int) -> Column:
         """Return the kernels of column j, one per point."""
         low, high = map(float, self.bounds[j])
-        return Column(self.points[:, j], self._spread[:, j], self.kernel, low, high, self.boundary)
+        return BOUNDARIES[self.boundary].column(self.points[:, j], self._spread[:, j], self.kernel, low, high)
 
     @cached_property
     def _folded(self) -> Folded:
@@ -317,8 +315,8 @@ class KernelEstimate:
     @cached_property
     def _line(self) -> Line | WideLine | Folded | LocalLinearLine:
         h = float(self.bandwidth[0])
-        if self._folds and self.scales is None:
-            make = WIDE_LINES[self.boundary]
+        make = BOUNDARIES[self.boundary].wide_line
+        if self._folds and self.scales is None and make is not None:
             return make(self.points[:, 0], self.weights, h, self.kernel, *map(float, self.bounds[0]))
         if self._folds:
             return self._folded

@@ -15,6 +15,7 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.densities.base import Density
+from eigenlens.densities.fitting import single_column_table
 from eigenlens.errors import DataError, OptionError
 from eigenlens.kde.bandwidth.curve import CROSS_VALIDATION_CURVES, bandwidths_by_rule
 from eigenlens.kde.confidence_band import BANDS
@@ -327,7 +328,7 @@ def _frozen(model: Any) -> Density:
 def _rows(whole: Any, X: Any, d: int) -> Array:
     if X is None:
         return np.asarray(whole.points)
-    rows = np.asarray(X, dtype=np.float64)[:, None] if np.ndim(X) == 1 else first_rows(X)
+    rows = first_rows(single_column_table(X))
     if rows.shape[1] != d:
         raise DataError(f"X has {rows.shape[1]} columns, but the density is of {d}")
     rows = rows[np.all(np.isfinite(rows), axis=1)]

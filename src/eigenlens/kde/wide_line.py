@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.kde.bounds import interval_masses
+from eigenlens.kde.bounded_column import interval_masses
 from eigenlens.kde.kernels import SmoothingKernel
 from eigenlens.kde.periodic import periodic_kernel
 from eigenlens.kde.pieces import interpolate_polynomial

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
 from eigenlens.arrays import Array, Like, dense, to_numpy
-from eigenlens.data.coerce import is_dask_array, require_finite
+from eigenlens.data.coerce import is_dask_array, require_finite, rereadable
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source, progress_callback
 from eigenlens.errors import ConvergenceWarning, DataWarning, warn_user
@@ -125,8 +125,9 @@ class KernelPCA(ProjectionEstimator):
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, and return the scores (n, k) of the same rows, which an exact fit computes anyway."""
+        X = rereadable(X)
         fit = self._fit(X, sample_weight)
-        if fit is None or np.any(np.isnan(fit.scores)):
+        if fit is None or is_dask_array(X) or np.any(np.isnan(fit.scores)):
             return self.transform(X)
         return self._like(fit.scores)
 
@@ -238,14 +239,12 @@ class KernelPCA(ProjectionEstimator):
         require_finite(source, *errors)
         return np.concatenate(errors)
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, diagonal: Any = None) -> float:
         """Return minus the mean of `reconstruction_error`, weighted: the larger, the better the rows are described.
 
         It compares numbers of components, not kernels: a wider kernel brings all rows nearer to each other.
         """
-        errors = to_numpy(
-            np.asarray(self.reconstruction_error(X)) if is_dask_array(X) else self.reconstruction_error(X)
-        )
+        errors = to_numpy(self.reconstruction_error(X, diagonal=diagonal))
         return -float(np.average(errors, weights=checks.weights(sample_weight, len(errors))))
 
     def _back(self, model: KernelComponents, Z: Array, start: Array | None) -> PreImages:

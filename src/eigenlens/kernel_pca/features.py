@@ -180,7 +180,7 @@ def _about(moments: Moments, center: bool) -> tuple[Array, Array]:
     """Return the mean (p,) of the features, or zero without centring, and their scatter about it (p, p)."""
     if center:
         return moments.mean, moments.scatter
-    return np.zeros_like(moments.mean), moments.scatter + moments.weight * np.outer(moments.mean, moments.mean)
+    return np.zeros_like(moments.mean), moments.scatter_about_zero
 
 
 @dataclass(frozen=True, eq=False)

@@ -47,6 +47,8 @@ def gram(
     """
     if isinstance(kernel, str) and kernel == "precomputed":
         raise OptionError("has no formula", argument="kernel", value=kernel, fix="name the kernel to compute")
+    if isinstance(Y, str) or callable(Y):
+        raise OptionError("is a kernel, not rows", argument="Y", value=Y, fix="give it as kernel=")
     source = as_source(X)
     rows = collect_rows(source)
     options = KernelOptions(kernel, gamma, sigma, degree, coef0, kernel_params)

@@ -84,7 +84,8 @@ def embedding_scores(
     chosen = _chosen("components", range(1, shares.size + 1) if components is None else components, shares.size)
     Z = project(X)
     index = [c - 1 for c in chosen]
-    whitened = bool(getattr(model, "whiten", False)) or axis_stem(model) == "RC"
+    rotated = getattr(getattr(model, "model_", None), "rotation", None) is not None
+    whitened = bool(getattr(model, "whiten", False)) or rotated
     return ScoreTable(row_labels(labels, len(Z)), chosen, shares[index], Z[:, index], whitened, axis_stem(model))
 
 

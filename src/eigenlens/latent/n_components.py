@@ -1,7 +1,7 @@
 """Rules for the number of latent dimensions: the smallest BIC, or the best likelihood of held-out rows.
 
 Both serve every model that can be fitted with 1, 2, … dimensions in turn. They stop once `MAX_WORSE_IN_A_ROW` more
-dimensions in a row were no better. For factors there is parallel analysis, too.
+dimensions in a row were no better. For factors there are parallel analysis and Velicer's minimum average partial too.
 """
 
 from __future__ import annotations
@@ -37,6 +37,9 @@ MIN_ROWS = 4
 
 NULL_QUANTILE = 0.95
 """Eigenvalues must exceed this quantile of those of permuted columns (Buja and Eyuboglu 1992)."""
+
+MIN_PARTIAL_VARIANCE = 1e-10
+"""What components leave of a variable of variance 1 is rounding if it is no more than this."""
 
 FitEach = Callable[[Source, Sequence[int]], Iterator[LatentFit]]
 """Yields fits of a source for increasing numbers of dimensions, each made on request; it may end early."""
@@ -262,10 +265,6 @@ def average_partials(R: Array) -> Array:
         found[m] = (squares.sum() - d) / (d * (d - 1.0))
         C = C - values[-1 - m] * np.outer(V[:, -1 - m], V[:, -1 - m])
     return found
-
-
-MIN_PARTIAL_VARIANCE = 1e-10
-"""The smallest variance of a variable given components, of 1, that is not rounding."""
 
 
 DIMENSION_RULES: dict[str, DimensionRule] = {"bic": choose_by_bic, "cv": choose_by_likelihood}

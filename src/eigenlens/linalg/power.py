@@ -111,17 +111,19 @@ def power(
 def _dominant(
     operator: SymmetricOperator, V: Array, values: Array, tol: float, v: Array, max_iter: int
 ) -> tuple[float, Array, int]:
-    """Return the dominant eigenpair of A deflated by the columns of V, from a unit vector v, and the steps it took."""
-    value = 0.0
-    for step in range(1, max_iter + 1):
+    """Return the dominant eigenpair of A deflated by the columns of V, from a unit vector v, and the steps it took.
+
+    The value is the Rayleigh quotient of the vector returned, also where the steps end early.
+    """
+    step = 0
+    while True:
         product = operator.matmat(v[:, None])[:, 0]
         product -= V @ (V.T @ product)
         value = float(v @ product)
         largest = max(value, float(values.max(initial=0.0)))
-        if np.linalg.norm(product - value * v) <= tol * largest or largest == 0.0:
+        if step == max_iter or largest == 0.0 or np.linalg.norm(product - value * v) <= tol * largest:
             return value, v, step
-        v = _unit(product, V)
-    return value, v, max_iter
+        v, step = _unit(product, V), step + 1
 
 
 def _check_start(start: Any, size: int | None) -> Array:

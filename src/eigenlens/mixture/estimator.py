@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
-from eigenlens.arrays import Array, Like
-from eigenlens.data.coerce import require_no_infinity
+from eigenlens.arrays import Array, Like, to_numpy
+from eigenlens.data.coerce import require_no_infinity, rereadable
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source, progress_callback
@@ -240,18 +240,20 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityEstimator, DensityMixin, 
     def _log_densities(self, source: Source) -> Array:
         return self._by_block(source, Mixture.log_density)
 
-    def cdf(self, x: Any) -> Array:
+    @per_row()
+    def cdf(self, x: Any) -> Any:
         """Return P(X ≤ x) (n,), for a mixture of one feature."""
         if self.model_.means.shape[1] != 1:
             what = f"cdf needs one dimension, and this mixture has {self.model_.means.shape[1]}"
             raise OptionError(what, fix="take marginal([j]) first")
-        return self.model_.cdf(x)
+        return self.model_.cdf(to_numpy(x))
 
     def icl(self, X: Any, sample_weight: Any = None) -> float:
         """Return BIC − 2 Σ w log P(most likely component | x): BIC with a penalty for rows between components.
 
         Biernacki, Celeux and Govaert (2000); the smaller the better.
         """
+        X = rereadable(X)
         source = positive_weight_rows(validate_rows(self, X, sample_weight))
         log_best = self._by_block(source, _log_most_likely)
         weight = np.ones(len(log_best)) if source.weight is None else source.weight

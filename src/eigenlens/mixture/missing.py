@@ -52,7 +52,7 @@ def _sum_over_pieces(block: Block, e_step: Callable[[Array, Array], EStep]) -> E
 
 
 def _piece(block: Block, part: slice) -> tuple[Array, Array]:
-    X = dense(block.rows[part])
+    X = dense(block.rows[part, :])
     return X, np.ones(len(X)) if block.weight is None else block.weight[part]
 
 

@@ -71,11 +71,16 @@ class MixtureSelection:
         """The criterion (m,)."""
         return np.asarray(getattr(self, self.criterion))
 
+    @property
+    def title_of_types(self) -> str:
+        """The title of the column `types` in tables: those of columns of any family, or of covariances."""
+        return "columns" if PRODUCT in self.types else "covariance"
+
     def __str__(self) -> str:
         shown = [name for name in CRITERION_TITLES if np.isfinite(getattr(self, name)).any()]
         titles = [f"{CRITERION_TITLES[name] + ('*' if name == self.criterion else ''):>11}" for name in shown]
-        kind = "columns" if PRODUCT in self.types else "covariance"
-        lines = [f"{kind:<11} {'K':>3} {'parameters':>10} {'loglik':>12} {' '.join(titles)} {'fit s':>7}".rstrip()]
+        header = f"{self.title_of_types:<11} {'K':>3} {'parameters':>10} {'loglik':>12}"
+        lines = [f"{header} {' '.join(titles)} {'fit s':>7}".rstrip()]
         for i, name in enumerate(self.types):
             start = f"{name:<11} {self.components[i]:>3}"
             if not np.isfinite(self.loglik[i]):

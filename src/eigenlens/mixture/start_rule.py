@@ -49,7 +49,7 @@ def make_start_rule(estimator: Any, structure: CovarianceStructure, K: int, sour
     if not _is_given(init):
         chosen = checks.choice("init", init, CENTRE_RULES, CENTRE_RULE_ALIASES)
         rule = _checked_rule(chosen) if callable(chosen) else CENTRE_RULES[chosen]
-        return _from_parts(parts, structure) or from_centres(rule, n_init, parts)
+        return _from_parts(parts, structure) or from_centres(rule, n_init, parts, improve=estimator.max_iter != 0)
     if given := _given_parts(estimator):
         raise OptionError("is a start already", argument="init", fix=f"leave out init, or {' and '.join(given)}")
     if isinstance(init, Mixture):
@@ -97,6 +97,8 @@ def _check_part(name: str, value: Any, shape: tuple[int, ...]) -> Array | None:
 def _invert(precisions: Array, structure: CovarianceStructure) -> CovarianceArrays:
     """Return the covariances of precisions that the user gives in the shape of `precisions_`."""
     lowest = np.linalg.eigvalsh(precisions).min() if structure.joint else precisions.min()
+    if structure.joint and not np.allclose(precisions, np.swapaxes(precisions, -1, -2), rtol=1e-8):
+        raise OptionError("must be symmetric", argument="precisions_init", fix="if that is rounding, use (P + P.T) / 2")
     if not lowest > 0.0:
         what = "must be positive definite" if structure.joint else "must be positive"
         raise OptionError(what, argument="precisions_init")

@@ -19,7 +19,14 @@ from eigenlens.data.memory import ArraySource
 from eigenlens.data.rows import dense_rows, draw_rows, positive_weight_rows, take_rows
 from eigenlens.data.source import Block, Source
 from eigenlens.densities.mixture import Mixture
-from eigenlens.mixture.em import LostComponent, MixtureEMResult, estimate_mixture, rank_result, run_from_starts
+from eigenlens.mixture.em import (
+    LostComponent,
+    MixtureEMResult,
+    estimate_mixture,
+    evaluate_start,
+    rank_result,
+    run_from_starts,
+)
 from eigenlens.mixture.prior import PRIORS
 from eigenlens.mixture.problem import Problem, rows_unchanged
 from eigenlens.mixture.structures.base import CovarianceArrays, CovarianceStructure
@@ -178,13 +185,15 @@ def from_means(parts: StartParts) -> StartRule:
     return start
 
 
-def from_centres(centres: CentreRule, n_init: int, parts: StartParts | None = None) -> StartRule:
+def from_centres(
+    centres: CentreRule, n_init: int, parts: StartParts | None = None, *, improve: bool = True
+) -> StartRule:
     """Return the rule that starts EM from the best of n_init guesses, after a short run of EM from each.
 
     With `k_means_plus_plus`, every other guess is random, and there are twice as many of both where rows are few: where
     groups overlap, rows far from each other are no centres. Where the guesses were made on all rows, the best few are
     returned, since the best may not remain so; otherwise only the best. An interrupt keeps the guesses made so far.
-    Given `parts` replace those of every guess.
+    Given `parts` replace those of every guess. Without `improve` guesses stay as they are.
     """
 
     def start(problem: Problem, K: int, rng: np.random.Generator) -> list[Start]:
@@ -200,7 +209,10 @@ def from_centres(centres: CentreRule, n_init: int, parts: StartParts | None = No
         each: Iterable[Mixture] = map(make, range(guesses), rng.spawn(guesses))
         if parts is not None:
             each = (parts.put_into(guess, problem.structure) for guess in each)
-        results, interrupted = _run_guesses(small, each, _starts_at_once(small, K), tol, steps)
+        if improve:
+            results, interrupted = _run_guesses(small, each, _starts_at_once(small, K), tol, steps)
+        else:
+            results, interrupted = [evaluate_start(small, guess) for guess in each], False
         best = sorted(results, key=partial(rank_result, small))
         most = MAX_FINAL_STARTS if small.rows == problem.rows and not interrupted else 1
         return [Start(one.mixture, one.lost, interrupted) for one in best[:most]]

@@ -14,13 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
 from eigenlens.arrays import Array, Like
-from eigenlens.data.coerce import require_finite
+from eigenlens.data.coerce import require_finite, rereadable
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source, accumulate, progress_callback
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.base import forward, model_view, per_score
 from eigenlens.estimator.covariance_matrix import read_covariance
-from eigenlens.estimator.rows import MomentsOnlySource, map_blocks, map_rows, per_row, validate_rows
+from eigenlens.estimator.rows import map_blocks, map_rows, per_row, rows_from_moments, validate_rows
 from eigenlens.linalg.operators import CentredRows, covariance_divisor, project_rows
 from eigenlens.linalg.spectrum import Outcome
 from eigenlens.pca import storage
@@ -70,7 +70,7 @@ class PCA(InterpretedComponents):
             `transform` then projects each row's conditional mean given its observed entries, and log densities are
             those of the observed entries. Rows without any are left out, with a warning, and rows of weight 0 may
             contain anything.
-        tol: residual ‖S v − λ v‖ / λ₁ that iterative solvers must meet.
+        tol: residual ‖S v − λ v‖ / λ₁ that iterative solvers must meet; 0 for what rounding allows.
         random_state: seed of the random solvers and rules.
         verbose: True for a progress bar, or a callable (rows done, total rows, label).
 
@@ -150,6 +150,7 @@ class PCA(InterpretedComponents):
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None, feature_weight: Any = None) -> Any:
         """Fit the rows of X, and return their scores (n, k)."""
+        X = rereadable(X)
         return self.fit(X, y, sample_weight=sample_weight, feature_weight=feature_weight).transform(X)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -202,8 +203,7 @@ class PCA(InterpretedComponents):
             what = "has no effect with {center}, whose second moments are about zero"
             raise OptionError(what, argument="mean", fix="leave it out", settings={"center": False})
         self._feature_weight = None
-        scatter = given.S * covariance_divisor(given.n, self.center)
-        self._set_moments(Moments(given.n, given.mean, scatter, round(given.n)))
+        self._set_moments(given.moments(covariance_divisor(given.n, self.center)))
         self._rows_like = Like(S, given.source.dtype)
         self._solved()
         return self
@@ -248,9 +248,8 @@ class PCA(InterpretedComponents):
     def inverse_transform(self, X: Any) -> Any:
         """Return the rows (n, d) whose scores are X (n, k); with q < k columns, those of the q leading components."""
         Z = self._check_scores(X, fewer=self.whiten != "zca" and self.rotation is None)
-        model, like = self.model_, Like(X, np.dtype(np.float32 if "float32" in str(Z.dtype) else np.float64))
-        basis = model.row_map(self.whiten)
-        return Z @ like(basis[: Z.shape[1]]) + like(model.mean)
+        model, like = self.model_, Like(Z)
+        return Z @ like(model.row_map(self.whiten)[: Z.shape[1]]) + like(model.mean)
 
     def reconstruction_error(self, X: Any, k: Any = None, *, per_row: bool = True, sample_weight: Any = None) -> Any:
         """Return the squared distance (n,) of each row from its projection, in the units of the analysis.
@@ -339,9 +338,7 @@ class PCA(InterpretedComponents):
         check_is_fitted(self)
         if self._model is None or self._outcome is None:
             assert self._moments is not None
-            source, moments = MomentsOnlySource(self._moments), self._moments
-            about: dict[str, Any] = {"standardize": self.standardize, "center": self.center, "moments": moments}
-            rows = CentredRows(source, **about, feature_weight=self._feature_weight)
+            rows = rows_from_moments(self._moments, **self._row_options)
             n_components, options = check_pca_options(self, rows.source)
             fit = principal_components(rows, n_components, "covariance", self.tol, options.rng)
             self._model = rotate_components(fit.model, self.rotation, self.rotation_options)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.arrays import Array
+from eigenlens.arrays import Array, to_numpy
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError
 from eigenlens.estimator.rows import dense_blocks
@@ -176,12 +176,15 @@ def _off_axes(values: Array, positive: Array, source: Source, model: PrincipalCo
 def _named_columns(columns: Any) -> dict[str, Array]:
     if isinstance(columns, dict):
         return {str(name): np.asarray(values) for name, values in columns.items()}
-    if isinstance(columns, np.ndarray | list | tuple):
-        array = np.asarray(columns)
-        array = array[:, None] if array.ndim == 1 else array
-        return {str(j): array[:, j] for j in range(array.shape[1])}
     import narwhals.stable.v2 as nw
 
-    native = nw.from_native(columns, eager_only=True, allow_series=True)
-    frame = native.to_frame() if isinstance(native, nw.Series) else native
-    return {str(name): np.asarray(frame[name].to_numpy()) for name in frame.columns}
+    given: Any = nw.from_native(columns, eager_only=True, allow_series=True, pass_through=True)
+    if isinstance(given, nw.DataFrame | nw.Series):
+        frame = given.to_frame() if isinstance(given, nw.Series) else given
+        # Names may be numbers, and frame[0] would be a row.
+        return {str(name): np.asarray(frame.get_column(name).to_numpy()) for name in frame.columns}
+    array = np.asarray(to_numpy(columns))
+    if array.ndim not in (1, 2):
+        raise DataError(f"have shape {array.shape}", argument="columns", fix="give (n,), (n, q), a dict or a frame")
+    array = array[:, None] if array.ndim == 1 else array
+    return {str(j): array[:, j] for j in range(array.shape[1])}

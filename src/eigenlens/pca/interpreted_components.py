@@ -14,7 +14,7 @@ from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.base import DensityEstimator, ProjectionEstimator
-from eigenlens.estimator.rows import MomentsOnlySource, dense_blocks, map_blocks, per_row, validate_rows
+from eigenlens.estimator.rows import dense_blocks, map_blocks, per_row, rows_from_moments, validate_rows
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.solve import MAX_MATRIX_SIZE
 from eigenlens.pca import interpret
@@ -123,7 +123,8 @@ class InterpretedComponents(ProjectionEstimator, DensityEstimator):
         Args:
             level: the probability with which a normal row lies below each limit.
             spe_rule: the approximation of the limit of the squared prediction error: "pearson" (three moments, the most
-                accurate), "jackson-mudholkar" or "box", as process monitoring has it.
+                accurate, and for new rows of the variances that these will show); "jackson-mudholkar" or "box", as
+                process monitoring has it: too low for new rows where few were fitted.
             labels: (n,) names of the rows in the table, by default their numbers.
         """
         check_is_fitted(self)
@@ -147,14 +148,19 @@ class InterpretedComponents(ProjectionEstimator, DensityEstimator):
         model, moments, source = self.model_, self._moments, self._fitted_source
         k, d = model.components.shape
         if moments is not None:
-            source = MomentsOnlySource(moments)
+            rows = rows_from_moments(moments, **self._row_options)
         elif source is None or self.missing == "em" or min(row_count(source), d) > MAX_MATRIX_SIZE:
             return np.full(d - k, model.noise)
-        about: dict[str, Any] = {"standardize": self.standardize, "center": self.center, "moments": moments}
-        rows = CentredRows(source, **about, feature_weight=self._feature_weight)
+        else:
+            rows = CentredRows(source, **self._row_options)
         solver = "covariance" if moments is not None or rows.n_rows >= d else "gram"
         values = principal_components(rows, None, solver, 1e-9, np.random.default_rng(0)).model.variances
         return values[k:]
+
+    @property
+    def _row_options(self) -> dict[str, Any]:
+        """How the rows are analysed: the options of `CentredRows`."""
+        return {"standardize": self.standardize, "center": self.center, "feature_weight": self._feature_weight}
 
     def _fitted_rows(self, X: Any, sample_weight: Any) -> Source:
         if X is not None:

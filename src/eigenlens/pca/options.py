@@ -40,7 +40,7 @@ def check_pca_options(estimator: Any, source: Source, rows_known: bool = True) -
         feature_weight=estimator._feature_weight,
         standardize=checks.boolean("standardize", estimator.standardize),
         solver=checks.choice("solver", estimator.solver, ["auto", *SOLVERS], SOLVER_ALIASES),
-        tol=checks.real("tol", estimator.tol, 0.0, 1.0),
+        tol=checks.not_negative("tol", estimator.tol),
         rng=checks.generator(estimator.random_state),
     )
     rule = estimator.n_components

@@ -118,11 +118,34 @@ SPE_LIMITS: dict[str, Callable[[float, float, float, float], float]] = {
 """Approximate quantiles of SPE by name: (θ₁, θ₂, θ₃, level) → limit, θ_i being Σ λ^i over discarded variances."""
 
 
+def new_row_variances(model: PrincipalComponents, discarded: Array) -> Array:
+    """Return the discarded variances (m,) as new rows show them: above those of the fit, whose axes follow its rows.
+
+    To first order in 1/n they are λ_j (1 + 1/n + 2/ν Σ_i λ_i / (λ_i − λ_j)) with i over the components kept. The fitted
+    λ_j lacks one half of the sum, which the components have taken from it (Lawley 1956, Biometrika 43, 128), and a new
+    row has the other half on top, since the components are not quite those of the population. 1/n is for the mean.
+    Variances that differ by less than their standard errors are taken to differ by that, λ_i (2/ν)^½.
+
+    >>> model = PrincipalComponents(np.zeros(2), np.ones(2), np.eye(2)[:1], np.array([4.0]), 5.0, np.ones(2), 100.0)
+    >>> new_row_variances(model, np.array([1.0]))
+    array([1.037])
+    """
+    kept, nu = model.variances[model.variances > 0.0, None], model.divisor
+    separations = np.maximum(1.0 - discarded / kept, np.sqrt(2.0 / nu))
+    shift = 1.0 / model.weight if model.center else 0.0
+    return np.asarray(discarded * (1.0 + shift + 2.0 / nu * np.sum(1.0 / separations, axis=0)))
+
+
 def outlier_limits(
     model: PrincipalComponents, discarded: Array, level: float, rule: str = "pearson", *, fitted: bool = False
 ) -> tuple[float, float]:
-    """Return the limits of T² and SPE; that of SPE is infinite where nothing is discarded, and never below rounding."""
+    """Return the limits of T² and SPE; that of SPE is infinite where nothing is discarded, and never below rounding.
+
+    "pearson" allows for the estimation of the components where rows are new; the customary rules do not.
+    """
     k, d = model.components.shape
+    if rule == "pearson" and not fitted:
+        discarded = new_row_variances(model, discarded)
     of_spe = max(spe_limit(discarded, level, rule), NO_RESIDUAL_SHARE * model.total) if k < d else float(np.inf)
     return t2_limit(model, level, fitted=fitted), of_spe
 

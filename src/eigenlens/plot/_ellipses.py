@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from eigenlens.plot import _style
-from eigenlens.tables.ellipses import GroupEllipse
+from eigenlens.tables.ellipses import MIN_ELLIPSE_POINTS, GroupEllipse, group_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,11 +19,18 @@ ELLIPSE_NOTES = {
 """What the ellipses of each kind show, above the axes."""
 
 
+def describe_ellipses(ellipses: Sequence[GroupEllipse], colors: Any, kind: str, level: float) -> str:
+    """Return what the ellipses show, and how many groups have none."""
+    without = max(1, len(group_names(colors))) - len(ellipses)
+    few = f"{without} group{'s' * (without > 1)} with fewer than {MIN_ELLIPSE_POINTS} rows left out" if without else ""
+    return ", ".join(filter(None, (ELLIPSE_NOTES[kind].format(100.0 * level), few)))
+
+
 def draw_ellipses(ax: Axes, ellipses: Iterable[GroupEllipse], colors: Any) -> None:
     """Draw ellipses with a pale area and a thin edge, and the means of the groups as crosses."""
     from matplotlib.patches import Polygon
 
-    groups = [] if isinstance(colors, str) or colors.dtype.kind == "f" else [str(name) for name in np.unique(colors)]
+    groups = list(map(str, group_names(colors)))
     for ellipse in ellipses:
         if groups:
             color = _style.category_color(groups.index(ellipse.name))

@@ -65,7 +65,7 @@ def density(
     """
     several = isinstance(model, Mapping)
     models = _check_densities(model, band, label) if several else {label: model}
-    colours = _check_colors(color, len(models))
+    colours = _check_colors(color, len(models), 0 if ax is None else _curves_drawn(ax))
     band = None if several and band == "auto" else band
     options: Any = {"column": column, "band": band, "level": level, "random_state": random_state}
     found = {name: density_tables.density(each, X, **options) for name, each in models.items()}
@@ -96,10 +96,14 @@ def _check_densities(models: Mapping[str, Any], band: str | None, label: str | N
     return {str(name): model for name, model in models.items()}
 
 
-def _check_colors(color: Any, count: int) -> list[str]:
-    """Return one colour per density."""
+def _curves_drawn(ax: Axes) -> int:
+    return sum(line.get_gid() == CURVE_MARK for line in ax.lines)
+
+
+def _check_colors(color: Any, count: int, drawn: int) -> list[str]:
+    """Return one colour per density, by default those that follow the colours of the densities drawn before."""
     if color is None or isinstance(color, str):
-        return [color or BLUE] if count == 1 else [color or _style.category_color(i) for i in range(count)]
+        return [color or _style.category_color(drawn + i) for i in range(count)]
     colours = list(color)
     if len(colours) != count:
         what = f"has {len(colours)} colours, but there are {count} densities"
@@ -111,7 +115,7 @@ def _curve(ax: Axes, table: density_tables.DensityTable, color: str, name: str |
     """Draw one density, with its band and its name in the legend, where it has them."""
     if table.low is not None and table.high is not None:
         ax.fill_between(table.x, table.low, table.high, color=color, alpha=0.2, linewidth=0.0)
-    (curve,) = ax.plot(table.x, table.values, color=color, linewidth=1.6)
+    (curve,) = ax.plot(table.x, table.values, color=color, linewidth=1.6, gid=CURVE_MARK)
     if name is not None:
         curve.set_label(name)  # so that a legend that the user draws has it too
         _add_to_legend(ax, curve, name)
@@ -135,8 +139,8 @@ def _finish(ax: Axes, table: density_tables.DensityTable, shared: bool, remarks:
         _style.write_note(ax)
 
 
-RUG_MARK = "eigenlens-rug"
-"""The `gid` of a rug, by which another density on the same axes finds it."""
+CURVE_MARK, RUG_MARK = "eigenlens-density", "eigenlens-rug"
+"""The `gid` of a curve, and of a rug, by which another density on the same axes finds them."""
 
 
 def _rug(ax: Axes, rows: Array, color: str, several: bool) -> None:

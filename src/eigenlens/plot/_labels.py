@@ -45,13 +45,18 @@ class LabelPlacer:
         self.weights: list[float] = []
 
     def want(self, anchors: Array, texts: Sequence[str], colour: str, directions: Array | None = None) -> None:
-        """Request a label at each anchor (m, 2), in data units, preferably on the side of its direction (m, 2)."""
-        right_and_up = np.broadcast_to(np.array([1.0, 0.4]), anchors.shape)
-        self.anchors.extend(anchors)
-        self.directions.extend(right_and_up if directions is None else directions)
-        self.texts.extend(shorten_names(texts, MAX_LABEL_LETTERS))
-        self.colours.extend([colour] * len(texts))
+        """Request a label at each anchor (m, 2), in data units, preferably on the side of its direction (m, 2).
+
+        An empty text is no label.
+        """
+        toward = np.broadcast_to(np.array([1.0, 0.4]), anchors.shape) if directions is None else directions
         self.keep_clear(anchors, 3.0)
+        for anchor, direction, text in zip(anchors, toward, shorten_names(texts, MAX_LABEL_LETTERS), strict=True):
+            if text:
+                self.anchors.append(anchor)
+                self.directions.append(direction)
+                self.texts.append(text)
+                self.colours.append(colour)
 
     def keep_clear(self, points: Array, weight: float = 0.7) -> None:
         """Avoid covering points (p, 2), in data units, where there is a choice."""

@@ -11,7 +11,8 @@ from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.data.coerce import as_source
 from eigenlens.plot import _style
-from eigenlens.plot._points import check_color, draw_points
+from eigenlens.plot._points import check_color, draw_points, draw_value_scale
+from eigenlens.tables.ellipses import group_names
 from eigenlens.tables.names import feature_names, shorten_names
 from eigenlens.tables.rows import first_rows
 
@@ -25,7 +26,7 @@ MAX_PAIR_COLUMNS = 8
 PANEL_SPACE = 0.12
 """The space between two panels, in distances of their middles."""
 
-MAX_PANEL_LETTERS = 18
+MAX_PANEL_LETTERS = 14
 """Letters of a column's name beside a panel."""
 
 
@@ -62,9 +63,10 @@ def pairs(
     side = float(np.clip(1.6 * len(chosen), 4.0, 12.0))
     ax = _style.new_axes(ax, (side, side))
     panels = _panels(ax, len(chosen))
-    for i, j in np.ndindex(panels.shape):
-        _draw_panel(panels[i, j], values, i, j, colours)
+    by_value = [_draw_panel(panels[i, j], values, i, j, colours) for i, j in np.ndindex(panels.shape)]
     _name_panels(panels, labels)
+    if len(by_value) > 1 and by_value[1] is not None:
+        draw_value_scale(ax, by_value[1])
     hidden = columns is None and len(known) > len(chosen)
     _style.write_note(ax, f"the first {len(chosen)} of {len(known)} columns" if hidden else "")
     _move_legend(ax, panels, 1.04 if hidden else 1.0)
@@ -88,23 +90,22 @@ def _panels(ax: Axes, m: int) -> Any:
     return np.array(made, dtype=object).reshape(m, m)
 
 
-def _draw_panel(ax: Axes, values: Array, i: int, j: int, colours: str | Array) -> None:
+def _draw_panel(ax: Axes, values: Array, i: int, j: int, colours: str | Array) -> Any:
+    """Draw one panel, and return what was drawn by value, if anything."""
     _style.style_axes(ax, None)
     if i != j:
-        seen = np.all(np.isfinite(values[:, [j, i]]), axis=1)
-        draw_points(ax, values[seen][:, [j, i]], colours if isinstance(colours, str) else colours[seen])
-        return
+        return draw_points(ax, values[:, [j, i]], colours, scale=False)
     _histogram(ax, values[:, i], colours)
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
+    return None
 
 
 def _histogram(ax: Axes, x: Array, colours: str | Array) -> None:
     """Draw a histogram of a column, its categories on top of each other."""
-    grouped = not isinstance(colours, str) and colours.dtype.kind != "f"
-    finite = np.isfinite(x)
-    groups = [finite & (colours == name) for name in np.unique(colours)] if grouped else [finite]
-    shades = [_style.category_color(g) for g in range(len(groups))] if grouped else _plain(colours)
+    names, finite = group_names(colours), np.isfinite(x)
+    groups = [finite & (colours == name) for name in names] or [finite]
+    shades = [_style.category_color(g) for g in range(len(names))] or _plain(colours)
     edges = np.histogram_bin_edges(x[finite], "auto") if finite.any() else np.array([0.0, 1.0])
     look: Any = {"stacked": True, "linewidth": 0.5, "edgecolor": _style.page_color()}
     ax.hist([x[group] for group in groups], bins=edges.tolist(), color=shades, **look)
@@ -138,5 +139,8 @@ def _move_legend(ax: Axes, panels: Any, top: float) -> None:
         legend.remove()
     if made:
         handles, texts = list(made[0].legend_handles), [text.get_text() for text in made[0].get_texts()]
-        look: Any = {"loc": "lower center", "bbox_to_anchor": (0.5, top), "ncols": min(6, len(texts))}
+        across = int(
+            ax.figure.canvas.figure.get_figwidth() / (0.5 + 0.07 * max(map(len, texts)))
+        )  # a letter has 0.07 inches
+        look: Any = {"loc": "lower center", "bbox_to_anchor": (0.5, top), "ncols": max(1, min(6, across))}
         _style.draw_legend(ax, handles, texts, **look)

@@ -14,7 +14,7 @@ from eigenlens.kernel_pca import tables as kernel_tables
 from eigenlens.pca import tables
 from eigenlens.pca.model import PrincipalComponents
 from eigenlens.plot import _style
-from eigenlens.plot._ellipses import ELLIPSE_NOTES, draw_ellipses
+from eigenlens.plot._ellipses import describe_ellipses, draw_ellipses
 from eigenlens.plot._labels import LabelPlacer
 from eigenlens.plot._points import MAX_INNER_KEYS, check_color, draw_points
 from eigenlens.plot._strip import draw_strip
@@ -87,7 +87,7 @@ def draw_scores(
     if table.labels is not None:
         wanted.want(table.values, table.labels, _style.text_color())
         wanted.keep_clear(zero_lines(ax))
-    place_labels(ax, wanted, "" if ellipses is None else ELLIPSE_NOTES[ellipses].format(100.0 * level))
+    place_labels(ax, wanted, "" if found is None else describe_ellipses(found, colours, str(ellipses), level))
     return ax
 
 

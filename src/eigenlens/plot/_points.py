@@ -10,7 +10,7 @@ from eigenlens.arrays import Array, to_numpy
 from eigenlens.errors import DataError
 from eigenlens.plot import _style
 from eigenlens.plot._style import BLUE
-from eigenlens.tables.names import shorten_names
+from eigenlens.tables.names import shorten_names, text_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,20 +37,24 @@ def check_color(color: Any, n: int) -> str | Array:
         raise DataError(what, argument="color", fix="give a colour, or one value per row")
     if values.dtype.kind in "iu" and np.unique(values).size > MAX_INTEGER_CATEGORIES:
         return values.astype(np.float64)
-    return values if values.dtype.kind in "fiub" else values.astype(str)
+    return values if values.dtype.kind in "fiub" else np.array([text_of(value) or "missing" for value in values])
 
 
-def draw_points(ax: Axes, points: Array, color: str | Array) -> None:
-    """Draw points (n, 2) in the colours of `check_color`, the smaller and fainter the more there are."""
+def draw_points(ax: Axes, points: Array, color: str | Array, *, scale: bool = True) -> Any:
+    """Draw points (n, 2) in the colours of `check_color`, the smaller and fainter the more there are.
+
+    Points with NaN are not drawn. Returns what was drawn by value, if anything, for a scale of colours elsewhere.
+    """
     n = len(points)
     style: dict[str, Any] = {"s": marker_area(n), "linewidths": 0.0, "zorder": 2}
     style |= {"alpha": float(np.clip(1.35 - 0.22 * np.log10(n), 0.25, 0.9)), "rasterized": n >= MAX_VECTOR_POINTS}
     if isinstance(color, str):
         ax.scatter(points[:, 0], points[:, 1], color=color, **style)
     elif color.dtype.kind == "f":
-        _by_value(ax, points, color, style)
+        return _by_value(ax, points, color, style, scale)
     else:
         _by_category(ax, points, color, style)
+    return None
 
 
 def marker_area(n: int, smallest: float = 1.0, largest: float = 30.0) -> float:
@@ -62,9 +66,23 @@ def marker_area(n: int, smallest: float = 1.0, largest: float = 30.0) -> float:
     return float(np.clip(237.0 / np.sqrt(n), smallest, largest))
 
 
-def _by_value(ax: Axes, points: Array, values: Array, style: dict[str, Any]) -> None:
-    drawn = ax.scatter(points[:, 0], points[:, 1], c=values, cmap="cividis", **style)
+def _by_value(ax: Axes, points: Array, values: Array, style: dict[str, Any], scale: bool) -> Any:
+    """Draw points by their values, those without one in the colour of category 1, which the scale does not have."""
+    from matplotlib import colormaps
+
+    shades = colormaps["cividis"].with_extremes(bad=_style.category_color(1))
+    drawn = ax.scatter(points[:, 0], points[:, 1], c=values, cmap=shades, plotnonfinite=True, **style)
+    if scale:
+        draw_value_scale(ax, drawn)
+    return drawn
+
+
+def draw_value_scale(ax: Axes, drawn: Any) -> None:
+    """Draw the scale of points that were drawn by value, and a legend if some have none."""
     _style.draw_color_scale(ax, drawn, 0.8).solids.set_alpha(1.0)  # type: ignore[union-attr]
+    if np.ma.getmaskarray(drawn.get_array()).any():
+        without = ax.scatter([], [], s=24.0, color=_style.category_color(1))
+        _style.draw_legend(ax, [without], ["missing"], loc="best")
 
 
 def _key(ax: Axes, handles: list[Any], names: list[str], *, many: bool) -> Legend:

@@ -47,6 +47,7 @@ def reconstruction(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['original', 'k = 1 (27.7% lost)', 'k = 2 (3.7% lost)']
     """
+    checks.has_components(model)
     limit = (3 if image_shape is None else 10) if n_rows is None else checks.integer("n_rows", n_rows, 1)
     table = tables.reconstruction(model, X, k, limit=limit, labels=labels, names=names)
     if image_shape is None:

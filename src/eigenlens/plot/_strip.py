@@ -10,6 +10,7 @@ from eigenlens.arrays import Array
 from eigenlens.plot import _style
 from eigenlens.plot._labels import LabelPlacer
 from eigenlens.plot._points import check_color, draw_points
+from eigenlens.tables.ellipses import group_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +31,7 @@ GOLDEN_SHARE = 0.5 * (np.sqrt(5.0) - 1.0)
 def draw_strip(table: ScoreTable, color: Any, ax: Axes | None) -> Axes:
     """Draw the scores (n, 1) of rows along one axis; categories have a strip each, the first on top."""
     colours = check_color(color, len(table.values))
-    categories = [] if isinstance(colours, str) or colours.dtype.kind == "f" else list(np.unique(colours))
+    categories = group_names(colours)
     ax = _style.new_axes(ax, (6.0, 1.5 + 0.55 * max(1, len(categories))))
     _style.style_axes(ax, "x")
     ax.spines["left"].set_visible(False)

@@ -26,6 +26,7 @@ from eigenlens.rotation.orthogonal import equamax, orthomax, quartimax, varimax
 
 __all__ = [
     "ROTATIONS",
+    "ROTATION_ALIASES",
     "Rotation",
     "equamax",
     "geomin",
@@ -50,6 +51,9 @@ ROTATIONS: dict[str, Callable[..., Any]] = {
 `FactorAnalysis(rotation=name)`, error texts and the checks of names read this dictionary.
 """
 
+ROTATION_ALIASES = {"Promax": "promax", "geominQ": "geomin", "geomin_obl": "geomin", "quartimin": "oblimin"}
+"""Names of the same rotations in psych, GPArotation and factor_analyzer."""
+
 
 def rotate(L: Array, rotation: str | Callable[..., Any], *, scale: Array | None = None, **options: Any) -> Rotation:
     """Rotate L (d, k) by name, or by the user's own function of L, which returns a `Rotation` or the matrix T (k, k).
@@ -69,7 +73,8 @@ def rotate(L: Array, rotation: str | Callable[..., Any], *, scale: Array | None 
 
 
 def _run_rotation(A: Array, rotation: str | Callable[..., Any], options: dict[str, Any]) -> Rotation:
-    found = (ROTATIONS[rotation] if isinstance(rotation, str) else rotation)(A, **options)
+    method = ROTATIONS[ROTATION_ALIASES.get(rotation, rotation)] if isinstance(rotation, str) else rotation
+    found = method(A, **options)
     return found if isinstance(found, Rotation) else Rotation.by(A, _check_matrix(rotation, found, A.shape[1]))
 
 

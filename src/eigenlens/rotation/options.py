@@ -9,13 +9,13 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.errors import ConvergenceWarning, OptionError, warn_user
-from eigenlens.rotation import ROTATIONS, rotate
+from eigenlens.rotation import ROTATION_ALIASES, ROTATIONS, rotate
 
 
 def check_rotation(rotation: Any, rotation_options: Any) -> None:
     """Raise an error unless the rotation is None, a known name or a callable, and its options are a dictionary."""
     if rotation is not None:
-        checks.choice("rotation", rotation, ROTATIONS)
+        checks.choice("rotation", rotation, ROTATIONS, ROTATION_ALIASES)
     if not isinstance(rotation_options, dict | None):
         raise OptionError("must be a dictionary, or None", argument="rotation_options", value=rotation_options)
 

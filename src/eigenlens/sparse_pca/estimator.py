@@ -7,22 +7,20 @@ from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
-from eigenlens.arrays import Array, Like
+from eigenlens.arrays import Like
 from eigenlens.data.source import Source, progress_callback
 from eigenlens.estimator.base import ProjectionEstimator, forward, model_view, per_score
 from eigenlens.estimator.covariance_matrix import read_covariance
-from eigenlens.estimator.rows import MomentsOnlySource, map_blocks, map_rows, per_row, validate_rows
+from eigenlens.estimator.rows import map_blocks, map_rows, per_row, rows_from_moments, validate_rows
 from eigenlens.linalg.operators import CentredRows, project_rows
 from eigenlens.sparse_pca import storage
 from eigenlens.sparse_pca.best_support import PROOF_TOL
 from eigenlens.sparse_pca.fit import fit_sparse_components
 from eigenlens.sparse_pca.model import SparseComponents
 from eigenlens.sparse_pca.options import check_nonzero
-from eigenlens.stats.moments import Moments
 
 
 @dataclass(eq=False, repr=False)
@@ -90,9 +88,8 @@ class SparsePCA(ProjectionEstimator):
         array([5.])
         """
         given = read_covariance(self, S, n_samples, mean, constant=True)
-        moments = Moments(given.n, given.mean, given.S * (given.n - 1.0), round(given.n))
         standardize = checks.boolean("standardize", self.standardize)
-        rows = CentredRows(MomentsOnlySource(moments), standardize=standardize, moments=moments)
+        rows = rows_from_moments(given.moments(given.n - 1.0), standardize=standardize)
         return self._fit_rows(S, given.source, rows, None)
 
     def _fit_rows(self, X: Any, source: Source, rows: CentredRows, progress: Any) -> Self:
@@ -117,7 +114,7 @@ class SparsePCA(ProjectionEstimator):
         Columns that no component uses are at their means.
         """
         Z = self._check_scores(X)
-        like = Like(X, np.dtype(np.float32 if "float32" in str(Z.dtype) else np.float64))
+        like = Like(Z)
         return Z @ like(self.model_.row_map) + like(self.model_.mean)
 
     @per_row()
@@ -148,9 +145,9 @@ class SparsePCA(ProjectionEstimator):
         return self._like(self.model_.variances / self.model_.total)
 
     @property
-    def optimal_(self) -> Array:
+    def optimal_(self) -> Any:
         """(k,) whether each component is proved to be the best with as few columns, given those before."""
-        return np.asarray(self.model_.bounds <= self.model_.variances * (1.0 + 10.0 * PROOF_TOL))
+        return self._like.exact(self.model_.bounds <= self.model_.variances * (1.0 + 10.0 * PROOF_TOL))
 
     @property
     def n_components_(self) -> int:

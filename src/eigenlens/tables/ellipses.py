@@ -64,6 +64,16 @@ MIN_ELLIPSE_POINTS = 3
 """Fewer points than this have no covariance of full rank, and their group no ellipse."""
 
 
+def group_names(groups: Any) -> list[Any]:
+    """Return the categories among one value per row, sorted; none for a single value, and none for numbers.
+
+    >>> group_names(np.array(["b", "a", "b"])), group_names("red"), group_names(np.array([0.5, 1.0]))
+    ([np.str_('a'), np.str_('b')], [], [])
+    """
+    given = np.asarray(groups)
+    return list(np.unique(given)) if given.ndim and given.dtype.kind != "f" else []
+
+
 def group_ellipses(points: Array, groups: Any, kind: str, level: float = 0.95) -> tuple[GroupEllipse, ...]:
     """Return one ellipse per group of points (n, 2), in the order of `np.unique`; points with NaN do not count.
 
@@ -73,12 +83,11 @@ def group_ellipses(points: Array, groups: Any, kind: str, level: float = 0.95) -
     """
     checks.name("ellipses", kind, ELLIPSES)
     level = checks.real("level", level, 0.0, 1.0)
-    given = np.asarray(groups)
-    labels = given.astype(str) if given.ndim and given.dtype.kind != "f" else np.full(len(points), "")
-    order = np.unique(given) if given.ndim and given.dtype.kind != "f" else np.array([""])
+    names = group_names(groups)
+    labels = np.asarray(groups).astype(str) if names else np.full(len(points), "")
     finite = np.all(np.isfinite(points), axis=1)
     found = []
-    for name in map(str, order):
+    for name in map(str, names or [""]):
         rows = points[finite & (labels == name)]
         if len(rows) >= MIN_ELLIPSE_POINTS:
             found.append(GroupEllipse(name, rows.mean(axis=0), np.cov(rows.T), ELLIPSES[kind](len(rows), level)))

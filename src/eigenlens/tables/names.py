@@ -41,11 +41,25 @@ def axis_names(model: Any, k: int) -> list[str]:
     return [f"{axis_stem(model)}{j + 1}" for j in range(k)]
 
 
+def text_of(value: Any) -> str:
+    """Return a label as text, "" where it is missing.
+
+    >>> [text_of(value) for value in ("nan", float("nan"), None, 1.5)]
+    ['nan', '', '', '1.5']
+    """
+    text = str(value)
+    return "" if text in MISSING_WORDS and not isinstance(value, str) else text
+
+
+MISSING_WORDS = ("None", "nan", "NaT", "<NA>")
+"""How Python, NumPy and pandas write a value that is missing."""
+
+
 def row_labels(labels: Iterable[Any] | None, n: int, *, at_least: bool = False) -> tuple[str, ...] | None:
     """Return one label per row as text, or None; with `at_least`, labels of rows that are not shown may follow."""
     if labels is None:
         return None
-    found = tuple(map(str, labels))
+    found = tuple(map(text_of, labels))
     if len(found) < n or (len(found) > n and not at_least):
         what = f"has {len(found)} entries, but X has {n} rows"
         raise DataError(what, argument="labels", fix="give one label per row")

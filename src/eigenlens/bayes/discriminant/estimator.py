@@ -46,7 +46,7 @@ from eigenlens.bayes.discriminant.shrinkage import Rule, Target
 from eigenlens.bayes.explain import Explanation, classes_to_compare, explain_gaussian_classes
 from eigenlens.bayes.labels import encode_labels, partial_fit_labels, require_two_classes
 from eigenlens.bayes.rule import BayesRule, ClassCounts, sample_by_class
-from eigenlens.data.coerce import require_finite, require_no_infinity
+from eigenlens.data.coerce import require_finite, require_no_infinity, rereadable
 from eigenlens.data.rows import row_count, select_rows
 from eigenlens.data.source import Progress, Source, progress_callback
 from eigenlens.densities.mixture import Mixture
@@ -328,6 +328,7 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, then transform the same rows."""
+        X = rereadable(X)
         return self.fit(X, y, sample_weight=sample_weight).transform(X)
 
     def transform(self, X: Any) -> Any:
@@ -379,7 +380,7 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
     def shrinkage_(self) -> Any:
         """The intensity of shrinkage, or (C,) one per class."""
         amounts = self._solved[1]
-        return float(amounts[0]) if len(amounts) == 1 else amounts
+        return float(amounts[0]) if len(amounts) == 1 else self._like.exact(amounts)
 
     @property
     def _n_features_out(self) -> int:
@@ -500,6 +501,6 @@ class QuadraticDiscriminant(GaussianClasses):
         return self._like(np.stack([part.covariance.matrix() for part in parts]))
 
     @property
-    def shrinkage_(self) -> Array:
+    def shrinkage_(self) -> Any:
         """The intensity of shrinkage (C,) of each class."""
-        return self._solved[1]
+        return self._like.exact(self._solved[1])

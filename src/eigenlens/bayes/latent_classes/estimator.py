@@ -32,11 +32,12 @@ from eigenlens.bayes.naive.feature_table import (
 )
 from eigenlens.bayes.naive.plan import FeatureTable, make_plan
 from eigenlens.bayes.rule import log_sum_and_posterior
+from eigenlens.data.coerce import rereadable
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import progress_callback
 from eigenlens.data.table import observed_rows
 from eigenlens.estimator.base import IterativeFit, ModelEstimator, forward
-from eigenlens.estimator.rows import per_row
+from eigenlens.estimator.rows import column_as_table, per_row
 from eigenlens.estimator.sampled_rows import sampled_rows
 from eigenlens.native.class_sums import winners
 
@@ -54,8 +55,10 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
         n_components: the number K of components.
         features: as in `NaiveBayes`: "auto", a family for all columns, or {column: family}. Families: "gaussian",
             "shared-gaussian" (one variance for all components), "categorical", "bernoulli", "multinomial" (a block of
-            counts; where one is missing, the others are judged given their total), or a `Family` of your own with
-            `summarise` and `estimate`. "kde", "mixture" and density estimators keep rows, and EM does not fit them.
+            counts; where one is missing, the others are judged given their total), or a `Family` of
+            `eigenlens.densities` or of your own with `summarise` and `estimate`: of each column, or of a block that
+            has one density together, {("a", "b"): GaussianFamily()}, whose entries are all observed or all missing.
+            "kde", "mixture" and density estimators keep rows, and EM does not fit them.
         n_init: starts, from each of which EM takes a few steps; the best are continued, and the best of these to the
             end.
         floor: the smallest variance of a Gaussian, as a share of the variance of its column over all rows.
@@ -94,11 +97,16 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
 
     _storage = storage
     _takes_missing = True
+    _takes_column = True
     _rows_like = Like(np.empty(0))
     _saves_dtype = False
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Maximise the likelihood of the rows of X (n, d), row i counting sample_weight[i] times."""
+        """Maximise the likelihood of the rows of X (n, d), or (n,) for one column; row i counts sample_weight[i] times.
+
+        Where one column was fitted, the other methods take X (n,) too.
+        """
+        X = column_as_table(X) if y is None else X  # with labels, X (n,) is probably a mistake
         source = table_to_fit(self, X, reset=True)
         options, n = check_latent_class_options(self), row_count(source)
         given = checks.weights(sample_weight, n)
@@ -156,17 +164,17 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
         filled = self._imputed(X)
         return (filled, self._imputed_std(X)) if with_std else filled
 
-    @per_row(lambda self: self.n_features_in_)
+    @per_row(lambda self: self.n_features_in_, lambda self, source: source.dtype)
     def _imputed(self, X: Any) -> Any:
         columns = zip(*(parts for parts, _ in self._impute_blocks(X)), strict=True)
         found = rows_from_columns([np.concatenate(parts) for parts in columns], self._plan.fields, frame_kind(X))
         if frame_kind(X) == "pandas":
             found.index = X.index
-        return found
+        return _in_single_precision(found, X)
 
-    @per_row(lambda self: self.n_features_in_)
+    @per_row(lambda self: self.n_features_in_, lambda self, source: source.dtype)
     def _imputed_std(self, X: Any) -> Any:
-        return np.concatenate([deviations for _, deviations in self._impute_blocks(X)])
+        return _in_single_precision(np.concatenate([deviations for _, deviations in self._impute_blocks(X)]), X)
 
     def _impute_blocks(self, X: Any) -> Iterator[tuple[list[Array], Array]]:
         """Yield the columns of some rows at a time with missing entries replaced, and the standard deviations."""
@@ -197,6 +205,7 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
 
         Biernacki, Celeux and Govaert (2000); the smaller the better.
         """
+        X = rereadable(X)
         (log_density, shares), w = self._fit_to(X, sample_weight)
         sure = np.log(np.where(np.isfinite(log_density), shares.max(axis=1), self.model_.prior.max()))
         return self.bic(X, sample_weight) - 2.0 * float(w @ sure)
@@ -222,15 +231,18 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
         model, n = self.model_, checks.integer("n_samples", n_samples, 1)
         rng = checks.generator(self.random_state if random_state is None else random_state)
         labels = rng.choice(len(model.prior), size=n, p=model.prior)
-        drawn = rows_from_columns(model.sample(labels, rng), self._plan.fields, self._frame)
-        drawn = self._like.exact(drawn) if isinstance(drawn, np.ndarray) else drawn
+        drawn = self._like.exact(rows_from_columns(model.sample(labels, rng), self._plan.fields, self._frame))
         labelled = checks.boolean("return_labels", return_labels)
         return (drawn, self._like.exact(labels)) if labelled else sampled_rows(drawn)
 
     # ---- learned attributes -----------------------------------------------------------------------------
 
     model_ = forward("_fitted.model", "The frozen `NaiveModel` whose prior has the weights.")
-    weights_ = forward("_fitted.model.prior", "The weights pi (K,).")
+
+    @property
+    def weights_(self) -> Any:
+        """The weights pi (K,)."""
+        return self._like.exact(self.model_.prior)
 
     @property
     def n_components_(self) -> int:
@@ -258,3 +270,9 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
         return tags
+
+
+def _in_single_precision(found: Any, X: Any) -> Any:
+    """Return numbers (n, d) as float32 where X is an array of float32, and other results unchanged."""
+    single = isinstance(found, np.ndarray) and found.dtype.kind == "f" and "float32" in str(getattr(X, "dtype", ""))
+    return found.astype(np.float32) if single else found

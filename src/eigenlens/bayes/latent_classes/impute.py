@@ -9,7 +9,12 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.bayes.naive.families.gaussian import GaussianColumns
 from eigenlens.bayes.naive.families.multinomial import MultinomialColumns, observed_entries_of
-from eigenlens.bayes.naive.families.per_class_density import column_values, missing_rows
+from eigenlens.bayes.naive.families.per_class_density import (
+    JointDensityPerClass,
+    block_values,
+    column_values,
+    missing_rows,
+)
 from eigenlens.bayes.naive.model import NaiveModel
 from eigenlens.errors import OptionError
 
@@ -56,10 +61,22 @@ def _fill(conditional: Any, place: int, shares: Array, rows: Any, group: Array) 
     if isinstance(conditional, MultinomialColumns):
         return Filled(_expected_counts(conditional, place, shares, rows, group))
     densities = [conditional.density(k, place) for k in range(shares.shape[1])]
+    if isinstance(conditional, JointDensityPerClass):
+        return Filled(_conditional_means(densities, place, shares, block_values(rows, group)))
     if not all(hasattr(density, "mean") for density in densities):
         what = f"a missing entry needs the attribute mean of densities, which {type(densities[0]).__name__} has not"
         raise OptionError(what, fix="add it")
     return Filled(shares @ np.array([float(np.ravel(density.mean)[0]) for density in densities]))
+
+
+def _conditional_means(densities: list[Any], place: int, shares: Array, values: Array) -> Array:
+    """Return the mean (b,) of a column of a block given the other columns, for the rows in which it is missing."""
+    found, gone = np.zeros(len(values)), np.isnan(values)
+    for i in np.flatnonzero(gone[:, place]):
+        known, rest = np.flatnonzero(~gone[i]), np.flatnonzero(gone[i])
+        means = [density.condition(known, values[i, known]).mean[rest.tolist().index(place)] for density in densities]
+        found[i] = shares[i] @ np.array(means)
+    return found
 
 
 def _categories(conditional: Any, place: int) -> Array:

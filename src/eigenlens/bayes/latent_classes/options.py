@@ -9,8 +9,8 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.bayes.latent_classes.fit import LatentClassFit, LatentClassOptions
-from eigenlens.bayes.naive.families.base import NaiveOptions
-from eigenlens.bayes.naive.families.complement import ComplementFactor
+from eigenlens.bayes.naive.families import FACTORS
+from eigenlens.bayes.naive.families.base import Factor, NaiveOptions
 from eigenlens.bayes.naive.plan import Plan
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError, warn_user
 
@@ -38,10 +38,14 @@ def check_component_families(plan: Plan) -> None:
     """Raise for families that EM cannot fit: those that keep rows, and scores that are not densities."""
     for factor, columns in plan.groups:
         choice = plan.choices[columns[0]]
-        if factor.keeps_rows or isinstance(factor, ComplementFactor):
-            what = f"gives column {choice.column!r} the family {choice.family!r}, which EM cannot share out"
-            fix = "use 'gaussian', 'categorical', 'bernoulli' or 'multinomial'"
+        if not _fits_by_em(factor):
+            what = f"gives column {choice.column!r} the family {choice.family!r}, which EM cannot fit"
+            fix = "use one of " + ", ".join(repr(name) for name, known in FACTORS.items() if _fits_by_em(known))
             raise OptionError(what, argument="features", columns=[str(choice.column)], fix=fix)
+
+
+def _fits_by_em(factor: Factor) -> bool:
+    return factor.has_density and not factor.keeps_rows
 
 
 def warn_latent_class_fit(fit: LatentClassFit, options: LatentClassOptions) -> None:

@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, read_only
-from eigenlens.bayes.naive.families.bernoulli import BernoulliColumns
 from eigenlens.bayes.naive.families.categorical import CategoricalColumns
-from eigenlens.bayes.naive.families.complement import ComplementColumns
 from eigenlens.bayes.naive.families.gaussian import GaussianColumns
-from eigenlens.bayes.naive.families.multinomial import ClassTotals, MultinomialColumns
+from eigenlens.bayes.naive.families.multinomial import ClassTotals
+from eigenlens.bayes.naive.families.per_class_density import DensityPerClass, JointDensityPerClass
 from eigenlens.bayes.naive.fit import NaiveStatistics
 from eigenlens.bayes.naive.model import NaiveModel
 from eigenlens.bayes.naive.plan import Plan
-from eigenlens.errors import OptionError
 from eigenlens.tables.text_table import format_columns
 
 
@@ -27,6 +25,8 @@ def gaussian_parameters(model: NaiveModel) -> tuple[Array, Array]:
     for columns, conditional in model.groups:
         if isinstance(conditional, GaussianColumns):
             means[:, columns], variances[:, columns] = conditional.means, conditional.variances
+        elif isinstance(conditional, DensityPerClass) and not isinstance(conditional, JointDensityPerClass):
+            means[:, columns], variances[:, columns] = conditional.gaussian_parameters()
     return means, variances
 
 
@@ -37,17 +37,22 @@ def log_probabilities(model: NaiveModel) -> Array | list[Array | None]:
     for one without categories.
     """
     with np.errstate(divide="ignore"):
-        if any(isinstance(conditional, CategoricalColumns) for _, conditional in model.groups):
+        if any(_has_table(conditional) for _, conditional in model.groups):
             return [None if p is None else np.log(p) for p in category_probabilities(model)]
-        found = np.full((len(model.prior), model.n_features), np.nan)
-        for columns, conditional in model.groups:
-            if isinstance(conditional, BernoulliColumns):
-                found[:, columns] = np.log(conditional.probabilities)
-            elif isinstance(conditional, MultinomialColumns):
-                found[:, columns] = np.log(conditional.shares)
-            elif isinstance(conditional, ComplementColumns):
-                found[:, columns] = conditional.weights
+    found = np.full((len(model.prior), model.n_features), np.nan)
+    for columns, conditional in model.groups:
+        known = conditional.log_probabilities()
+        if known is not None:
+            found[:, columns] = known
     return found
+
+
+def _has_table(conditional: Any) -> bool:
+    """Return whether columns have probabilities of categories that are not those of zeros and ones alone."""
+    own = isinstance(conditional, DensityPerClass) and any(
+        map(conditional.categories_of, range(len(conditional.densities)))
+    )
+    return own or isinstance(conditional, CategoricalColumns)
 
 
 def category_probabilities(model: NaiveModel) -> list[Array | None]:
@@ -71,30 +76,10 @@ def class_category_counts(model: NaiveModel, statistics: NaiveStatistics, plan: 
 def count_parameters(model: NaiveModel) -> int:
     """Return the number of free parameters of the densities of all columns and classes.
 
-    A category that never occurs has none. A density of the user's own family has them in its attribute `n_parameters`,
-    or in the record of its fit, `fitted.free`.
+    A density of the user's own family has them in its attribute `n_parameters`, or in the record of its fit,
+    `fitted.free`.
     """
-    return sum(_count_group(conditional) for _, conditional in model.groups)
-
-
-def _count_group(conditional: Any) -> int:
-    if isinstance(conditional, GaussianColumns):
-        return int(conditional.means.size + conditional.variances.size)
-    if isinstance(conditional, BernoulliColumns):
-        return int(conditional.probabilities.size)
-    if isinstance(conditional, MultinomialColumns):
-        return int(conditional.shares.size - len(conditional.shares))
-    if isinstance(conditional, CategoricalColumns):
-        return sum(len(p) * max(0, int(p.any(axis=0).sum()) - 1) for p in conditional.probabilities)
-    return sum(_count_density(density) for column in conditional.densities for density in column)
-
-
-def _count_density(density: Any) -> int:
-    found = getattr(density, "n_parameters", getattr(getattr(density, "fitted", None), "free", None))
-    if found is None:
-        what = f"AIC and BIC need the attribute n_parameters of densities, which {type(density).__name__} has not"
-        raise OptionError(what, fix="add it, or compare by the log-likelihood of held-out rows: cv=5")
-    return int(found)
+    return sum(conditional.n_parameters() for _, conditional in model.groups)
 
 
 def class_feature_counts(model: NaiveModel, statistics: NaiveStatistics) -> Array:

@@ -22,6 +22,7 @@ from eigenlens.bayes.naive.class_parameters import (
     gaussian_parameters,
     log_probabilities,
 )
+from eigenlens.bayes.naive.families import FACTORS
 from eigenlens.bayes.naive.families.base import LinearRule, NaiveOptions
 from eigenlens.bayes.naive.feature_table import (
     frame_kind,
@@ -44,9 +45,6 @@ from eigenlens.data.coerce import fields_of
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import progress_callback
 from eigenlens.estimator.base import ModelEstimator, forward
-
-COUNT_FAMILIES = ("multinomial", "complement", "normalized-complement")
-"""Families that take no negative numbers."""
 
 
 @dataclass(eq=False, repr=False)
@@ -75,8 +73,9 @@ class NaiveBayes(BayesRule, ModelEstimator):
             categories), "multinomial" (all such columns are one block of counts; {("a", "b"): "multinomial"} is a
             block of its own), "complement" and "normalized-complement" (counts judged by the other classes, Rennie et
             al. 2003; with prior="uniform" scikit-learn's ComplementNB), "kde", "mixture"; a density estimator such as
-            KernelDensity(kernel="box"), of which each class and column has a copy; or a family of your own with
-            `summarise` and `estimate`.
+            KernelDensity(kernel="box"), of which each class and column has a copy; or a family of `eigenlens.densities`
+            or of your own with `summarise` and `estimate`, of each column or, {("a", "b"): GaussianFamily()}, of a
+            block of columns that depend on each other within a class.
         prior: class probabilities: None for the shares of the rows, "uniform", one per class, or {class: p}.
         smoothing: rows added to each category in each class (1 is Laplace's rule, 0 the observed shares); by column
             {column: number}, or {column: {category: number}} for any Dirichlet prior; or an array (d,).
@@ -203,8 +202,7 @@ class NaiveBayes(BayesRule, ModelEstimator):
         return (found for _, found in log_likelihoods(self.model_, table_to_predict(self, X)))
 
     def _draw(self, labels: Array, rng: np.random.Generator) -> Any:
-        drawn = rows_from_columns(self.model_.sample(labels, rng), self._plan.fields, self._frame)
-        return self._like.exact(drawn) if isinstance(drawn, np.ndarray) else drawn
+        return self._like.exact(rows_from_columns(self.model_.sample(labels, rng), self._plan.fields, self._frame))
 
     def explain(self, X: Any, *, of: Any = None, against: Any = None) -> Explanation:
         """Return each feature's part of the log-odds of a row's class: ln p(x_j | of) − ln p(x_j | against).
@@ -227,14 +225,21 @@ class NaiveBayes(BayesRule, ModelEstimator):
         return self._model
 
     @property
-    def class_count_(self) -> Array:
+    def class_count_(self) -> Any:
         """Return Σ w (C,) of the rows of each class."""
-        check_is_fitted(self)
-        return self._statistics.weight
+        return self._like.exact(self._statistics.weight)
+
+    @property
+    def coef_(self) -> Any:
+        """The coefficients (C, d) where the rule is linear."""
+        return self._like.exact(self._linear.coef)
+
+    @property
+    def intercept_(self) -> Any:
+        """The intercepts (C,) where the rule is linear."""
+        return self._like.exact(self._linear.intercept)
 
     _prior = forward("model_.prior", "The prior p(c) (C,).")
-    coef_ = forward("_linear.coef", "The coefficients (C, d) where the rule is linear.")
-    intercept_ = forward("_linear.intercept", "The intercepts (C,) where the rule is linear.")
 
     @property
     def features_(self) -> FeatureTable:
@@ -249,7 +254,7 @@ class NaiveBayes(BayesRule, ModelEstimator):
             kinds = sorted({str(choice.family) for choice in self.features_})
             raise AttributeError(
                 f"the rule is not linear with the families {', '.join(kinds)}: it is with 'shared-gaussian', "
-                "'bernoulli' and 'multinomial' alone, smoothing above 0."
+                "a known variance, 'bernoulli' and 'multinomial' alone, smoothing above 0."
             )
         return rule
 
@@ -328,6 +333,7 @@ class NaiveBayes(BayesRule, ModelEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
-        counts = isinstance(self.features, str) and self.features in COUNT_FAMILIES
+        family = FACTORS.get(self.features) if isinstance(self.features, str) else None
+        counts = family is not None and not family.takes_negative
         tags.input_tags.positive_only = tags.classifier_tags.poor_score = counts
         return tags

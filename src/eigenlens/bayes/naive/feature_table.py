@@ -16,7 +16,7 @@ from eigenlens.data.column_kinds import Field
 from eigenlens.data.source import Source
 from eigenlens.data.table import MixedRows, numbers_of
 from eigenlens.errors import DataError
-from eigenlens.estimator.rows import validate_rows
+from eigenlens.estimator.rows import column_as_table, validate_rows
 
 JOINT_ENTRIES = 1 << 18
 """Numbers ln p(x, c) computed at a time: 2 MB, which stays in the cache of a core."""
@@ -27,6 +27,8 @@ def table_to_fit(estimator: Any, X: Any, *, reset: bool = False) -> Source:
 
     Columns of files and lazy frames are found by name, in any order and among others.
     """
+    if not reset and getattr(estimator, "_takes_column", False) and estimator.n_features_in_ == 1:
+        X = column_as_table(X)
     source = as_table(X)
     if isinstance(X, Source) or source.own_names or (isinstance(X, np.ndarray) and X.dtype.names is not None):
         source = source if reset else _by_name(source, getattr(estimator, "feature_names_in_", None))

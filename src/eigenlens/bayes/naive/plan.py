@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from eigenlens import checks
 from eigenlens.arrays import Array
@@ -12,10 +15,13 @@ from eigenlens.bayes.naive.families import FACTORS
 from eigenlens.bayes.naive.families.base import Factor
 from eigenlens.bayes.naive.families.custom import FamilyFactor
 from eigenlens.bayes.naive.families.density_estimator import EstimatorFactor, is_density_estimator
+from eigenlens.bayes.naive.families.multinomial import MultinomialFactor
 from eigenlens.bayes.naive.inspect_columns import ColumnValues, inspect_columns
 from eigenlens.data.coerce import fields_of
 from eigenlens.data.column_kinds import Field
 from eigenlens.data.source import Source
+from eigenlens.densities.multinomial import MultinomialFamily
+from eigenlens.densities.product import ProductFamily
 from eigenlens.errors import OptionError, closest, suggest
 from eigenlens.tables.text_table import align
 
@@ -121,12 +127,19 @@ def make_plan(source: Source, features: Any, *, weight: Array | None = None, com
         given = FamilyChoice(field.name, family, "as given")
         chosen = choose_family(field, values, counts) if family == "auto" else given
         choices.append(chosen if complete else _provisional(chosen))
-    groups: dict[Any, tuple[Factor, list[int]]] = {}
+    groups, sizes = dict[Any, tuple[Factor, list[int]]](), Counter(blocks)
     for j, choice in enumerate(choices):
-        factor = _factor(choice.family, fields[j])
-        key = (type(factor), factor, blocks[j]) if isinstance(choice.family, str) else j
-        groups.setdefault(key, (factor, []))[1].append(j)
+        factor = _factor(choice.family, fields[j], joint=blocks[j] > 0 and sizes[blocks[j]] > 1)
+        groups.setdefault(_group_key(factor, blocks[j], j), (factor, []))[1].append(j)
     return Plan(fields, tuple(choices), tuple((factor, tuple(columns)) for factor, columns in groups.values()))
+
+
+def _group_key(factor: Factor, block: int, column: int) -> Any:
+    """Return what the columns of one group have in common; a family of the user's own need not be hashable."""
+    if isinstance(factor, FamilyFactor) and factor.joint:
+        return block
+    alone = isinstance(factor, FamilyFactor | EstimatorFactor)
+    return ("column", column) if alone else (type(factor), factor, block)
 
 
 def _provisional(choice: FamilyChoice) -> FamilyChoice:
@@ -135,10 +148,13 @@ def _provisional(choice: FamilyChoice) -> FamilyChoice:
     return choice._replace(family=families.get(choice.reason, choice.family))
 
 
-def _factor(family: Any, field: Field) -> Factor:
-    """Return the factor of a family, by name or the user's own, for a column of text or numbers."""
+def _factor(family: Any, field: Field, *, joint: bool = False) -> Factor:
+    """Return the factor of a family, by name or the user's own, for a column of text or numbers, or a joint block."""
+    if isinstance(family, MultinomialFamily) and family.trials is None:
+        given = family.smoothing
+        return MultinomialFactor(tuple(given) if isinstance(given, Sequence | np.ndarray) else given)
     if not isinstance(family, str) and not is_density_estimator(family):
-        return FamilyFactor(family)
+        return FamilyFactor(family, joint)
     known = FACTORS[family] if isinstance(family, str) else EstimatorFactor(family)
     factor = known.for_text() if field.kind == "text" else known
     if factor is None:
@@ -151,18 +167,30 @@ def _factor(family: Any, field: Field) -> Factor:
 def _families_asked(features: Any, fields: tuple[Field, ...]) -> tuple[list[Any], list[int]]:
     """Return the family asked for each column, and its block: columns named together are one block."""
     if not isinstance(features, Mapping):
-        return [_check_family(features)] * len(fields), [0] * len(fields)
+        return _check_families(features, len(fields)), [int(isinstance(features, MultinomialFamily))] * len(fields)
     names = [field.name for field in fields]
     known, given = set(names), list[tuple[Any, Any, int]]()
     for block, (key, family) in enumerate(features.items(), 1):
         together = isinstance(key, tuple) and key not in known
-        given += [(column, family, block if together else 0) for column in (key if together else (key,))]
+        columns = key if together else (key,)
+        block = block if together and not isinstance(family, ProductFamily) else 0
+        given += [(c, part, block) for c, part in zip(columns, _check_families(family, len(columns)), strict=True)]
     found = checks.column_numbers("features", [column for column, _, _ in given], len(fields), names, low=0)
     asked: list[Any] = ["auto"] * len(fields)
     blocks = [0] * len(fields)
     for j, (_, family, block) in zip(found, given, strict=True):
-        asked[j], blocks[j] = _check_family(family), block
+        asked[j], blocks[j] = family, block
     return asked, blocks
+
+
+def _check_families(family: Any, count: int) -> list[Any]:
+    """Return the family of each of some columns: a product has one for each, and any other is that of all."""
+    if not isinstance(family, ProductFamily):
+        return [_check_family(family)] * count
+    if len(family.families) != count:
+        what = f"holds a product of {len(family.families)} families for {count} columns"
+        raise OptionError(what, argument="features", fix="give one family per column")
+    return list(map(_check_family, family.families))
 
 
 def _check_family(family: Any) -> Any:
@@ -171,6 +199,9 @@ def _check_family(family: Any) -> Any:
     if isinstance(family, str) and family in known:
         return family
     if not isinstance(family, str) and hasattr(family, "summarise") and hasattr(family, "estimate"):
+        if isinstance(family, type):
+            what = f"holds the class {family.__name__}, not one of its families"
+            raise OptionError(what, argument="features", fix=f"write {family.__name__}(), with its options")
         return family
     if is_density_estimator(family):
         return family

@@ -78,7 +78,8 @@ def free_column(name: str, taken: Any) -> str:
 
 def id_and_labels(table: Any) -> dict[str, Any]:
     """Return the columns of ids and labels."""
-    return ({} if table.ids is None else {str(table.roles.id): table.ids}) | table.labels
+    ids = {} if table.ids is None else {str(table.roles.id): table.ids}
+    return ids | dict(table.labels)
 
 
 TRAINING_ROWS = "on the rows of the fit: new rows have a lower one, such as the cross-validated one that fit prints"

@@ -87,10 +87,9 @@ def fit(
     Empty cells and those of --na are missing values: {incomplete} and pca --missing em fit the observed entries.
     """
     require_files(files)
-    from eigenlens.cli.covariance_table import find_covariance, fit_covariance_table
+    from eigenlens.cli.covariance_table import find_covariance
     from eigenlens.cli.input_table import read_aloud
     from eigenlens.cli.remembered_table import remember_table
-    from eigenlens.cli.terminal_plot import draw_model
 
     with session(running) as now:
         target = check_target(output, running.force, MODEL_SUFFIXES)
@@ -100,27 +99,20 @@ def fit(
         entry = find_model(model)
         table = read_aloud(now, files, reading, need_label=entry.classes, mixed=entry.mixed, guess=True)
         matrix = None if rows else find_covariance(table)
-        if matrix is None:
-            _adapt_to_table(now, estimator, model, model_options, table)
+        _adapt_to_table(now, estimator, model, model_options, None if matrix else table)
         if running.dry_run:
             return _show_plan(now, estimator, choice, [target, page])
         selection = None
         if matrix is not None:
-            now.say("note", fit_covariance_table(estimator, matrix, n_samples, model))
+            _fit_matrix(now, estimator, matrix, n_samples, model)
         elif choice is None:
             weights = _column_weights(feature_weight, estimator, table)
             _fit_with_progress(estimator, table.fitted, now, entry.classes, weights)
         else:
-            estimator, selection = select_best_mixture(
-                estimator, choice, model_options.covariance, table.fitted, now
-            )
+            estimator, selection = select_best_mixture(estimator, choice, model_options.covariance, table.fitted, now)
         remember_table(estimator, table.fitted, reading)
-        _show_result(now, estimator)
-        if entry.classes:
-            _show_accuracy(now, estimator, table.fitted)
+        _show_result(now, estimator, None if matrix is not None else table)
         _check_convergence(now, strict, estimator)
-        if matrix is None and not (running.quiet or running.json):
-            now.show(draw_model(estimator, table))
         shown = {type(estimator).__name__: estimator} | ({} if selection is None else {"Choice": selection})
         _write_outputs(now, estimator, shown, table, target, page, reading)
         # The same command with files to write has just run.
@@ -145,9 +137,11 @@ def _unfitted_model(model: str, options: ModelOptions, running: RunningOptions) 
 
 
 def _adapt_to_table(now: Any, estimator: Any, model: str, options: ModelOptions, table: Any) -> None:
-    """Set what depends on the table and is not given: the number of components of kpca, missing values of pca."""
+    """Set what depends on the rows (None without any) and is not given: components of kpca, missing values of pca."""
     from eigenlens.cli.table_checks import warn_suspicious_columns
 
+    if table is None:
+        return
     if model == "kpca" and options.k is None and table.n <= estimator.n_components:
         estimator.set_params(n_components=None)  # the default number of components may not exceed the rows
     if model == "pca" and options.missing is None and table.missing:
@@ -198,14 +192,28 @@ def _show_plan(now: Any, estimator: Any, choice: Any, targets: list[Path | None]
     now.show_plan(f"fit {call}{how}", targets=targets, model=call)
 
 
-def _show_result(now: Any, estimator: Any) -> None:
+def _fit_matrix(now: Any, estimator: Any, matrix: Any, n_samples: int | None, model: str) -> None:
+    from eigenlens.cli.covariance_table import fit_covariance_table
+
+    now.say("note", fit_covariance_table(estimator, matrix, n_samples, model))
+
+
+def _show_result(now: Any, estimator: Any, table: Any) -> None:
+    """Print the summary of a model and, unless there are no rows, its accuracy or a plot of them."""
     from eigenlens.cli.summaries import python_call, summarise
+    from eigenlens.cli.terminal_plot import draw_model
 
     line, shown, facts = summarise(estimator)
     now.say("model", python_call(estimator))
     now.say("found", line)
     now.show(shown)
     now.add_facts(model=python_call(estimator), **facts)
+    if table is None:
+        return
+    if hasattr(estimator, "classes_"):
+        _show_accuracy(now, estimator, table.fitted)
+    if not (now.running.quiet or now.running.json):
+        now.show(draw_model(estimator, table))
 
 
 def _show_accuracy(now: Any, estimator: Any, table: Any) -> None:
@@ -268,7 +276,9 @@ def _fit_with_output(estimator: Any, page: Path | None) -> list[str]:
 
 def _apply_command(estimator: Any, files: Sequence[str], target: Path | None, reading: ReadingOptions) -> list[str]:
     """Return a command that applies the model to the same rows."""
-    able = [(name, written) for method, name, written in NEXT_COMMANDS if hasattr(estimator, method)]
+    no_scores = {"transform"} if getattr(estimator, "n_components_", None) == 0 else ()
+    methods = [each for each in NEXT_COMMANDS if each[0] not in no_scores and hasattr(estimator, each[0])]
+    able = [(name, written) for _, name, written in methods]
     if not able:
         return ["eigenlens", "info", str(target)]
     name, written = able[0]

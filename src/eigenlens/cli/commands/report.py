@@ -101,6 +101,6 @@ def write_report(
     title = f"{', '.join(names)} of {', '.join(path.name for path in table.paths[:3])}"
     classes = table.label if any(hasattr(model, "classes_") for model in models.values()) else None
     report(
-        models, table.source, page, classes, title=title, ids=table.ids, columns=table.shown_columns, sample_weight=table.weight,
-        command=command_line(), reading=table.script, random_state=running.seed,
+        models, table.source, page, classes, title=title, ids=table.ids, columns=table.shown_columns,
+        sample_weight=table.weight, command=command_line(), reading=table.script, random_state=running.seed,
     )  # fmt: skip

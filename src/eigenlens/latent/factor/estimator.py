@@ -38,7 +38,12 @@ from eigenlens.latent.factor.options import (
 from eigenlens.latent.factor.profile_likelihood import FactorOptions
 from eigenlens.latent.factor.reliability import factor_omega
 from eigenlens.latent.factor.residual_influence import least_squares_covariance
-from eigenlens.latent.factor.solvers import FACTOR_SOLVERS, LEAST_SQUARES_SOLVERS, heywood_columns
+from eigenlens.latent.factor.solvers import (
+    FACTOR_SOLVER_ALIASES,
+    FACTOR_SOLVERS,
+    LEAST_SQUARES_SOLVERS,
+    heywood_columns,
+)
 from eigenlens.latent.factor.standard_errors import FactorErrors, factor_equations, factor_errors
 from eigenlens.latent.n_components import FACTOR_RULES
 from eigenlens.latent.options import check_latent_dimensions, warn_latent_fit
@@ -188,7 +193,7 @@ class FactorAnalysis(LatentGaussian):
         )
         check_rotation(self.rotation, self.rotation_options)
         return wanted if isinstance(wanted, str) else count, {
-            "solver": checks.name("solver", self.solver, ["auto", *FACTOR_SOLVERS]),
+            "solver": checks.name("solver", self.solver, ["auto", *FACTOR_SOLVERS], FACTOR_SOLVER_ALIASES),
             "standardize": checks.boolean("standardize", self.standardize),
             "tol": checks.real("tol", self.tol, 0.0, 1.0),
             "max_iter": checks.integer("max_iter", self.max_iter, 1),

@@ -32,7 +32,7 @@ from eigenlens.latent.factor.solvers import (
     principal_factors,
     random_uniquenesses,
 )
-from eigenlens.latent.n_components import FACTOR_RULES, DimensionChoice, choose_by_partial_correlations
+from eigenlens.latent.n_components import DimensionChoice, choose_by_bic, choose_by_partial_correlations
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.missing.fit import fit_incomplete_rows, more_start_count
 from eigenlens.missing.noise_alone import fit_noise
@@ -154,18 +154,33 @@ def choose_covariance_factors(
     S: Array, n: float, rule: str, source: Source, options: dict[str, Any]
 ) -> DimensionChoice:
     """Choose the number of factors of a covariance matrix S (d, d) of n rows by a rule that needs no rows."""
-    if rule not in ("bic", "map"):
-        what = "needs the rows themselves"
-        raise OptionError(what, argument="n_components", value=rule, fix="give a number, 'bic' or 'map'")
-
-    def fit_each(source: Source, counts: Sequence[int]) -> Iterator[LatentFit]:
-        return (fit_factor_covariance(S, n, k, **options) for k in counts)
-
+    if rule not in COVARIANCE_RULES:
+        fix = f"give a number, {' or '.join(map(repr, COVARIANCE_RULES))}"
+        raise OptionError("needs the rows themselves", argument="n_components", value=rule, fix=fix)
     most = max(1, min(max_factors(len(S)), round(n) - 2))
-    if rule == "map":
-        choice = choose_by_partial_correlations(correlations_from_covariance(S), range(1, most + 1))
-        return replace(choice, fit=fit_factor_covariance(S, n, choice.k, **options))
-    return FACTOR_RULES[rule](fit_each, source, range(1, most + 1), options["rng"])
+    fit = partial(fit_factor_covariance, S, n, **options)
+    return COVARIANCE_RULES[rule](fit, S, source, range(1, most + 1), options["rng"])
+
+
+FitFactors = Callable[[int], LatentFit]
+"""From a number of factors to the fit of a covariance matrix."""
+
+
+def _choose_by_bic(
+    fit: FitFactors, S: Array, source: Source, counts: Sequence[int], rng: np.random.Generator
+) -> DimensionChoice:
+    return choose_by_bic(lambda _, wanted: map(fit, wanted), source, counts, rng)
+
+
+def _choose_by_map(
+    fit: FitFactors, S: Array, source: Source, counts: Sequence[int], rng: np.random.Generator
+) -> DimensionChoice:
+    choice = choose_by_partial_correlations(correlations_from_covariance(S), counts)
+    return replace(choice, fit=fit(choice.k))
+
+
+COVARIANCE_RULES = {"bic": _choose_by_bic, "map": _choose_by_map}
+"""The rules for the number of factors that need a covariance matrix alone, by name."""
 
 
 def _fit(

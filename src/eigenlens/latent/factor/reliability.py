@@ -34,9 +34,9 @@ def cronbach_alpha(X: Any, *, standardize: bool = False, sample_weight: Any = No
         S = S / np.outer(scale, scale)
     d, total = len(S), float(S.sum())
     if d < 2:
-        raise DataError("X has 1 column, and the columns of a sum must be at least 2", argument="X")
+        raise DataError("has 1 column, and the columns of a sum must be at least 2", argument="X")
     if total <= 0.0:
-        raise DataError("the sum of the columns of X does not vary, so it has no reliability", argument="X")
+        raise DataError("has a sum of its columns that does not vary, so it has no reliability", argument="X")
     return float(d / (d - 1.0) * (1.0 - np.trace(S) / total))
 
 

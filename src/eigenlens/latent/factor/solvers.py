@@ -48,7 +48,7 @@ MAX_VARIABLES_STACKED = 80
 MAX_VARIABLES_TWO_STARTS = 200
 """Up to this many variables a second start costs milliseconds, and more are tried where the first two leave doubt."""
 
-HEYWOOD_FLOOR_FACTOR, HEYWOOD_UNIQUENESS = 10.0, 1e-5
+HEYWOOD_FLOOR_FACTOR, HEYWOOD_UNIQUENESS = 1.1, 1e-5
 """Uniquenesses within this factor of the floor, or below this value, are Heywood cases."""
 
 SAME_MAXIMUM = 1e-7
@@ -89,6 +89,9 @@ FACTOR_SOLVERS: dict[str, FactorSolver] = {
     "principal-axis": iterate_principal_axes,
 }
 """Solvers by name: (R, k, uniquenesses to start from, options) → the minimum reached."""
+
+FACTOR_SOLVER_ALIASES = {"ml": "auto", "pa": "principal-axis", "uls": "minres"}
+"""Names of the same methods in psych and factor_analyzer."""
 
 LEAST_SQUARES_SOLVERS = ("minres", "principal-axis")
 """Those that do not maximise the likelihood."""

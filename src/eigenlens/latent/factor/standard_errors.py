@@ -19,6 +19,7 @@ from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import DataError, OptionError
 from eigenlens.latent.factor.information import complex_step_jacobian
 from eigenlens.latent.factor.parameters import Equations, Estimates, FactorParameters
+from eigenlens.rotation import ROTATION_ALIASES
 from eigenlens.rotation.equations import EQUATIONS, RotationEquations
 from eigenlens.tables.text_table import titled_table
 
@@ -81,11 +82,12 @@ def factor_equations(
     """Return the equations that loadings of this rotation satisfy; a rotation for which none are known is an error."""
     if rotation is None or k < 2:
         return Unrotated(least_squares)
-    if not isinstance(rotation, str) or rotation not in EQUATIONS:
+    name = ROTATION_ALIASES.get(rotation, rotation) if isinstance(rotation, str) else ""
+    if name not in EQUATIONS:
         what = "has no standard errors: it is not known which equations its loadings satisfy"
         fix = "use {rotation}, or fit resampled rows and take the standard deviations of their loadings"
         raise OptionError(what, argument="rotation", value=rotation, fix=fix, settings={"rotation": "varimax"})
-    return EQUATIONS[rotation](k, **options)
+    return EQUATIONS[name](k, **options)
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,10 +21,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.densities.base import as_rows
 from eigenlens.densities.linear_gaussian import LinearGaussian
-from eigenlens.errors import DataError, MissingValues
+from eigenlens.errors import DataError, MissingValues, OptionError
 
 
 class ExpectedLatents(NamedTuple):
@@ -36,7 +37,7 @@ class ExpectedLatents(NamedTuple):
 
 def expected_latents(model: LinearGaussian, X: Any) -> ExpectedLatents:
     """Return the expectations of the latent values given the rows of X (n, d): the E-step."""
-    X, W, noise = _complete_rows(X, model.mean), model.loadings, float(model.noise)
+    X, W, noise = _complete_rows(X, model.mean), model.loadings, _one_noise(model)
     M = W.T @ W + noise * np.eye(W.shape[1])
     Z = np.linalg.solve(M, W.T @ (X - model.mean).T).T
     return ExpectedLatents(Z, len(X) * noise * np.linalg.inv(M) + Z.T @ Z)
@@ -65,12 +66,12 @@ def em_step(model: LinearGaussian, X: Any) -> LinearGaussian:
     return maximise_expected(model.mean, X, expected_latents(model, X))
 
 
-def em_step_of_covariance(model: LinearGaussian, S: Array) -> LinearGaussian:
+def em_step_of_covariance(model: LinearGaussian, S: Any) -> LinearGaussian:
     """Return the model after one step of EM on the covariance S (d, d), divisor n: both steps fused.
 
     W ← S W (sigma² I + M⁻¹ WᵀSW)⁻¹,    sigma² ← (tr S − tr(S W M⁻¹ W̃ᵀ)) / d with W̃ the new W (ibid., eq. 29 and 30).
     """
-    W, noise = model.loadings, float(model.noise)
+    W, noise, S = model.loadings, _one_noise(model), _check_covariance(S, model.mean.size)
     eye = np.eye(W.shape[1])
     M, SW = W.T @ W + noise * eye, S @ W
     new = np.linalg.solve((noise * eye + np.linalg.solve(M, W.T @ SW)).T, SW.T).T
@@ -80,7 +81,10 @@ def em_step_of_covariance(model: LinearGaussian, S: Array) -> LinearGaussian:
 
 def complete_log_likelihood(model: LinearGaussian, X: Any, Z: Any) -> float:
     """Return Σ log p(x_i, z_i) = Σ log N(x_i | W z_i + mu, sigma² I) + log N(z_i | 0, I), as if Z (n, k) were known."""
-    X, Z, noise = _complete_rows(X, model.mean), as_rows(Z, model.loadings.shape[1]), float(model.noise)
+    X, Z, noise = _complete_rows(X, model.mean), as_rows(Z), _one_noise(model)
+    wanted = len(X), model.loadings.shape[1]
+    if Z.shape != wanted:
+        raise DataError(f"has shape {Z.shape}, but the rows and the model need {wanted}", argument="Z")
     left = X - model.mean - Z @ model.loadings.T
     of_rows = X.size * np.log(2.0 * np.pi * noise) + np.sum(left**2) / noise
     return float(-0.5 * (of_rows + Z.size * np.log(2.0 * np.pi) + np.sum(Z**2)))
@@ -88,7 +92,7 @@ def complete_log_likelihood(model: LinearGaussian, X: Any, Z: Any) -> float:
 
 def expected_complete_log_likelihood(model: LinearGaussian, X: Any, latents: ExpectedLatents) -> float:
     """Return the expectation of `complete_log_likelihood`, which the M-step maximises over models (ibid.)."""
-    X, noise = _complete_rows(X, model.mean), float(model.noise)
+    X, noise = _complete_rows(X, model.mean), _one_noise(model)
     left = _expected_error(X - model.mean, model.loadings, latents)
     of_latents = latents.means.size * np.log(2.0 * np.pi) + np.trace(latents.squares)
     return float(-0.5 * (X.size * np.log(2.0 * np.pi * noise) + left / noise + of_latents))
@@ -105,6 +109,23 @@ def _complete_rows(X: Any, mean: Array) -> Array:
     return rows
 
 
+def _one_noise(model: LinearGaussian) -> float:
+    """Return sigma²; raise for a model with one noise variance per column, which is factor analysis."""
+    if np.ndim(model.noise):
+        what = "has one noise variance per column, but probabilistic PCA has one sigma²"
+        raise OptionError(what, argument="model", fix="use FactorAnalysis(solver='em')")
+    return float(model.noise)
+
+
+def _check_covariance(S: Any, d: int) -> Array:
+    """Return S as a matrix (d, d) of finite numbers."""
+    matrix = checks.numbers("S", S)
+    if matrix.shape != (d, d) or not np.all(np.isfinite(matrix)):
+        what = f"has shape {matrix.shape}; it must be a covariance matrix of finite numbers ({d}, {d})"
+        raise DataError(what, argument="S")
+    return matrix
+
+
 class EMPath(NamedTuple):
     """The models of EM, the start first, and the log-likelihood (T + 1,) of each."""
 
@@ -112,12 +133,13 @@ class EMPath(NamedTuple):
     logliks: Array
 
 
-def em_path(start: LinearGaussian, S: Array, n: float, steps: int) -> EMPath:
+def em_path(start: LinearGaussian, S: Any, n: float, steps: int) -> EMPath:
     """Return the models of `steps` steps of EM on the covariance S (d, d), divisor n, of n rows."""
+    S, weight = _check_covariance(S, start.mean.size), checks.real("n", n, 0.0)
     models = [start]
-    for _ in range(steps):
+    for _ in range(checks.integer("steps", steps, 0)):
         models.append(em_step_of_covariance(models[-1], S))
-    return EMPath(tuple(models), np.array([_log_likelihood(model, S, n) for model in models]))
+    return EMPath(tuple(models), np.array([_log_likelihood(model, S, weight) for model in models]))
 
 
 def _log_likelihood(model: LinearGaussian, S: Array, n: float) -> float:

@@ -18,7 +18,7 @@ from eigenlens.data.source import Progress, Source
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.covariance_matrix import GivenCovariance
-from eigenlens.estimator.rows import MomentsOnlySource
+from eigenlens.estimator.rows import rows_from_moments
 from eigenlens.latent.n_components import DIMENSION_RULES, DimensionChoice
 from eigenlens.latent.ppca.em import PPCAEMResult, products_and_rest, run_ppca_em
 from eigenlens.latent.ppca.plain_em import PPCAStart, random_ppca_start, run_plain_em
@@ -37,7 +37,7 @@ from eigenlens.missing.result import (
     principal_form,
 )
 from eigenlens.pca.fit import PCAFit, principal_components, weighted_row_count
-from eigenlens.stats.moments import ColumnMoments, Moments
+from eigenlens.stats.moments import ColumnMoments
 from eigenlens.tables.text_table import count_noun
 
 ROUNDING_UNITS = 8.0
@@ -134,8 +134,7 @@ def fit_ppca_covariance(
     given: GivenCovariance, wanted: int | str, rng: np.random.Generator
 ) -> tuple[LatentFit, DimensionChoice | None]:
     """Fit the wanted number of dimensions, or that of the smallest BIC, to a covariance matrix with divisor n."""
-    moments = Moments(given.n, given.mean, given.S * given.n, round(given.n))
-    rows = CentredRows(MomentsOnlySource(moments), moments=moments)
+    rows = rows_from_moments(given.moments(given.n))
     most = min(rows.size - 1, max(1, round(given.n) - 2), MAX_COMPARED)
     if isinstance(wanted, int):
         _require_rows(wanted, round(given.n))

@@ -28,10 +28,10 @@ from eigenlens.reporting.pages.mixture import responsibility_chart, uncertainty_
 from eigenlens.reporting.pages.selection_criteria import criteria
 from eigenlens.reporting.rows import ShownRows
 
-PROFILE_LINES, TEXT_LINES, LISTED, NAMED = 60, 400, 12, 20
+MAX_PROFILE_LINES, MAX_CELL_TEXTS, MAX_LISTED_GAUSSIANS, MAX_NAMED_COMPONENTS = 60, 400, 12, 20
 """The largest numbers of lines of the profile, of cells with numbers, of Gaussian columns listed, and of components."""
 
-TRIED, MORE, STARTS = 40_000, 3, 3
+MAX_TRIED_ENTRIES, MORE_COMPONENTS, TRIAL_STARTS = 40_000, 3, 3
 """The largest number of entries for which other numbers of components are tried, how many more, and their starts."""
 
 
@@ -69,7 +69,7 @@ def _about(model: Any, proba: Array) -> Chart:
 
 def _sizes(model: Any, proba: Array, rows: ShownRows) -> Chart:
     """Return the weights of the components, beside the shares of rows of which each is the most likely one."""
-    K = min(len(model.weights_), NAMED)
+    K = min(len(model.weights_), MAX_NAMED_COMPONENTS)
     names = [f"component {k + 1}" for k in range(K)]
     counts = np.bincount(proba.argmax(axis=1), rows.weight, minlength=proba.shape[1])
     layers = [
@@ -77,7 +77,11 @@ def _sizes(model: Any, proba: Array, rows: ShownRows) -> Chart:
         layer("dot", "rows most likely in it", x=names, y=100.0 * counts[:K] / counts.sum()),
     ]
     about = "The more the two differ, the more rows lie between components."
-    about += f" The first {NAMED} of {len(model.weights_)} components." if len(model.weights_) > NAMED else ""
+    about += (
+        f" The first {MAX_NAMED_COMPONENTS} of {len(model.weights_)} components."
+        if len(model.weights_) > MAX_NAMED_COMPONENTS
+        else ""
+    )
     return marks("Sizes of the components", *layers, about=about, y="%")
 
 
@@ -86,11 +90,11 @@ def _profile(model: Any) -> list[Chart]:
     found = class_profile(model)
     if not found.labels:
         return []
-    kept = np.sort(np.argsort(-found.spread, kind="stable")[:PROFILE_LINES])
-    K = min(len(found.weights), NAMED)
+    kept = np.sort(np.argsort(-found.spread, kind="stable")[:MAX_PROFILE_LINES])
+    K = min(len(found.weights), MAX_NAMED_COMPONENTS)
     values = 100.0 * found.probabilities[kept, :K]
     names = [f"{k + 1} ({w:.0%})" for k, w in enumerate(found.weights[:K])]
-    texts = [f"{value:.0f}" for value in values.ravel()] if values.size <= TEXT_LINES else None
+    texts = [f"{value:.0f}" for value in values.ravel()] if values.size <= MAX_CELL_TEXTS else None
     about = "The probability of each category within each component, the second alone of two; of numbers, that they "
     about += "are above the mean of all components; of counts, their shares."
     about += f" The {len(kept)} of {len(found.labels)} lines that differ most." if len(kept) < len(found.labels) else ""
@@ -106,16 +110,20 @@ def _numbers(model: Any, rows: ShownRows) -> list[Chart]:
     if not gaussian.size:
         return []
     columns: dict[str, Any] = {"component": [str(k + 1) for k in range(len(means))], "weight": model.weights_}
-    for j in gaussian[:LISTED]:
+    for j in gaussian[:MAX_LISTED_GAUSSIANS]:
         columns |= {f"mean of {rows.labels[j]}": means[:, j], f"± sd of {rows.labels[j]}": np.sqrt(variances[:, j])}
-    about = f"The first {LISTED} of {gaussian.size} columns of numbers." if gaussian.size > LISTED else ""
+    about = (
+        f"The first {MAX_LISTED_GAUSSIANS} of {gaussian.size} columns of numbers."
+        if gaussian.size > MAX_LISTED_GAUSSIANS
+        else ""
+    )
     return [table_chart("Numbers: means and standard deviations", columns, about)]
 
 
 def _other_sizes(model: Any, rows: ShownRows) -> list[Chart]:
     """Return BIC, ICL and AIC for other numbers of components if fitting them is quick, else how to get them."""
     title = "How many components"
-    if rows.sampled or rows.X.size * model.n_components_ > 4 * TRIED or rows.X.size > TRIED:
+    if rows.sampled or rows.X.size * model.n_components_ > 4 * MAX_TRIED_ENTRIES or rows.X.size > MAX_TRIED_ENTRIES:
         words = (
             f"Mixtures of other sizes are not fitted here: {rows.total:,} rows of {len(rows.names):,} columns are many."
             " eigenlens.select_mixture(X, features=…) compares them, and report() accepts its result."
@@ -124,15 +132,15 @@ def _other_sizes(model: Any, rows: ShownRows) -> list[Chart]:
     set_here = {"n_components", "verbose", "random_state", "n_init"}
     options = {name: value for name, value in model.get_params(deep=False).items() if name not in set_here}
     seed = model.random_state if isinstance(model.random_state, int | np.integer) else 0
-    sizes = range(1, min(max(model.n_components_ + MORE, 5), len(rows.X)) + 1)
+    sizes = range(1, min(max(model.n_components_ + MORE_COMPONENTS, 5), len(rows.X)) + 1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the table reports the warnings of each fit
         try:
             found = select_mixture(
-                rows.given, sizes, random_state=seed, sample_weight=rows.weight, n_init=STARTS, **options
+                rows.given, sizes, random_state=seed, sample_weight=rows.weight, n_init=TRIAL_STARTS, **options
             )
             own = {"bic": model.bic(), "aic": model.aic()}
         except EigenlensError as error:
             return [facts(title, paragraphs=[f"Mixtures of other sizes could not be fitted: {error}"])]
-    words = f"Each from {STARTS} starts; the model itself may have had more."
+    words = f"Each from {TRIAL_STARTS} starts; the model itself may have had more."
     return criteria(found, own=(model.n_components_, own), words=words)

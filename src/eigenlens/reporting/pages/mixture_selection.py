@@ -16,7 +16,6 @@ BEST_CHARTS = {"GaussianMixture": mixture_charts, "MixtureModel": latent_class_c
 
 def selection_page(found: MixtureSelection, rows: ShownRows) -> PageContent:
     """Return the charts of a mixture selection, then those of the best mixture on the rows."""
-
     charts = [_selection_facts(found), *criteria(found)]
     if found.best is None:
         return PageContent(charts, {})
@@ -27,7 +26,7 @@ def selection_page(found: MixtureSelection, rows: ShownRows) -> PageContent:
 
 def _selection_facts(found: MixtureSelection) -> Chart:
     sizes = [count_noun(k, "component") for k in found.components]
-    best = f"{sizes[0]}, covariances {found.types[0]}" if found.best else "none: all failed"
+    best = f"{sizes[0]}, {found.title_of_types} {found.types[0]}" if found.best else "none: all failed"
     pairs = [
         ("mixtures compared", len(found.types)),
         ("criterion", CRITERION_TITLES[found.criterion]),

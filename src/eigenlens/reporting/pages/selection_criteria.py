@@ -49,7 +49,7 @@ CURVE_COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00
 
 def _selection_table(found: MixtureSelection, there: list[str]) -> Chart:
     columns: dict[str, Any] = {
-        "covariances": list(found.types),
+        found.title_of_types: list(found.types),
         "components": found.components,
         "parameters": found.parameters,
         "log-likelihood": found.loglik,

@@ -8,7 +8,7 @@ import numpy as np
 
 from eigenlens.reporting.charts import Chart, layer, loading_heat, marks, plane_points, table_chart
 from eigenlens.reporting.rows import ShownRows
-from eigenlens.sparse_pca.tables import sparse_loadings
+from eigenlens.sparse_pca.tables import component_terms, sparse_loadings
 
 
 def sparse_page(model: Any, rows: ShownRows) -> list[Chart]:
@@ -27,9 +27,7 @@ def sparse_page(model: Any, rows: ShownRows) -> list[Chart]:
 
 
 def _components(model: Any, names: list[str], rows: ShownRows) -> Chart:
-    V = model.model_.components
-    orders = [[j for j in np.argsort(-np.abs(v), kind="stable") if v[j]] for v in V]
-    made = [", ".join(f"{v[j]:+.2f} {rows.labels[j]}" for j in order) for v, order in zip(V, orders, strict=True)]
+    made = component_terms(model.model_, rows.labels)
     proved = ["yes" if best else "not proved" for best in model.optimal_]
     columns = {"component": names, "columns": model.model_.counts, "the best": proved, "made of": made}
     about = "The best: no component with as few columns adds more variance to those before."

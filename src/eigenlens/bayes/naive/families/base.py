@@ -123,17 +123,29 @@ class Conditional(ABC):
         """Return the categories of a column, by its position in the group; () where it holds numbers."""
         return ()
 
+    def log_probabilities(self) -> Array | None:
+        """Return what a one in each column adds to the score of each class (C, g); None where a table has it."""
+        return None
+
+    def n_parameters(self) -> int:
+        """Return the number of free parameters of all columns and classes, which AIC and BIC need."""
+        raise NotImplementedError
+
 
 class Factor(ABC):
     """A family of columns: how it is fitted, stored and warned about.
 
     Attributes:
         takes_text: whether columns of text may have this family.
+        takes_negative: whether entries may be negative; counts are not.
+        has_density: whether the logarithms that it adds are those of a density; "complement" has scores instead.
         keeps_rows: whether the statistics are the rows themselves, so that rows of files and Dask arrays do not fit.
         layout: the statistics in a model file.
     """
 
     takes_text = False
+    takes_negative = True
+    has_density = True
     keeps_rows = False
     layout: Layout
 

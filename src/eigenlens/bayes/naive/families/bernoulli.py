@@ -108,6 +108,14 @@ class BernoulliColumns(Conditional):
         """Return (0, 1)."""
         return (0, 1)
 
+    def log_probabilities(self) -> Array:
+        """Return ln p (C, g)."""
+        return self._logs[1]
+
+    def n_parameters(self) -> int:
+        """Return the number of probabilities."""
+        return int(self.probabilities.size)
+
 
 def _not_binary(x: Any) -> Array:
     """Return which entries are neither 0 nor 1; of sparse rows, which of the stored ones."""

@@ -91,6 +91,10 @@ class CategoricalColumns(Conditional):
         """Return the probabilities (C, L) of a column."""
         return self.probabilities[place]
 
+    def n_parameters(self) -> int:
+        """Return the number of probabilities, less one per column and class; a category that never occurs has none."""
+        return sum(len(p) * max(0, int(p.any(axis=0).sum()) - 1) for p in self.probabilities)
+
     def categories_of(self, place: int) -> tuple[Any, ...]:
         """Return the categories of a column."""
         return self.categories[place]

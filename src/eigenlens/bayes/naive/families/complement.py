@@ -9,7 +9,13 @@ import numpy as np
 
 from eigenlens.arrays import Array, read_only
 from eigenlens.bayes.naive.families.base import Conditional, Factor, LinearRule, NaiveOptions
-from eigenlens.bayes.naive.families.multinomial import TOTALS_LAYOUT, ClassTotals, check_counts, observed_entries_of
+from eigenlens.bayes.naive.families.multinomial import (
+    TOTALS_LAYOUT,
+    ClassTotals,
+    check_counts,
+    not_counts,
+    observed_entries_of,
+)
 from eigenlens.data.column_kinds import Field
 from eigenlens.data.table import numbers_of
 from eigenlens.errors import OptionError
@@ -44,6 +50,10 @@ class ComplementColumns(Conditional):
         """Return w and 0."""
         return LinearRule(self.weights, np.zeros(len(self.weights)))
 
+    def log_probabilities(self) -> Array:
+        """Return w (C, g)."""
+        return self.weights
+
     def sample(self, labels: Array, rng: np.random.Generator) -> list[Array]:
         """Raise an error: scores have no draws."""
         raise _no_density_error()
@@ -66,11 +76,12 @@ class ComplementFactor(Factor):
     """
 
     normalized: bool = False
+    takes_negative = has_density = False
     layout = TOTALS_LAYOUT
 
     def summarise(self, rows: Any, columns: Array, y: Array, weight: Array | None, C: int) -> ClassTotals:
         """Return the totals of each class."""
-        return ClassTotals.of(rows, columns, y, weight, C, lambda v: ~(v >= 0.0) | np.isinf(v))
+        return ClassTotals.of(rows, columns, y, weight, C, not_counts)
 
     def estimate(self, statistics: ClassTotals, fields: tuple[Field, ...], options: NaiveOptions) -> ComplementColumns:
         """Return w_cj = −ln θ_cj, θ_cj = (Σ n_j + a_j) / Σ_j (Σ n_j + a_j) over the rows of all other classes."""

@@ -87,6 +87,10 @@ class GaussianColumns(Conditional):
         variance = np.broadcast_to(self.variances, self.means.shape)[label, place : place + 1]
         return Gaussian(self.means[label, place : place + 1], Diagonal(variance))
 
+    def n_parameters(self) -> int:
+        """Return the number of means and variances."""
+        return int(self.means.size + self.variances.size)
+
 
 @dataclass(frozen=True)
 class GaussianFactor(Factor):

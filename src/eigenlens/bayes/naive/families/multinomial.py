@@ -18,6 +18,7 @@ from eigenlens.bayes.naive.families.base import Conditional, Factor, LinearRule,
 from eigenlens.data.column_kinds import Field
 from eigenlens.data.source import FieldSums
 from eigenlens.data.table import numbers_of
+from eigenlens.densities.fitting import pseudo_counts
 from eigenlens.densities.multinomial import Multinomial
 from eigenlens.errors import DataError
 from eigenlens.model_file import Layout
@@ -85,16 +86,29 @@ class MultinomialColumns(Conditional):
         """Return the multinomial of the whole block in a class."""
         return Multinomial(self.shares[label])
 
+    def log_probabilities(self) -> Array:
+        """Return ln θ (C, g)."""
+        return self._logs
+
+    def n_parameters(self) -> int:
+        """Return the number of shares, less one per class, since they sum to one."""
+        return int(self.shares.size - len(self.shares))
+
+
+def not_counts(values: Array) -> Array:
+    """Return which values are not counts: below 0, infinite or NaN."""
+    return np.asarray(~(values >= 0.0) | np.isinf(values))
+
 
 def check_counts(x: Any, names: tuple[Any, ...]) -> None:
     """Raise for entries (n, g), perhaps sparse, that are not counts; `names` are those of the columns."""
     values = np.asarray(x.data if is_sparse(x) else x)
-    valid = (values >= 0.0) & (values < np.inf)
-    if not valid.all():
-        columns = x.indices[~valid] if is_sparse(x) else np.nonzero(~valid)[1]
+    invalid = not_counts(values)
+    if invalid.any():
+        columns = x.indices[invalid] if is_sparse(x) else np.nonzero(invalid)[1]
         name = names[columns[0]] if names else columns[0]
         raise DataError(
-            f"column {name!r} holds {values[~valid][0]:g} (and there are {columns.size - 1} more such values), "
+            f"column {name!r} holds {values[invalid][0]:g} (and there are {columns.size - 1} more such values), "
             "which is not a count, as in fit",
             columns=[str(name)],
             fix="replace it by NaN, a missing entry, or fit the column as 'categorical'",
@@ -198,22 +212,24 @@ def _count_invalid(invalid: Callable[[Array], Array], x: Any, weight: Array | No
     return np.asarray(bad.sum(axis=0)).ravel()
 
 
-def _not_counts(values: Array) -> Array:
-    return np.asarray(~(values >= 0.0) | np.isinf(values))
-
-
 TOTALS_LAYOUT = Layout(ClassTotals, arrays=["weight", "total", "rows", "bad"])
 
 
 @dataclass(frozen=True)
 class MultinomialFactor(Factor):
-    """The multinomial family: in each class a share for every column of the block."""
+    """The multinomial family: in each class a share for every column of the block.
 
+    Attributes:
+        smoothing: counts added to all columns, or to each (g,); None for the smoothing of the options.
+    """
+
+    takes_negative = False
     layout = TOTALS_LAYOUT
+    smoothing: float | tuple[float, ...] | None = None
 
     def summarise(self, rows: Any, columns: Array, y: Array, weight: Array | None, C: int) -> ClassTotals:
         """Return the totals of each class."""
-        return ClassTotals.of(rows, columns, y, weight, C, _not_counts)
+        return ClassTotals.of(rows, columns, y, weight, C, not_counts)
 
     def summarise_shared(
         self, rows: Any, columns: Array, shares: Array, model: MultinomialColumns | None = None
@@ -224,7 +240,7 @@ class MultinomialFactor(Factor):
         column j that is missing: draws go on until n have fallen into the observed columns.
         """
         x, observed = observed_entries_of(rows, columns)
-        found = ClassTotals.of_shared(x, observed, shares, _not_counts)
+        found = ClassTotals.of_shared(x, observed, shares, not_counts)
         if observed is None or model is None:
             return found
         joint_share = observed @ model.shares.T
@@ -234,10 +250,15 @@ class MultinomialFactor(Factor):
     def estimate(self, statistics: ClassTotals, fields: tuple[Field, ...], options: NaiveOptions) -> MultinomialColumns:
         """Return θ_j = (n_j + a) / (Σ n_j + g a), a the smoothing; a class without counts has the shares of all."""
         statistics.check(fields, "'multinomial' is for counts (Negative values in data are none)", "use 'gaussian'")
-        added = np.array([options.smoothing_of(field.name, (0,))[0] for field in fields])
-        n = statistics.total + added
+        n = statistics.total + self._added(fields, options)
         total, overall = n.sum(axis=1, keepdims=True), n.sum(axis=0)
         overall = overall / overall.sum() if overall.any() else np.full(overall.size, 1.0 / overall.size)
         shares = np.where(total > 0.0, n / np.where(total > 0.0, total, 1.0), overall)
         trials = statistics.total.sum(axis=1) / np.where(statistics.rows > 0.0, statistics.rows, 1.0)
         return MultinomialColumns(shares, trials, tuple(field.name for field in fields))
+
+    def _added(self, fields: tuple[Field, ...], options: NaiveOptions) -> Array:
+        """Return the counts (g,) added to the columns."""
+        if self.smoothing is not None:
+            return pseudo_counts(self.smoothing, len(fields))
+        return np.array([options.smoothing_of(field.name, (0,))[0] for field in fields])

@@ -1,0 +1,227 @@
+"""Columns have the role that their entries suggest, decisions are printed, and models remember roles that are named."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import eigenlens
+from eigenlens.cli import main
+from eigenlens.cli.column_profile import profile_columns
+from eigenlens.cli.guess_roles import Role, guess_roles
+from eigenlens.cli.input_table import open_input
+from eigenlens.cli.options import ParsingOptions
+from eigenlens.cli.terminal_plot import ASPECT, draw_scatter
+
+N = 40
+RNG = np.random.default_rng(3)
+X = RNG.standard_normal((N, 3)) @ np.diag([3.0, 2.0, 1.0])
+NUMBERS = {"u": X[:, 0], "v": X[:, 1], "w": X[:, 2]}
+
+COLUMNS = {
+    "names of people": ([f"person {i}" for i in range(N)], Role.ID),
+    "groups": ([f"group {i % 4}" for i in range(N)], Role.LABEL),
+    "remarks": ([f"remark {i // 2 if i < 30 else i}" for i in range(N)], Role.ASIDE),
+    "days": ([f"2024-01-{i % 28 + 1:02d}" for i in range(N)], Role.ASIDE),
+    "nothing": ([None] * N, Role.ASIDE),
+    "constant": ([7] * N, Role.ASIDE),
+    "constant word": (["yes indeed"] * N, Role.ASIDE),
+    "row": (list(range(1, N + 1)), Role.ID),
+    "shuffled row": (RNG.permutation(N).tolist(), Role.ID),
+    "patient_id": (RNG.choice(10**6, N, replace=False).tolist(), Role.ID),
+    "patientId": (RNG.choice(10**6, N, replace=False).tolist(), Role.ID),
+    "opened": ([1000 + 3 * i for i in range(N)], Role.ID),
+    "barcode-like": ((10**12 + RNG.choice(10**6, N, replace=False)).tolist(), Role.ID),
+    "zip": ((10_000 + RNG.integers(0, 50, N)).tolist(), Role.ASIDE),
+    "phone": ((5_550_000 + RNG.integers(0, 9_999, N)).tolist(), Role.ASIDE),
+    "population": (RNG.choice(10**6, N, replace=False).tolist(), Role.ACTIVE),
+    "number of children": (RNG.integers(0, 5, N).tolist(), Role.ACTIVE),
+    "sorted income": (np.sort(RNG.choice(10**5, N, replace=False)).tolist(), Role.ACTIVE),
+    "length": (X[:, 0].tolist(), Role.ACTIVE),
+    "width": (np.round(X[:, 1]).tolist(), Role.ACTIVE),
+    "grid": ([float(i % 5) for i in range(N)], Role.ACTIVE),
+    "acid": (np.sort(X[:, 2]).tolist(), Role.ACTIVE),
+    "passed": ([bool(i % 3) for i in range(N)], Role.ACTIVE),
+}
+
+
+def roles(path, mixed=False):
+    return guess_roles(profile_columns(open_input([str(path)], ParsingOptions()))[0], mixed)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("name", COLUMNS)
+def test_the_role_of_a_column(tmp_path, name, suffix):
+    values, role = COLUMNS[name]
+    path = tmp_path / f"t.{suffix}"
+    frame = pl.DataFrame({name: values} | NUMBERS)
+    frame.write_csv(path) if suffix == "csv" else frame.write_parquet(path)
+    found = roles(path)
+    assert found[name].role == role, found[name]
+    assert all(found[other].role == Role.ACTIVE for other in NUMBERS)
+
+
+def test_codes_with_leading_zeros(tmp_path):
+    (tmp_path / "t.csv").write_text("area,a\n" + "".join(f"{i % 7:03d},{i * i % 11}\n" for i in range(N)))
+    assert roles(tmp_path / "t.csv")["area"].role == Role.ASIDE
+
+
+def test_text_is_active_for_a_model_that_takes_it_and_names_rows_before_numbers_do(tmp_path):
+    table = {"row": range(N), "who": [f"p{i}" for i in range(N)], "kind": ["a", "b"] * (N // 2)} | NUMBERS
+    pl.DataFrame(table).write_csv(tmp_path / "t.csv")
+    found = roles(tmp_path / "t.csv", mixed=True)
+    assert [found[name].role for name in ("row", "who", "kind", "u")] == [Role.ASIDE, Role.ID, Role.ACTIVE, Role.ACTIVE]
+
+
+# ---- commands -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """A command line that must succeed in an empty folder: its standard output."""
+    monkeypatch.chdir(tmp_path)
+
+    def command(*words):
+        capsys.readouterr()
+        code = main([str(word) for word in words])
+        captured = capsys.readouterr()
+        assert code == 0, captured.err
+        return captured.out
+
+    return command
+
+
+@pytest.fixture
+def table(tmp_path):
+    columns = {"who": [f"p{i}" for i in range(N)], "id": range(100, 100 + N), **NUMBERS,
+               "kind": ["a", "b"] * (N // 2), "site": ["n", "n", "s", "s"] * (N // 4), "c": [3.5] * N}  # fmt: skip
+    frame = pl.DataFrame(columns)
+    frame.write_csv(tmp_path / "t.csv")
+    return frame
+
+
+def decisions(out):
+    lines = out.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("note"))
+    return [line[10:] for line in lines[start : start + next(i for i in range(99) if lines[start + i][:5] == "model")]]
+
+
+def test_every_decision_is_a_line_and_its_flag_changes_it(run, table):
+    out = run("fit", "pca", "t.csv", "-o", "m.safetensors")
+    assert decisions(out) == [
+        "column 'who' names the rows (a different text in each row); name another with --id.",
+        "column 'kind' colours the rows (2 categories); leave it out with --drop kind.",
+        "column 'site' colours the rows (2 categories); leave it out with --drop site.",
+        "column 'id' is left out (whole numbers that hardly repeat, and by its name an id); use --active id.",
+        "column 'c' is left out (constant, 3.5); use --active c.",
+    ]
+    assert list(eigenlens.load("m.safetensors").feature_names_in_) == ["u", "v", "w"]
+    np.testing.assert_allclose(eigenlens.load("m.safetensors").components_, eigenlens.PCA().fit(X).components_)
+    run("fit", "pca", "t.csv", "--active", "id,c", "-o", "all.safetensors")
+    assert list(eigenlens.load("all.safetensors").feature_names_in_) == ["id", "u", "v", "w", "c"]
+    out = run("fit", "pca", "t.csv", "--drop", "who,kind,site,id,c", "--json")
+    assert json.loads(out)["decisions"] == []
+
+
+def test_supplementary_columns_and_rows_take_no_part_in_the_fit(run, table):
+    run("fit", "pca", "t.csv", "--supplementary", "w", "--supplementary-rows", "1:3,7", "-o", "m.safetensors")
+    twin = eigenlens.PCA().fit(np.delete(X, [0, 1, 2, 6], axis=0)[:, :2])
+    found = eigenlens.load("m.safetensors")
+    np.testing.assert_allclose(found.components_, twin.components_, atol=1e-12)
+    assert found.n_samples_ == N - 4
+    run("fit", "pca", "t.csv", "--supplementary-rows", "kind == a", "-o", "b.safetensors")
+    np.testing.assert_allclose(eigenlens.load("b.safetensors").components_, eigenlens.PCA().fit(X[1::2]).components_)
+
+
+def test_no_option_is_given_twice(run, table, tmp_path):
+    """Markers, names and classes that were given to the fit are those of every later command."""
+    text = (
+        (tmp_path / "t.csv").read_text().replace("p7,107,", "p7,107,lost;", 1).replace(",", ";").replace("lost;", "", 1)
+    )
+    lines = [line.split(";") for line in text.splitlines()]
+    lines[8][2] = "lost"
+    (tmp_path / "s.csv").write_text("\n".join(";".join(cells[:8]) for cells in lines) + "\n")
+    run(
+        "fit",
+        "lda",
+        "s.csv",
+        "--na",
+        "lost",
+        "--label",
+        "kind",
+        "--label",
+        "site",
+        "--id",
+        "who",
+        "-o",
+        "m.safetensors",
+    )
+    run("predict", "m.safetensors", "s.csv", "-o", "p.csv")
+    found = pl.read_csv("p.csv")
+    assert found.columns == ["who", "kind", "site", "predicted"]
+    assert "accuracy" in run("score", "m.safetensors", "s.csv")
+    run("transform", "m.safetensors", "s.csv", "--id", "id", "-o", "z.csv")
+    assert pl.read_csv("z.csv").columns == ["id", "kind", "site", "LD1"]
+    run("report", "m.safetensors", "s.csv", "-o", "r.html")
+    eigenlens.load("m.safetensors").fit(X, ["a", "b"] * (N // 2)).save("again.safetensors")
+    assert not hasattr(eigenlens.load("again.safetensors"), "table_")  # that of the file is forgotten with its fit
+
+
+def test_accuracy_on_the_rows_of_the_fit_is_called_so(run, table):
+    assert "by 5-fold cross-validation" in run("fit", "qda", "t.csv", "--label", "kind", "-o", "m.safetensors")
+    assert "on the rows of the fit" in run("score", "m.safetensors", "t.csv")
+    table.head(N - 1).write_csv("fewer.csv")
+    assert "on the rows of the fit" not in run("score", "m.safetensors", "fewer.csv")
+    table.write_parquet("copy.parquet")
+    assert "on the rows of the fit" in run("predict", "m.safetensors", "copy.parquet", "-o", "p.csv")
+
+
+# ---- covariance matrices --------------------------------------------------------------------------------------
+
+R = np.array([[1.0, 0.5, 0.4], [0.5, 1.0, 0.3], [0.4, 0.3, 1.0]])
+
+
+def write_matrix(S, path, half=False, names="uvw"):
+    rows = [[name, *("" if half and j > i else repr(float(S[i, j])) for j in range(3))] for i, name in enumerate(names)]
+    path.write_text("\n".join([",u,v,w", *(",".join(row) for row in rows)]) + "\n")
+
+
+@pytest.mark.parametrize("half", [False, True])
+def test_a_correlation_matrix_is_fitted_as_one(run, tmp_path, half):
+    write_matrix(R, tmp_path / "r.csv", half)
+    out = run("fit", "pca", "r.csv", "-o", "m.safetensors")
+    assert "the table is a correlation matrix of 3 variables" in out
+    np.testing.assert_allclose(
+        eigenlens.load("m.safetensors").explained_variance_, np.linalg.eigvalsh(R)[::-1], rtol=1e-12
+    )
+    out = run("fit", "fa", "r.csv", "-k", 1, "--n-samples", 99, "-o", "f.safetensors")
+    twin = eigenlens.FactorAnalysis(1).fit_covariance(R, n_samples=99)
+    np.testing.assert_allclose(eigenlens.load("f.safetensors").loadings_, twin.loadings_, rtol=1e-6)
+    assert main(["fit", "fa", "r.csv", "-k", "1"]) == 2
+
+
+def test_a_square_table_that_is_no_covariance_matrix_is_rows(run, tmp_path):
+    for name, S in {"distances": 1.0 - np.abs(R), "plain": X[:3], "indefinite": np.eye(3) - 1.0}.items():
+        write_matrix(S, tmp_path / f"{name}.csv")
+        assert "matrix" not in run("fit", "pca", f"{name}.csv", "-k", 1).partition("found")[0]
+    write_matrix(R, tmp_path / "named.csv", names=["tom", "ann", "joe"])
+    assert "matrix of" not in run("fit", "pca", "named.csv", "-k", 1)
+    write_matrix(R, tmp_path / "r.csv")
+    assert "matrix of" not in run("fit", "pca", "r.csv", "--rows", "-k", 1)
+
+
+# ---- the plot in the terminal ---------------------------------------------------------------------------------
+
+
+def test_a_plot_has_equal_units_on_both_axes():
+    """Two pairs of points at the same distance, one across and one upwards."""
+    lines = draw_scatter(np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 10.0]]), ["x", "y"], ["a", "b", "c"]).splitlines()[
+        1:-2
+    ]
+    (bottom, left), (_, right), (top, _) = (
+        next((i, line.index(mark)) for i, line in enumerate(lines) if mark in line) for mark in "ox+"
+    )
+    assert abs((right - left) - ASPECT * (bottom - top)) <= 1.0
