@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from typing import NamedTuple
 
 from eigenlens.cli.advice.suggested_fit import data_files, open_profiles, suggest_fits
-from eigenlens.cli.advice.trial import STANDARD_INPUT, command_works, try_words
+from eigenlens.cli.advice.trial import command_works, reads_standard_input, try_words
 from eigenlens.cli.errors import DEFAULT_FIXES
 from eigenlens.cli.model_options import ModelOptions
 from eigenlens.cli.options import ReadingOptions, RunningOptions
@@ -85,7 +85,7 @@ def check_fix(typed: Sequence[str], kind: str, what: str, fix: str) -> tuple[str
     `kind`: that of the error, a key of `EXIT_CODES`; where the table is at fault, another model may suit it.
     """
     files = data_files(typed)
-    if set(STANDARD_INPUT) & set(typed) or not files:
+    if reads_standard_input(typed) or not files:
         return fix, None
     kept, commands = [], [] if (meant := _meant(typed, fix)) is None else [meant]
     for way in find_ways(fix):

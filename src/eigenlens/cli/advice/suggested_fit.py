@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from eigenlens.cli.column_profile import Profile, profile_columns
 from eigenlens.cli.files import is_model_file
-from eigenlens.cli.guess_roles import HEAD_ROWS, Role, guess_roles
+from eigenlens.cli.guess_roles import HEAD_ROWS, GuessedRole, Role, guess_roles
 from eigenlens.cli.input_table import open_input
 from eigenlens.cli.options import ParsingOptions, given_flags
 from eigenlens.errors import EigenlensError
@@ -49,16 +50,19 @@ def suggest_fits(
     flags = [] if reading is None else given_flags(reading)
     marks = list(dict.fromkeys(mark for column in columns for mark in column.perhaps_missing))
     marked = [word for mark in marks for word in ("--na", mark)]
-    odd = [word for column in columns if column.perhaps_missing for word in ("--drop", str(column.name))]
-    models = _suggest_models(columns)
-    ways = [marked, odd] if marks else [[]]
-    return [shlex.join(["eigenlens", "fit", model, *files, *flags, *more, *way]) for model, *more in models for way in ways]
-
-
-def _suggest_models(columns: Sequence[Profile]) -> list[list[str]]:
-    """Return models with their options, the best first."""
     roles = guess_roles(columns)
-    numbers = [each for each in columns if roles[each.name].role == Role.ACTIVE]
+    # A column of numbers and text, of which the text is not known to mean missing values, can only be left out.
+    odd = [word for c in columns if c.type == "text" and roles[c.name].role == Role.ACTIVE for word in ("--drop", str(c.name))]
+    ways = [way for way in (marked, odd) if way] or [[]]
+    start = ["eigenlens", "fit"]
+    return [shlex.join([*start, model, *files, *flags, *more, *way])
+            for way in ways for model, *more in _suggest_models(columns, roles, without=way)]  # fmt: skip
+
+
+def _suggest_models(columns: Sequence[Profile], roles: Mapping[Any, GuessedRole], without: Sequence[str]) -> list[list[str]]:
+    """Return models with their options, the best first, for the columns without those that are left out."""
+    left_out = set(without) if "--drop" in without else set()
+    numbers = [each for each in columns if roles[each.name].role == Role.ACTIVE and str(each.name) not in left_out]
     labels = [each for each in columns if roles[each.name].role == Role.LABEL]
     classes = next((each for each in labels if _holds_classes(each)), None)
     found: list[list[str]] = []

@@ -1,10 +1,30 @@
-"""Rows at the end of a table that hold totals or means of the others."""
+"""A last row that holds totals or means of the others: a row of a report, not of the data."""
+
 from __future__ import annotations
+
 import re
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from eigenlens.arrays import Array
+from eigenlens.cli.options import TEXT_OPTIONS
+from eigenlens.data.files.scan import is_delimited
+
 TOTAL_NAME = re.compile(
-    r"(?i)((grand|sub)?[\s_-]*totals?|sums?|means?|averages?|avg|all|overall|gesamt|insgesamt|summe|mittelwert|durchschnitt|total général|somme|"
-    r"moyenne|media|promedio|suma)\s*:?"
+    r"(?i)((grand|sub)?[\s_-]*totals?|sums?|means?|averages?|avg|all|overall|gesamt|insgesamt|summe|mittelwert|"
+    r"durchschnitt|mittel|somme|moyenne|total g[eé]n[eé]ral|promedio|suma)\s*:?"
 )
+
+MIN_NAMED, MIN_UNNAMED = 3, 5
+"""Rows above one that is called a total, and above one that is recognised by its numbers."""
+
+MEAN_TOLERANCE = 0.01
+"""Standard deviations that a mean, which may be rounded, differs from that of the rows above."""
+
+
 def is_total(text: str) -> bool:
     """Return whether a text names a total or a mean.
 
@@ -12,3 +32,67 @@ def is_total(text: str) -> bool:
     (True, True, False)
     """
     return TOTAL_NAME.fullmatch(text.strip()) is not None
+
+
+def warn_total(table: Any) -> str | None:
+    """Return a warning of a last row that holds totals or means, with the option that removes it; None without one."""
+    if table.n <= MIN_NAMED:
+        return None
+    named = [table.roles.id, *table.roles.labels, *table.roles.unused[:MAX_COLUMNS]]
+    texts = {str(name): values for name in named if name is not None and (values := table.beside(name)).dtype.kind in "OU"}
+    found = find_named_total(texts)
+    if found is not None:
+        name, cell = found
+        return f"the last row is called '{cell}' in column '{name}': {_removal(table, name, cell)}"
+    numbers = _numbers(table.source)
+    what = "" if numbers is None else find_unnamed_total(numbers)
+    if not what:
+        return None
+    name = (table.source.names or (0,))[0]
+    return f"the last row holds the {what} of the rows above: {_removal(table, str(name), f'{numbers[-1, 0]:.17g}')}"
+
+
+MAX_COLUMNS = 5
+"""The most columns left out that are searched for the name of a total."""
+
+
+def _numbers(source: Any) -> Array | None:
+    return np.asarray(source.array, dtype=np.float64) if hasattr(source, "array") else None
+
+
+def _removal(table: Any, name: str, cell: str) -> str:
+    if "footer" in TEXT_OPTIONS and is_delimited(table.paths):
+        return "if it is not data, leave it out with --footer 1."
+    return f"if it is not data, leave it out with --where {shlex.quote(f'{name} != {cell}')}."
+
+
+def find_named_total(texts: Mapping[str, Array]) -> tuple[str, str] | None:
+    """Return the column and the cell of the last row that name a total, which no other row of the column has.
+
+    >>> find_named_total({"town": np.array(["Bonn", "Trier", "Total"])})
+    ('town', 'Total')
+    """
+    for name, values in texts.items():
+        last = "" if values[-1] is None else str(values[-1])
+        if is_total(last) and np.count_nonzero(values == values[-1]) == 1:
+            return name, last.strip()
+    return None
+
+
+def find_unnamed_total(X: Array) -> str:
+    """Return "sums" or "means" where the last row of X (n, d) holds those of the rows above; "" where it does not.
+
+    >>> X = np.array([[1.0, 5], [2, 7], [4, 4], [3, 8], [9, 2]])
+    >>> find_unnamed_total(np.vstack([X, X.sum(axis=0)])), find_unnamed_total(X)
+    ('sums', '')
+    """
+    last, rest = X[-1], X[:-1]
+    used = ~np.isnan(last) & (np.nan_to_num(rest) != 0.0).any(axis=0)
+    if len(rest) < MIN_UNNAMED or used.sum() < 2 or np.any(np.all(rest[:, used] == last[used], axis=1)):
+        return ""
+    last, rest = last[used], rest[:, used]
+    if np.all(np.abs(last - np.nansum(rest, axis=0)) <= 1e-6 * np.nansum(np.abs(rest), axis=0)):
+        return "sums"
+    spread = np.nanstd(rest, axis=0)
+    close = np.abs(last - np.nanmean(rest, axis=0)) <= MEAN_TOLERANCE * spread
+    return "means" if used.sum() > 2 and np.all(close & (spread > 0.0)) else ""

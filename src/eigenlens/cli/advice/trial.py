@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import shlex
 import signal
 import tempfile
@@ -26,7 +27,15 @@ TRIAL_BYTES = 200_000
 SMALL_FILE = 400_000
 """Files of at most this many bytes are read whole."""
 
-STANDARD_INPUT = ("-", "/dev/stdin")
+
+def reads_standard_input(words: Sequence[str]) -> bool:
+    """Return whether a command line reads standard input, which cannot be read a second time.
+
+    >>> reads_standard_input(["fit", "pca", "-"]), reads_standard_input(["fit", "pca", "t.csv", "--na", "-"])
+    (True, False)
+    """
+    pairs = itertools.pairwise(["", *words])
+    return any(word in ("-", "/dev/stdin") and not before.startswith("-") for before, word in pairs)
 
 
 class TrialResult(NamedTuple):
@@ -50,7 +59,7 @@ class TrialStopped(BaseException):
 def command_works(command: str) -> bool:
     """Return whether a command runs, as far as a trial shows it; one that needs standard input cannot be typed again."""
     words = shlex.split(command)[1:]
-    return not set(STANDARD_INPUT) & set(words) and try_words(words).works
+    return not reads_standard_input(words) and try_words(words).works
 
 
 def try_words(words: Sequence[str]) -> TrialResult:
