@@ -23,8 +23,8 @@ test: $(VENV)/dev.stamp
 test-all: $(VENV)/dev.stamp
 	$(TESTS)
 
-# The report in a real browser: needs chromium, and says aloud where it is missing.
-browser: browser-tools
+# The report in a real browser: needs chromium, and says aloud where it is missing; so are node and npm, which bring axe-core.
+browser: browser-tools $(if $(shell command -v npm),web/node_modules/.package-lock.json)
 	$(RUN) -m pytest -q tests/browser
 
 browser-tools: $(VENV)/dev.stamp

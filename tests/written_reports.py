@@ -13,7 +13,13 @@ def contents(path):
     """The data of a report, which is one of its two scripts."""
     text = path.read_text(encoding="utf-8")
     assert text.count("<script") == 2
-    return json.loads(re.search(r'id="report">(.*?)</script>', text, flags=re.DOTALL).group(1))
+    found = json.loads(re.search(r'id="report">(.*?)</script>', text, flags=re.DOTALL).group(1))
+    return found | {"first": first_page(found), "overview": found["pages"][-1]}
+
+
+def first_page(found):
+    """The page of the first model."""
+    return next(page for page in found["pages"] if page["id"].startswith("page-1-"))
 
 
 def numbers(values, whole):
@@ -26,6 +32,11 @@ def numbers(values, whole):
         return np.frombuffer(base64.b64decode(values["f32"]), "<f4").astype(float) + values.get("from", 0.0)
     codes = np.frombuffer(base64.b64decode(values["u16"]), "<u2").astype(float)
     return np.where(codes == 65_535, np.nan, values["low"] + codes * (values["high"] - values["low"]) / 65_534)
+
+
+def axis(chart, place):
+    """The values along one of the axes that a scatter offers."""
+    return chart["axes"][place]["values"]
 
 
 def named(charts, title):

@@ -41,6 +41,7 @@ class ModelEntry(NamedTuple):
         classes: whether it learns from labels. wraps: whether options that it does not take are those of its density.
         mixed: whether columns may hold text. incomplete: whether it fits rows with missing values by default.
         keeps_rows: whether it keeps all rows, which must then fit into memory.
+        by_units: whether the units of the columns decide what it finds, unless they are standardised.
         chooses: whether the command line chooses the number of components by a criterion where none is given.
         summary: fitted estimator → (line, table, facts) of the command line; "" for the classes of a classifier.
         page: (fitted estimator, rows) → the charts of its page in a report; "" if it has none.
@@ -63,6 +64,7 @@ class ModelEntry(NamedTuple):
     mixed: bool = False
     incomplete: bool = False
     keeps_rows: bool = False
+    by_units: bool = False
     chooses: bool = False
     summary: str = ""
     page: str = ""
@@ -98,6 +100,7 @@ MODELS: dict[str, ModelEntry] = {
             "missing": OptionNames("eigenlens.pca.options.MISSING_VALUE_METHODS", ("raise", "em")),
         },
         density=True,
+        by_units=True,
         summary="eigenlens.cli.summaries.pca_summary",
         page="eigenlens.reporting.pages.pca.pca_page",
         projection="eigenlens.cli.onnx.principal_projection",
@@ -108,6 +111,7 @@ MODELS: dict[str, ModelEntry] = {
         "sparse principal components: few columns each",
         aliases=("sparse-pca",),
         options=_K | {"nonzero": "n_nonzero", "standardize": "standardize"},
+        by_units=True,
         summary="eigenlens.cli.summaries.sparse_summary",
         page="eigenlens.reporting.pages.sparse_pca.sparse_page",
         projection="eigenlens.cli.onnx.sparse_projection",
@@ -118,9 +122,8 @@ MODELS: dict[str, ModelEntry] = {
         "kernel principal components",
         aliases=("kernel-pca",),
         options=_K
-        | _same(
-            "kernel", "center", "gamma", "sigma", "degree", "coef0", "solver", "approximation", "preimage", "max_memory"
-        )
+        | _same("kernel", "center", "standardize", "gamma", "sigma", "degree", "coef0", "solver", "approximation")
+        | _same("preimage", "max_memory")
         | {"landmarks": "n_landmarks"},
         defaults={"n_components": 10},
         names={
@@ -135,6 +138,7 @@ MODELS: dict[str, ModelEntry] = {
             ),
             "preimage": OptionNames("eigenlens.kernel_pca.preimage.PREIMAGES", ("fixed-point", "mds", "ridge")),
         },
+        by_units=True,
         summary="eigenlens.cli.summaries.kernel_summary",
         page="eigenlens.reporting.pages.kernel_pca.kernel_page",
         export="eigenlens.cli.commands.export.kernel_parameters",
@@ -144,7 +148,7 @@ MODELS: dict[str, ModelEntry] = {
         "ppca",
         "probabilistic principal components",
         aliases=("probabilistic-pca",),
-        options=_K | _same("solver"),
+        options=_K | _same("standardize", "solver"),
         defaults={"n_components": "bic"},
         names={
             "k": OptionNames("eigenlens.latent.n_components.DIMENSION_RULES", ("bic", "cv")),
@@ -154,6 +158,7 @@ MODELS: dict[str, ModelEntry] = {
         },
         density=True,
         incomplete=True,
+        by_units=True,
         summary="eigenlens.cli.summaries.ppca_summary",
         page="eigenlens.reporting.pages.latent.latent_page",
         projection="eigenlens.cli.onnx.latent_projection",
@@ -188,7 +193,7 @@ MODELS: dict[str, ModelEntry] = {
         "Gaussian mixture: density and soft clusters",
         group="Densities",
         aliases=("gaussian-mixture", "mixture", "kmeans"),
-        options=_K | {"covariance": "covariance_type", "factors": "n_factors", "prior": "prior"},
+        options=_K | {"covariance": "covariance_type", "factors": "n_factors"} | _same("standardize", "prior"),
         names={
             "k": OptionNames("", ("bic", "icl", "aic")),  # of mixture.select.CRITERIA, those that need no folds
             "covariance": OptionNames(
@@ -225,7 +230,7 @@ MODELS: dict[str, ModelEntry] = {
         "kernel density estimate",
         group="Densities",
         aliases=("kernel-density", "density"),
-        options=_same("kernel", "bandwidth", "adaptive", "bounds", "boundary"),
+        options=_same("kernel", "bandwidth", "standardize", "adaptive", "bounds", "boundary"),
         names={
             "kernel": OptionNames(
                 "eigenlens.kde.kernels.SMOOTHING_KERNELS",
@@ -279,7 +284,7 @@ MODELS: dict[str, ModelEntry] = {
         "linear discriminants: classes, and the axes that separate them best",
         group="Classifiers",
         aliases=("linear-discriminant",),
-        options=_K | _same("shrinkage"),
+        options=_K | _same("shrinkage", "standardize"),
         names={
             "shrinkage": OptionNames(
                 "eigenlens.bayes.discriminant.options.LINEAR_SHRINKAGES",
@@ -298,7 +303,7 @@ MODELS: dict[str, ModelEntry] = {
         "quadratic discriminants: one Gaussian per class",
         group="Classifiers",
         aliases=("quadratic-discriminant",),
-        options=_same("shrinkage"),
+        options=_same("shrinkage", "standardize"),
         names={
             "shrinkage": OptionNames(
                 "eigenlens.bayes.discriminant.options.QUADRATIC_SHRINKAGES", ("auto", "ledoit-wolf")

@@ -29,6 +29,7 @@ __all__ = [
     "join_limited",
     "list_columns",
     "python_setting",
+    "recorded_warnings",
     "suggest",
     "warn_user",
 ]
@@ -236,6 +237,19 @@ def warn_user(message: str | Warning, category: type[Warning] = DataWarning) -> 
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _NOT_THE_USERS:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+def recorded_warnings(function: Callable[..., Any], *arguments: Any) -> list[Warning]:
+    """Return the warnings that a call gives, each once, instead of giving them.
+
+    >>> recorded_warnings(warn_user, "a column is constant")
+    [DataWarning('a column is constant.')]
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        function(*arguments)
+    found = {str(each.message): each.message for each in caught}
+    return [each for each in found.values() if isinstance(each, Warning)]
 
 
 _NOT_THE_USERS = frozenset({"eigenlens", "sklearn", "contextlib"})  # scikit-learn wraps methods and calls ours in turn

@@ -64,7 +64,7 @@ def report() -> dict:
         {"kind": "table", "title": "A table", "columns": [{"name": IMAGE, "kind": "text", "values": [EVIL]}]},
     ]  # fmt: skip
     second = [
-        points("Grid", ACROSS, UP, arrows=[{"x": 4.0, "y": 3.0, "label": EVIL}]),
+        points("Grid", ACROSS, UP, arrows=[{"at": [4.0, 3.0], "label": EVIL}]),
         points("Spiral", TURNED, DEEP, equal=True),
         bars("Bars", SHARES),
         {"kind": "frames", "title": "Steps", "label": "step", "start": 0, "frames": frames,

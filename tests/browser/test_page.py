@@ -350,8 +350,8 @@ def test_figures_as_files(at, title):
     texts = [node.text for node in root.iter("{http://www.w3.org/2000/svg}text")]
     assert title in texts
     if title == "Grid":
-        circles = list(root.iter("{http://www.w3.org/2000/svg}circle"))
-        assert len(circles) == 60 + 3  # the points and the legend
+        shapes = [node.get("class") for node in root.iter("{http://www.w3.org/2000/svg}path")]
+        assert (shapes.count("point"), shapes.count("sign")) == (60, 3)  # the points and the legend
         rules = [n for n in root.iter("{http://www.w3.org/2000/svg}line") if n.get("class") == "rule"]
         assert rules
         assert all("stroke: rgb(" in node.get("style") for node in rules)
@@ -416,8 +416,9 @@ def test_every_chart_has_a_table_with_its_numbers(at):
         assert button.get_attribute("aria-expanded") == "true"
         assert at.card(title).get_by_role("table").is_visible()
     found = cells(at.card("Grid").locator("table"))
-    rows = [[name, f"{x:g}", f"{y:g}"] for name, x, y in zip(IDS, ACROSS, UP, strict=True)]
-    assert found == [["row", "x of it", "y of it"], *rows]
+    rows = [[name, f"{x:g}", f"{y:g}", "", "", ""] for name, x, y in zip(IDS, ACROSS, UP, strict=True)]
+    rows[0][3:] = [EVIL, "4", "3"]
+    assert found == [["row", "x of it", "y of it", "arrow", "arrow: x of it", "arrow: y of it"], *rows]
     shares = [[name, f"{share:g}"] for name, share in zip(BARS, SHARES, strict=True)]
     assert cells(at.card("Bars").locator("table"))[1:] == shares
     assert at.card("Grid").locator("th").first.get_attribute("scope") == "col"

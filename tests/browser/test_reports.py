@@ -60,7 +60,7 @@ def test_every_page_of_several_models_is_readable(several, visit, scheme, width)
         assert [each for each in found if each[2] < 11.0] == []
         assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
         assert all(box["width"] > 100 for box in (s.bounding_box() for s in seen.page.locator(".stage:visible").all()))
-    assert titles == ["Overview", "PCA", IMAGE, "KDE", "which"]
+    assert titles == ["All models", "PCA", IMAGE, "KDE", "which", "Data and code"]
     assert seen.page.title() == EVIL
 
 
@@ -100,10 +100,10 @@ def test_printing_shows_every_page_drawn_and_then_the_one_before(several, visit)
     seen.page.evaluate(PRINTED)
     seen.page.get_by_role("button", name="Print").click()
     seen.page.wait_for_selector("html[data-printed]")
-    assert seen.page.evaluate("window.printed") == [[False, 0]] * 5
+    assert seen.page.evaluate("window.printed") == [[False, 0]] * 6
     alone = "[...document.querySelectorAll('[role=tabpanel]')].filter((panel) => !panel.hidden).length === 1"
     seen.until(alone)
-    assert [panel.is_visible() for panel in seen.page.locator("[role=tabpanel]").all()] == [True] + [False] * 4
+    assert [panel.is_visible() for panel in seen.page.locator("[role=tabpanel]").all()] == [True] + [False] * 5
 
 
 def test_the_browsers_own_print_has_every_page_too(several, visit):
@@ -111,8 +111,8 @@ def test_the_browsers_own_print_has_every_page_too(several, visit):
     seen = visit(several)
     seen.page.evaluate(PRINTED)
     assert seen.page.pdf().startswith(b"%PDF")
-    assert seen.page.evaluate("window.printed") == [[False, 0]] * 5
-    assert [panel.is_visible() for panel in seen.page.locator("[role=tabpanel]").all()] == [True] + [False] * 4
+    assert seen.page.evaluate("window.printed") == [[False, 0]] * 6
+    assert [panel.is_visible() for panel in seen.page.locator("[role=tabpanel]").all()] == [True] + [False] * 5
 
 
 def test_paper_is_white_and_says_what_the_colours_mean(several, visit):

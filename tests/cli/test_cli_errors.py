@@ -175,11 +175,11 @@ def test_absent_folders_and_files(fails, tmp_path):
 
 
 def test_text_among_numbers_is_explained_in_flags(fails, tmp_path):
-    (tmp_path / "ph.csv").write_text("ph,b\n" + "7.1,1\n" * 17 + "lost,2\n" * 3)
+    (tmp_path / "ph.csv").write_text("ph,b\n" + "7.1,1\n" * 17 + "low,2\n" * 3)
     code, said, fix = fails("fit", "pca", "ph.csv")
     assert code == 3
-    assert said == "column 'ph' has text in 3 rows (first: row 18, 'lost')"
-    assert fix == "add --na lost, or leave it out with --drop ph"
+    assert said == "column 'ph' has text in 3 rows (first: row 18, 'low')"
+    assert fix == "add --na low, or leave it out with --drop ph"
     (tmp_path / "names.csv").write_text("who is it,a,b\nann,1,2\nbob,2,1\ncy,5,5\n")
     _, said, fix = fails("fit", "pca", "names.csv", "--active", "who is it")
     assert said == "column 'who is it' has text in 3 rows (first: row 1, 'ann')"

@@ -130,10 +130,10 @@ def test_the_next_command_after_info_runs(run, tmp_path, marks):
     table = frame(40, "a", "b", "c")
     table.with_columns(pl.when(pl.int_range(40) > 2).then(pl.col("b")).alias("b")).with_columns(
         pl.Series("who, where", ["x;y"] * 40)
-    ).write_csv(tmp_path / "t.csv", separator=";", null_value="n/a" if marks else "")
+    ).write_csv(tmp_path / "t.csv", separator=";", null_value="lost" if marks else "")
     told = json.loads(run("info", "t.csv", "--json"))
-    assert ("--na n/a" in told["next"]) == marks
-    assert ("numbers but for 'n/a' in 3 rows" in run("info", "t.csv")) == marks
+    assert ("--na lost" in told["next"]) == marks
+    assert ("numbers but for 'lost' in 3 rows" in run("info", "t.csv")) == marks
     assert "40 rows, 3 columns, 3 missing entries" in run(told["next"])
 
 

@@ -33,7 +33,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def overview_of(path):
-    code = [part for chart in contents(path)["pages"][0]["charts"] for part in chart.get("code", [])]
+    code = [part for chart in contents(path)["overview"]["charts"] for part in chart.get("code", [])]
     return next(part["text"] for part in code if part["label"] == "Python")
 
 

@@ -206,12 +206,12 @@ def test_a_missing_value_marker_with_a_point_is_not_a_number_with_a_comma(tmp_pa
 
 
 def test_numbers_that_became_categories_are_reported(run, tmp_path):
-    (tmp_path / "t.csv").write_text("a,b,y\n" + "".join(f"{i + 1}'234,{i},{'uv'[i % 2]}\n" for i in range(20)))
+    (tmp_path / "t.csv").write_text("a,b,y\n" + "".join(f'"{i + 1},234",{i},{"uv"[i % 2]}\n' for i in range(20)))
     code, out, _ = run("fit", "nb", "t.csv", "--label", "y")
     assert code == 0
     assert "column 'a' is taken for categories" in out
     assert "--thousands" in out
-    assert "is taken for" not in run("fit", "nb", "t.csv", "--label", "y", "--thousands", "'")[1]
+    assert "is taken for" not in run("fit", "nb", "t.csv", "--label", "y", "--thousands", ",")[1]
 
 
 FIRST_LINES = {
@@ -288,7 +288,8 @@ def test_the_columns_that_matter_are_shown(run, tmp_path):
     assert shown[1].startswith("x40 ")
     assert not any(line.startswith("x0 ") for line in shown)
     loads = run("fit", "fa", "wide.csv", "-k", 1, "--drop", "y,x0:x9")[1].split("uniqueness\n")[1].splitlines()
-    assert {line.split()[0] for line in loads[:4]} == {"x50", "x51", "x52", "x53"}
+    loads = [line.split()[0] for line in loads if line.startswith("x")]
+    assert set(loads[:4]) == {"x50", "x51", "x52", "x53"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
         words = ["-k", 2, "--covariance", "diag", "--drop", "y", "--active", "x0:x9"]

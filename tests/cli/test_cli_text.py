@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import shlex
 import subprocess
@@ -135,9 +134,7 @@ def test_thousands_as_columns_beside_the_features(run, tmp_path):
 
 def test_a_sign_between_thousands_that_is_given(run, tmp_path):
     (tmp_path / "ch.csv").write_text("a,b\n" + "".join(f"{a:,.2f},{b:.2f}\n".replace(",", "'", 1) for a, b in ROWS))
-    code, _, err = run("fit", "pca", "ch.csv")
-    assert code == 3
-    assert "--thousands" in err
+    np.testing.assert_allclose(eigenvalues(run, "ch.csv"), EIGENVALUES)  # an apostrophe can mean nothing else
     np.testing.assert_allclose(eigenvalues(run, "ch.csv", "--thousands", "'"), EIGENVALUES)
     following = run("fit", "pca", "ch.csv", "--thousands", "'", "-o", "m.safetensors")[1].splitlines()[-1]
     assert run(*shlex.split(following)[2:])[0] == 0
@@ -182,8 +179,8 @@ BELOW = {
     "inch.csv": ('a,b\n1,x\n2,5"\n', 'has a quote (") in line 3 that is never closed', "leave it out"),
     "returns.csv": ("a,b\n1,2\r3,4\n5,6\n", "has a carriage return inside a line, near line 2", "tr '\\r' '\\n'"),
     "a.csv.zst": ("(\xb5/\xfd", "is packed in a way that is not read", "zstd -d"),
-    "a.npz": ("PK", "holds several arrays", "numpy.save"),
-    "a.pkl": ("x", "is a pickle", "Parquet or CSV"),
+    "a.npz": ("PK", "is several arrays", "np.save"),
+    "a.pkl": ("x", "is a pickle", "to_parquet"),
     "a.data": ("1,2\n", "has no known suffix", "rename it if it is in one"),
 }
 
@@ -290,7 +287,7 @@ def test_common_missing_value_markers(run, tmp_path):
     cells = [marks[i] if i < len(marks) else f"{i}.5" for i in range(40)]
     (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{cell},{i % 7}\n" for i, cell in enumerate(cells)))
     following = shlex.split(json.loads(run("info", "t.csv", "--json")[1])["next"])
-    assert [after for word, after in itertools.pairwise(following) if word == "--na"] == marks
+    assert "--na" not in following
     code, out, err = run(*following[1:], "-k", "1", "--json")
     assert code == 0, err
     assert json.loads(out)["read"]["missing"] == len(marks)

@@ -45,7 +45,19 @@ FILES = {
     ),
     "ragged_short.csv": ("a,b,c\n1,2,3\n4,5\n6,7,8\n", "is ragged: row 3 has 2 cells, and the first has 3"),
     "ragged_long.csv": ("a,b\n1,2\n4,5,6\n6,7\n", "is ragged: row 3 has 3 cells, and the first has 2"),
-    "na.csv": ("a,b\n1,NA\nn/a,2\n,3\n-999,4\n", "column 'a' has text among numbers in 1 row (first: row 2, 'n/a')"),
+    "na.csv": ("a,b\n1,NA\nn/a,2\n,3\n-999,4\n", (["a", "b"], [[1, None], [None, 2], [None, 3], [-999, 4]])),
+    "na_text.csv": ("a,b\nNA,1\n-,2\nx,.\nNone,3\n", (["a", "b"], [[None, 1], ["-", 2], ["x", None], ["None", 3]])),
+    "units.csv": (
+        'w,p,r\n12 kg,"$1,200",45%\n5.5 kg,$3.50,0%\n−3 kg,$1,7.5 %\n',
+        (["w", "p", "r"], [[12, 1200, 45], [5.5, 3.5, 0], [-3, 1, 7.5]]),
+    ),
+    "thin_spaces.csv": (
+        "a;b\n1\u202f234,5;(1.234,5)\n2\u202f345\u202f678;7\n", (["a", "b"], [[1234.5, -1234.5], [2345678, 7]])
+    ),
+    "censored.csv": ("a,b\n<0.5,1\n0.7,2\n", "column 'a' has text among numbers in 1 row (first: row 1, '<0.5')"),
+    "units_differ.csv": ("a,b\n12 kg,1\n5 g,2\n", (["a", "b"], [["12 kg", 1], ["5 g", 2]])),
+    "title.csv": ("Sales of 2020\n\na,b\n1,2\n3,4\n", TWO),
+    "title_of_a_spreadsheet.csv": ("Sales of 2020,,\na,b,c\n1,2,3\n4,5,6\n", (["a", "b", "c"], [[1, 2, 3], [4, 5, 6]])),
     "quoted_newline.csv": ('a,b\n1,"two\nlines"\n2,"x"\n', (["a", "b"], [[1, "two\nlines"], [2, "x"]])),
     "comment.csv": ("# made by hand\na,b\n1,2\n3,4\n", TWO),
     "sep_line.csv": ("sep=;\na;b\n1;2\n3;4\n", TWO),
@@ -55,8 +67,8 @@ FILES = {
         "id,x\n9007199254740993,1\n9007199254740995,2\n", (["id", "x"], [[9007199254740993, 1], [9007199254740995, 2]])
     ),
     "text_among.csv": (
-        "x,y\n" + "".join(f"{i},{2 * i}\n" for i in range(200)) + "n/a,3\n",
-        "column 'x' has text among numbers in 1 row (first: row 201, 'n/a')",
+        "x,y\n" + "".join(f"{i},{2 * i}\n" for i in range(200)) + "many,3\n",
+        "column 'x' has text among numbers in 1 row (first: row 201, 'many')",
     ),
     "years_header.csv": (
         "2001,2002,2003\n1.5,2.5,3.5\n4.5,5.5,6.5\n", (["2001", "2002", "2003"], [[1.5, 2.5, 3.5], [4.5, 5.5, 6.5]])

@@ -39,7 +39,7 @@ def people(n: int = 200, seed: int = 0) -> pl.DataFrame:
             "town": [None if i % 11 == 0 else "late" if i > n - 3 else town[i] for i in range(n)],
             "kids": rng.integers(0, 3, n),
             "works": rng.random(n) < 0.5,
-            "tea": rng.choice(["y", "n"], n),
+            "tea": rng.choice(["green", "black"], n),
         }
     )
 

@@ -373,6 +373,29 @@ def test_a_frozen_value_that_travels():
         f.points[0] = 1.0
 
 
+def plackett_cdf(mp, b, r):
+    """Return the distribution function of three Gaussians by integrals over their correlations (Plackett 1954).
+
+    r has the correlations of columns 1 and 2, 1 and 3, 2 and 3. With t r₁₂, t r₁₃ and r₂₃ it is a product at t = 0.
+    """
+
+    def pair(h, k, c):
+        return mp.exp(-(h * h - 2 * c * h * k + k * k) / (2 * (1 - c * c))) / (2 * mp.pi * mp.sqrt(1 - c * c))
+
+    def slope(t, near, far, own, other):
+        c, e, cross = t * near, t * far, r[2]
+        mean = ((e - c * cross) * b[0] + (cross - c * e) * own) / (1 - c * c)
+        variance = 1 - (e * e - 2 * c * e * cross + cross * cross) / (1 - c * c)
+        return near * pair(b[0], own, c) * mp.ncdf((other - mean) / mp.sqrt(variance))
+
+    def refined(end):
+        return [end * (1 - mp.mpf(2) ** -j) for j in range(28)] + [end]
+
+    two = mp.ncdf(b[1]) * mp.ncdf(b[2]) + mp.quad(lambda c: pair(b[1], b[2], c), refined(r[2]))
+    change = lambda t: slope(t, r[0], r[1], b[1], b[2]) + slope(t, r[1], r[0], b[2], b[1])  # noqa: E731
+    return mp.ncdf(b[0]) * two + mp.quad(change, refined(mp.mpf(1)))
+
+
 class TestDistributionWithAMatrix:
     H = np.array([[0.5, 0.3, 0.1], [0.3, 0.6, -0.2], [0.1, -0.2, 0.4]])
 
@@ -388,13 +411,33 @@ class TestDistributionWithAMatrix:
         each = [[multivariate_normal(x, self.H[:d, :d]).cdf(y) for x in model.points] for y in Y]
         np.testing.assert_allclose(model.cdf(Y), np.average(each, axis=1, weights=model.weights), atol=atol)
 
-    @pytest.mark.parametrize("d", [2, 3])
+    @pytest.mark.parametrize("d", [2, 3, 5])
     def test_a_diagonal_matrix_is_a_product(self, d):
-        h = np.array([0.5, 0.8, 0.6])[:d]
-        product, Y = replace(self.model(d), bandwidth=h), np.random.default_rng(4).normal(size=(6, d))
-        np.testing.assert_allclose(replace(product, bandwidth=np.diag(h**2)).cdf(Y), product.cdf(Y), atol=1e-9)
+        points, h = np.random.default_rng(3).standard_normal((30, d)), np.array([0.5, 0.8, 0.6, 0.7, 0.4])[:d]
+        product, Y = KernelEstimate(points, h), np.random.default_rng(4).normal(size=(6, d))
+        np.testing.assert_allclose(replace(product, bandwidth=np.diag(h**2)).cdf(Y), product.cdf(Y), atol=1e-14)
         adaptive = product.adapted()
-        np.testing.assert_allclose(replace(adaptive, bandwidth=np.diag(h**2)).cdf(Y), adaptive.cdf(Y), atol=1e-9)
+        np.testing.assert_allclose(replace(adaptive, bandwidth=np.diag(h**2)).cdf(Y), adaptive.cdf(Y), atol=1e-14)
+
+    def test_independent_blocks_of_a_matrix_are_a_product(self):
+        H = np.eye(5)
+        H[np.ix_([0, 2, 4], [0, 2, 4])] = self.H
+        H[1, 3] = H[3, 1] = -0.4
+        point, Y = np.random.default_rng(5).normal(size=(1, 5)), np.random.default_rng(4).normal(size=(6, 5))
+        model = KernelEstimate(point, H)
+        parts = [model.marginal(columns).cdf(Y[:, columns]) for columns in ([0, 2, 4], [1, 3])]
+        np.testing.assert_allclose(model.cdf(Y), parts[0] * parts[1], atol=1e-15)
+
+    @pytest.mark.long
+    @pytest.mark.parametrize("correlations", [(0.6, -0.3, 0.2), (0.998, -0.96, -0.965), (0.3, -0.3, -0.99999999)])
+    def test_three_columns_are_exact_to_rounding(self, correlations):
+        mp = pytest.importorskip("mpmath")
+        r, R = correlations, np.eye(3)
+        R[[0, 0, 1], [1, 2, 2]] = R[[1, 2, 2], [0, 0, 1]] = r
+        Y = np.random.default_rng(6).normal(size=(3, 3)) + np.array([[0.0], [0.5], [1.0]])
+        with mp.workdps(30):
+            exact = [float(plackett_cdf(mp, [mp.mpf(b) for b in y], [mp.mpf(c) for c in r])) for y in Y.tolist()]
+        np.testing.assert_allclose(normal_cdf(Y, R), exact, rtol=0, atol=2e-14)
 
     def test_orthants_of_one_kernel_have_a_closed_form(self):
         s = np.sqrt(np.diag(self.H))
@@ -425,7 +468,7 @@ class TestDistributionWithAMatrix:
         np.testing.assert_allclose(model.cdf(Y), [one, one, 1.0, 0.0, 0.0], atol=1e-12)
 
     def test_more_than_three_columns(self):
-        points = np.random.default_rng(0).normal(size=(10, 4))
-        with pytest.raises(OptionError, match="more than 3 columns"):
-            KernelEstimate(points, np.eye(4)).cdf(points)
-        assert KernelEstimate(points, np.eye(4)).cdf([[0.0, np.nan, 1.0, np.nan]]).shape == (1,)
+        points, H = np.random.default_rng(0).normal(size=(10, 4)), np.eye(4) + 0.1
+        with pytest.raises(OptionError, match="more than 3 columns depend on each other"):
+            KernelEstimate(points, H).cdf(points)
+        assert KernelEstimate(points, H).cdf([[0.0, np.nan, 1.0, np.nan]]).shape == (1,)

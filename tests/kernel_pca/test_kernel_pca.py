@@ -591,7 +591,7 @@ class TestHardCases:
         """A kernel that is nearly constant: float32 entries near 1 would have lost what makes it vary."""
         X = (np.random.default_rng(0).standard_normal((600, 3)) * scale).astype(np.float32)
         lam, _ = slow(rbf_kernel(X.astype(np.float64), gamma=1 / 3))
-        model = KernelPCA(2, solver=solver, random_state=0).fit(X)
+        model = KernelPCA(2, gamma=1 / 3, solver=solver, random_state=0).fit(X)
         np.testing.assert_allclose(model.model_.eigenvalues, lam[:2], rtol=1e-5)
         assert model.transform(X).dtype == np.float32
         np.testing.assert_allclose(model.transform(X), model.fit_transform(X), atol=1e-4 * np.sqrt(lam[0]))

@@ -52,6 +52,42 @@ def test_reg_covar_of_one_component_is_added_to_the_variances(name):
     assert_allclose(added, 0.7 * np.eye(3), atol=1e-8)
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("K", [1, 2])
+@pytest.mark.parametrize("name", TYPES)
+def test_reg_covar_fits_equal_rows_and_constant_columns(name, K):
+    equal = np.full((20, 2), 3.0)
+    part = np.where(np.arange(40).reshape(20, 2) % 7 == 0, np.nan, equal)  # 3 of 20 are missing in either column
+    one_varies = np.column_stack([equal[:, 0], 1e3 * np.arange(20.0)])
+    options = {"covariance_type": name, "reg_covar": 1e-3, "random_state": 0}
+    theirs = Reference(K, **options).fit(equal)
+    ours, incomplete = (GaussianMixture(K, **options).fit(X) for X in (equal, part))
+    assert_allclose(ours.score(equal), theirs.score(equal), rtol=0, atol=1e-10)
+    assert_allclose(ours.model_.covariance(), 1e-3 * np.eye(2), rtol=1e-10, atol=1e-15)
+    # The fixed point of v = 1e-3 + 0.15 v: a missing entry has the variance v in every E-step.
+    assert_allclose(incomplete.model_.covariance(), 1e-3 / 0.85 * np.eye(2), rtol=1e-6, atol=1e-9)
+    if K == 1:
+        pair = [cls(1, **options).fit(one_varies).score(one_varies) for cls in (GaussianMixture, Reference)]
+        assert_allclose(*pair, rtol=0, atol=1e-10)
+    with pytest.raises(eigenlens.errors.DataError, match=r"every column is constant .*positive reg_covar"):
+        GaussianMixture(K, covariance_type=name).fit(equal)
+
+
+@pytest.mark.filterwarnings("ignore::eigenlens.errors.ConvergenceWarning")
+@pytest.mark.parametrize("name", TYPES)
+@pytest.mark.parametrize("max_iter", [1, 2, 3, 7])
+def test_max_iter_bounds_the_steps_from_a_guess(name, max_iter):
+    options = {"covariance_type": name, "init": "k-means", "n_init": 1, "random_state": 0, "accelerate": False}
+    guess = GaussianMixture(4, max_iter=0, **options).fit(IRIS)
+    ours = GaussianMixture(4, max_iter=max_iter, **options).fit(IRIS)
+    given = {"weights_init": guess.weights_, "means_init": guess.means_, "precisions_init": guess.precisions_}
+    plain = Reference(4, covariance_type=name, max_iter=max_iter, tol=0.0, reg_covar=0.0, **given)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = plain.fit(IRIS)
+    assert_allclose(ours.score(IRIS), theirs.score(IRIS), rtol=0, atol=1e-9)
+
+
 def test_reg_covar_with_weights_missing_values_chunks_and_bins():
     X = IRIS.copy()
     X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan

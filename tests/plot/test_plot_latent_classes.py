@@ -54,7 +54,7 @@ def test_the_plot_has_a_line_per_component(people):
         assert_allclose(line.get_ydata(), table.probabilities[:, k])
     assert [text.get_text() for text in ax.get_xticklabels()] == list(table.labels)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == [
-        f"{k + 1}: {w:.1%}" for k, w in enumerate(model.weights_)
+        f"{k}: {w:.1%}" for k, w in enumerate(model.weights_)
     ]
     few = plot.profile(model, most=2)
     assert len(few.get_xticks()) == 2

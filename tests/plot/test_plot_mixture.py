@@ -56,7 +56,7 @@ def test_ellipses_hold_their_share(model, rows):
             D = outline - model.means_[k, [2, 0]]
             distance = np.einsum("ij,ij->i", D, np.linalg.solve(C, D.T).T)
             np.testing.assert_allclose(distance, chi2(2).ppf(level), rtol=1e-9)
-    np.testing.assert_array_equal(table.labels, model.predict(rows) + 1)
+    np.testing.assert_array_equal(table.labels, model.predict(rows))
     np.testing.assert_array_equal(table.rows, rows[:, [2, 0]])
 
 
@@ -68,7 +68,7 @@ def test_ellipses_and_rows_are_drawn(model, rows):
     np.testing.assert_allclose(np.column_stack(lines[3].get_data()), table.outlines[1, 1])
     assert sum(len(part.get_offsets()) for part in ax.collections) == len(rows)
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("x0", "$b$")
-    assert words(ax.get_legend())[0] == f"1: {100 * model.weights_[0]:.3g}%"
+    assert words(ax.get_legend())[0] == f"0: {100 * model.weights_[0]:.3g}%"
     ax.figure.canvas.draw()
 
 
@@ -130,7 +130,7 @@ def test_crabs_over_their_bins():
     table = mixture_tables.line(fit, bins=(crabs.EDGES, crabs.COUNTS))
     np.testing.assert_allclose(table.heights, crabs.COUNTS / 4.0)
     np.testing.assert_allclose(ax.lines[-1].get_ydata(), table.density)
-    assert words(ax.get_legend()) == ["mixture", "component 1: 56.7%", "component 2: 43.3%"]
+    assert words(ax.get_legend()) == ["mixture", "component 0: 56.7%", "component 1: 43.3%"]
     assert ax.get_xlabel() == "ratio"
     ax.figure.canvas.draw()
 
@@ -164,8 +164,8 @@ def test_rows_stand_by_component_and_certainty(model, rows):
     np.testing.assert_array_equal(np.sort(table.order), np.arange(len(rows)))
     np.testing.assert_allclose(table.values, model.predict_proba(rows)[table.order])
     assert np.all(np.diff(table.labels) >= 0)
-    for k in (1, 2, 3):
-        assert np.all(np.diff(table.values[table.labels == k, k - 1]) <= 0.0)
+    for k in (0, 1, 2):
+        assert np.all(np.diff(table.values[table.labels == k, k]) <= 0.0)
     assert table.uncertain == np.count_nonzero(model.predict_proba(rows).max(axis=1) < 0.9)
 
 
@@ -177,7 +177,7 @@ def test_heights_add_to_one(model, rows, copies):
     top = bands[2].get_paths()[0].vertices[:, 1]
     assert top.max() == pytest.approx(1.0)
     assert ax.get_xlim() == (0.0, 120.0 * copies)
-    assert words(ax.get_legend()) == ["1", "2", "3"]
+    assert words(ax.get_legend()) == ["0", "1", "2"]
     area = sum(_area(band.get_paths()[0].vertices) for band in bands)
     assert area == pytest.approx(120.0 * copies)
     shares = model.predict_proba(rows).mean(axis=0)

@@ -46,22 +46,74 @@ def held_out_by_hand(model):
 
 
 def test_the_charts_of_a_classifier(iris):
-    titles = [chart["title"] for chart in iris[1]["pages"][1]["charts"]]
+    titles = [chart["title"] for chart in iris[1]["first"]["charts"]]
     assert titles == [
-        "The model", "Class priors", "Confusion", "What is confused most", "Reliability", "How sure it was",
-        "Decision regions", "Feature contributions", "Rows worth a look", "Why", "Families of columns",
+        "Distributions within classes", "Confusion", "What is confused most", "Decision regions",
+        "Feature contributions", "Rows worth a look", "Why", "Reliability", "How sure it was", "Class priors",
+        "Families of columns", "The model",
     ]  # fmt: skip
+
+
+def test_columns_have_the_densities_of_their_classes(iris):
+    models, found = iris
+    (frame,) = named(found["first"]["charts"], "Distributions within classes")["frames"]
+    titles = [chart["title"] for chart in frame["charts"]]
+    assert set(titles[:2]) == {"petal length (cm)", "petal width (cm)"}
+    assert set(titles) == set(X.columns)
+    chart = frame["charts"][titles.index("sepal width (cm)")]
+    assert [layer["label"] for layer in chart["marks"]] == ["setosa", "versicolor", "virginica"]
+    for c, layer in enumerate(chart["marks"]):
+        x, y = (numbers(layer["data"][name], found) for name in "xy")
+        density = models["naive"].model_.density(c, 1)
+        np.testing.assert_allclose(y, np.exp(density.log_density(x[:, None])), rtol=1e-4, atol=1e-6)
+
+
+def test_the_plane_of_a_linear_discriminant_has_its_classes(tmp_path):
+    model = LinearDiscriminant().fit(X, Y)
+    found = contents(report(model, X, tmp_path / "x.html", y=Y))
+    chart = found["first"]["charts"][0]
+    assert chart["title"] == "Discriminant plane"
+    Z = np.column_stack([numbers(chart[name], found) for name in "xy"])
+    for label, ellipse in zip(model.classes_, chart["ellipses"], strict=True):
+        assert ellipse["label"] == label
+        np.testing.assert_allclose([ellipse["x"], ellipse["y"]], Z[(label == Y).to_numpy()].mean(axis=0), atol=1e-4)
+        assert ellipse["a"] == ellipse["b"] == pytest.approx(np.sqrt(5.991464547), rel=1e-6)
+
+
+def test_a_quadratic_discriminant_has_an_ellipse_per_class(tmp_path):
+    model = QuadraticDiscriminant().fit(X, Y)
+    found = contents(report(model, X, tmp_path / "x.html", y=Y))
+    chart = found["first"]["charts"][0]
+    assert chart["title"] == "Class plane"
+    inside = []
+    for label, e in zip(model.classes_, chart["ellipses"], strict=True):
+        x, y = (numbers(chart[name], found)[(label == Y).to_numpy()] - e[name] for name in "xy")
+        turned = x * np.cos(e["angle"]) + y * np.sin(e["angle"]), y * np.cos(e["angle"]) - x * np.sin(e["angle"])
+        inside.append(np.mean((turned[0] / e["a"]) ** 2 + (turned[1] / e["b"]) ** 2 <= 1.0))
+    np.testing.assert_allclose(inside, 0.95, atol=0.05)
+
+
+def test_the_values_of_a_row_are_beside_its_reasons(iris):
+    _, found = iris
+    charts = found["first"]["charts"]
+    listed = table(named(charts, "Rows worth a look"))
+    i = int(listed["row"][0].split()[1]) - 1
+    first = listed["largest contributions"][0].split("; ")[0]
+    column, value = first.split(": ")[0].split(" = ")
+    assert float(value) == X.iloc[i][column]
+    (bars,) = layers(named(charts, "Why")["frames"][0]["charts"][0], "bar")
+    assert f"{column} = {value}" in bars["x"]
 
 
 def test_the_confusion_is_of_rows_held_out(iris):
     models, found = iris
-    charts, proba = found["pages"][1]["charts"], held_out_by_hand(models["naive"])
+    charts, proba = found["first"]["charts"], held_out_by_hand(models["naive"])
     counts = np.zeros((3, 3), dtype=int)
     np.add.at(counts, (IRIS.target.to_numpy(), proba.argmax(axis=1)), 1)
     (cells,) = layers(named(charts, "Confusion"), "cell")
     assert [int(text) for text in cells["text"]] == counts.ravel().tolist()
     assert cells["y"][:3] == ["setosa"] * 3
-    assert named(charts, "Confusion")["about"].endswith("On rows held out in 5-fold cross-validation.")
+    assert "on rows held out in 5-fold cross-validation." in named(charts, "Confusion")["about"]
     said = dict(named(charts, "The model")["facts"])["accuracy"]
     assert said.startswith(f"{np.trace(counts) / 150:.1%} ±")
     worst = table(named(charts, "What is confused most"))
@@ -71,7 +123,7 @@ def test_the_confusion_is_of_rows_held_out(iris):
 def test_weights_count_in_the_report_as_on_the_command_line(tmp_path):
     w = 1.0 + np.arange(150) % 3
     model = LinearDiscriminant().fit(X, Y, sample_weight=w)
-    charts = contents(report(model, X, tmp_path / "x.html", y=Y, sample_weight=w))["pages"][1]["charts"]
+    charts = contents(report(model, X, tmp_path / "x.html", y=Y, sample_weight=w))["first"]["charts"]
     codes = IRIS.target.to_numpy()
     folds, predicted = held_out.stratified_folds(codes, 5, np.random.default_rng(0)), np.empty(150, dtype=object)
     for fold in range(5):
@@ -89,7 +141,7 @@ def test_weights_count_in_the_report_as_on_the_command_line(tmp_path):
 
 def test_reliability_counts_what_came_true(iris):
     models, found = iris
-    charts, proba = found["pages"][1]["charts"], held_out_by_hand(models["naive"])
+    charts, proba = found["first"]["charts"], held_out_by_hand(models["naive"])
     top, right = proba.max(axis=1), proba.argmax(axis=1) == IRIS.target.to_numpy()
     (dots,) = layers(named(charts, "Reliability"), "interval")
     last = top >= 0.9
@@ -103,7 +155,7 @@ def test_reliability_counts_what_came_true(iris):
 
 def test_regions_are_the_predictions_of_the_plane(iris):
     models, found = iris
-    chart = named(found["pages"][1]["charts"], "Decision regions")
+    chart = named(found["first"]["charts"], "Decision regions")
     assert (chart["xlabel"], chart["ylabel"]) == ("petal length (cm)", "petal width (cm)")
     grid = chart["regions"]
     codes = numbers(grid["codes"], found).round().astype(int).reshape(grid["height"], grid["width"])
@@ -120,7 +172,7 @@ def test_regions_are_the_predictions_of_the_plane(iris):
 
 def test_contributions_are_those_of_explain(iris):
     models, found = iris
-    charts = found["pages"][1]["charts"]
+    charts = found["first"]["charts"]
     (bars,) = layers(named(charts, "Feature contributions"), "bar")
     parts = np.abs(models["naive"].explain(X).contributions).mean(axis=0)
     np.testing.assert_allclose(bars["y"], np.sort(parts)[::-1], rtol=1e-6)
@@ -158,17 +210,17 @@ def test_other_densities_have_reasons_where_columns_can_be_left_out(tmp_path):
     mixture = BayesClassifier(GaussianMixture(1, n_init=1)).fit(X, Y)
     models = {"quadratic": QuadraticDiscriminant().fit(X, Y), "mixture": mixture}
     found = contents(report(models, X, tmp_path / "x.html", y=Y))
-    for page in found["pages"][1:]:
+    for page in found["pages"][1:3]:
         (bars,) = layers(named(page["charts"], "Feature contributions"), "bar")
         assert set(bars["x"][:2]) <= {"petal length (cm)", "petal width (cm)", "sepal width (cm)"}
-    code = found["pages"][0]["charts"][0]["code"][0]["text"]
+    code = found["overview"]["charts"][-1]["code"][0]["text"]
     assert "eigenlens.BayesClassifier(density=eigenlens.GaussianMixture(n_init=1)).fit(X, y)" in code
 
 
 def test_kernel_densities_have_reasons_too(tmp_path):
     few, y = X.iloc[::5], Y.iloc[::5]
     model = BayesClassifier(KernelDensity(bandwidth=0.5)).fit(few, y)
-    charts = contents(report(model, few, tmp_path / "x.html", y=y))["pages"][1]["charts"]
+    charts = contents(report(model, few, tmp_path / "x.html", y=y))["first"]["charts"]
     assert named(charts, "Feature contributions")["kind"] in ("marks", "text")
 
 
@@ -200,11 +252,11 @@ def test_text_columns_are_read_and_colour_the_rows(customers, tmp_path):
     columns = {column["name"]: column["values"] for column in found["rows"]["columns"]}
     decoded = [None if c < 0 else columns["plan"]["levels"][int(c)] for c in numbers(columns["plan"]["codes"], found)]
     assert decoded == [None if pd.isna(value) else value for value in table_["plan"]]
-    charts = found["pages"][1]["charts"]
+    charts = found["first"]["charts"]
     families = table(named(charts, "Families of columns"))
     assert families["column"] == list(table_.columns)
     assert families["family"][1] == "categorical"
-    overview = found["pages"][0]["charts"]
+    overview = found["overview"]["charts"]
     texts = table(named(overview, "Columns of text"))
     assert texts["column"] == ["plan", "city"]
     assert texts["missing"] == [20.0, 0.0]
@@ -224,7 +276,7 @@ def test_other_frames_say_the_same(customers, tmp_path, kind):
     }[kind]()
     plain = NaiveBayes().fit(table_.astype({"city": str}), y)
     model = NaiveBayes().fit(given, y)
-    charts = [contents(report(m, T, tmp_path / f"{i}.html", y=y))["pages"][1]["charts"]
+    charts = [contents(report(m, T, tmp_path / f"{i}.html", y=y))["first"]["charts"]
               for i, (m, T) in enumerate([(plain, table_.astype({"city": str})), (model, given)])]  # fmt: skip
     first, second = (layers(named(each, "Confusion"), "cell")[0]["text"] for each in charts)
     assert first == second
@@ -246,25 +298,25 @@ def test_a_model_of_some_columns_takes_its_own(customers, tmp_path):
 
 def test_without_classes_no_errors_are_reported(tmp_path):
     found = contents(report(NaiveBayes().fit(X, Y), X, tmp_path / "x.html"))
-    charts = found["pages"][1]["charts"]
+    charts = found["first"]["charts"]
     assert "y was not given" in charts[0]["warnings"][0]
     assert not [chart for chart in charts if chart["title"] in ("Confusion", "Reliability")]
     assert "predicted class" in [column["name"] for column in found["rows"]["columns"]]
-    text = found["pages"][0]["charts"][0]["code"][0]["text"]
+    text = found["overview"]["charts"][-1]["code"][0]["text"]
     assert "# y: their classes, which this report was not given.\nnaivebayes = eigenlens.NaiveBayes().fit(X, y)" in text
 
 
 def test_classes_are_found_among_the_columns(tmp_path):
     model = NaiveBayes().fit(X, Y)
     found = contents(report(model, X, tmp_path / "x.html", columns={"odd": ["z"] * 150, "kind": Y.tolist()}))
-    assert named(found["pages"][1]["charts"], "Confusion")["about"]
+    assert named(found["first"]["charts"], "Confusion")["about"]
     assert [column["name"] for column in found["rows"]["columns"]][:2] == ["odd", "kind"]
-    assert "eigenlens.NaiveBayes().fit(X, columns['kind'])" in found["pages"][0]["charts"][0]["code"][0]["text"]
+    assert "eigenlens.NaiveBayes().fit(X, columns['kind'])" in found["overview"]["charts"][-1]["code"][0]["text"]
 
 
 def test_classes_that_the_model_does_not_know_are_left_out(tmp_path):
     model = NaiveBayes().fit(X[:100], Y[:100])
-    charts = contents(report(model, X, tmp_path / "x.html", y=Y))["pages"][1]["charts"]
+    charts = contents(report(model, X, tmp_path / "x.html", y=Y))["first"]["charts"]
     assert charts[0]["warnings"][0].startswith("50 rows have a class that the model does not know")
     (cells,) = layers(named(charts, "Confusion"), "cell")
     assert sum(map(float, cells["text"])) == 100.0
@@ -274,7 +326,7 @@ def test_where_folds_fail_the_rows_of_the_fit_are_shown_and_a_warning(tmp_path):
     y = np.array(["a"] * 5 + ["b"])
     rows = np.arange(12.0).reshape(6, 2) ** 2
     model = LinearDiscriminant().fit(rows, y)
-    charts = contents(report(model, rows, tmp_path / "x.html", y=y))["pages"][1]["charts"]
+    charts = contents(report(model, rows, tmp_path / "x.html", y=y))["first"]["charts"]
     assert "Cross-validation failed" in charts[0]["warnings"][0]
     assert "which the fit may have seen" in named(charts, "Confusion")["about"]
 
@@ -289,7 +341,7 @@ def test_many_classes_show_those_confused_most(tmp_path):
     code = np.arange(800) % 80
     rows = np.column_stack([code + rng.normal(0.0, 1.0, 800), rng.standard_normal(800)])
     y = np.array([f"class {c:02d}" for c in code])
-    charts = contents(report(LinearDiscriminant().fit(rows, y), rows, tmp_path / "x.html", y=y))["pages"][1]["charts"]
+    charts = contents(report(LinearDiscriminant().fit(rows, y), rows, tmp_path / "x.html", y=y))["first"]["charts"]
     (cells,) = layers(named(charts, "Confusion"), "cell")
     assert len(set(cells["x"])) == 30
     assert "The 30 of 80 classes that are confused most." in named(charts, "Confusion")["about"]
@@ -338,10 +390,10 @@ def test_many_classes_have_regions_and_too_many_have_a_note_instead(tmp_path, mo
     labels = np.array([f"class {'of a long name ' * 4}{k}" for k in range(40)])[which]
     model = LinearDiscriminant().fit(rows, labels)
     found = contents(report(model, rows, tmp_path / "r.html", labels))
-    chart = named(found["pages"][1]["charts"], "Decision regions")
+    chart = named(found["first"]["charts"], "Decision regions")
     assert "Of the 40 classes ten have colours of their own" in chart["about"]
     (column,) = [each for each in found["rows"]["columns"] if each["name"] == "class"]
     assert set(chart["regions"]["classes"]) == set(column["values"]["levels"])  # their colours are found by name
     monkeypatch.setattr(bayes, "REGIONS", 30)
-    charts = contents(report(model, rows, tmp_path / "r.html", labels))["pages"][1]["charts"]
+    charts = contents(report(model, rows, tmp_path / "r.html", labels))["first"]["charts"]
     assert "no plot of the regions of 40 classes" in named(charts, "Decision regions")["paragraphs"][0]

@@ -101,9 +101,10 @@ def test_the_label_of_a_file_colours_the_page_of_a_pca(tmp_path):
 
 
 def test_rebuilt_images_have_the_scale_of_the_rows(tmp_path):
-    pictures = np.random.default_rng(1).integers(0, 17, (20, 64)).astype(float)
+    shades = np.random.default_rng(1).integers(0, 9, (20, 1, 8))
+    pictures = (shades + np.arange(8)[:, None] * np.ones((20, 8, 8))).reshape(20, 64)
     found = contents(report(PCA(3).fit(pictures), pictures, tmp_path / "x.html"))
-    (frames,) = [chart for chart in found["pages"][1]["charts"] if chart["title"] == "Reconstruction"]
+    (frames,) = [chart for chart in found["first"]["charts"] if chart["title"] == "Reconstruction"]
     ranges = [frame["charts"][0]["range"] for frame in frames["frames"]]
     assert ranges == [[pictures[:8].min(), pictures[:8].max()]] * len(ranges)
 
@@ -112,7 +113,7 @@ def test_contributions_are_the_largest_of_both_components(tmp_path):
     wide = np.random.default_rng(2).standard_normal((80, 50))
     model = PCA(3).fit(wide)
     found = contents(report(model, wide, tmp_path / "x.html"))
-    first, second, _ = named(found["pages"][1]["charts"], "Contributions of columns")["marks"]
+    first, second, _ = named(found["first"]["charts"], "Contributions of columns")["marks"]
     V = 100.0 * model.components_[:2] ** 2
     most = np.argsort(-V.max(axis=0))[:30]
     names = first["data"]["y"]

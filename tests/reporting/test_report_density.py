@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 import warnings
@@ -11,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import written_reports
 from eigenlens import KernelDensity, bandwidth
 from eigenlens.comparison.compare import Comparison
 from eigenlens.data.coerce import as_table
@@ -37,7 +37,7 @@ def numbers(values):
         return np.array([np.nan if v is None else v for v in values], dtype=float)
     if isinstance(values, RowNumbers):
         return values.values
-    return np.frombuffer(base64.b64decode(values["f32"]), "<f4").astype(float)
+    return written_reports.numbers(values, {})
 
 
 def named(charts, title):
@@ -56,8 +56,8 @@ def line():
 
 def test_the_charts_of_one_column(line):
     assert [chart["title"] for chart in line[1]] == [
-        "The model", "Density", "Bandwidth", "Squared error by bandwidth", "Likelihood by bandwidth", "Rules",
-        "Least likely rows",
+        "Density", "Bandwidth", "Squared error by bandwidth", "Likelihood by bandwidth", "Rules", "Least likely rows",
+        "The model",
     ]  # fmt: skip
 
 
@@ -121,20 +121,21 @@ def test_pairs_of_columns_lie_on_their_regions():
     model = KernelDensity(bandwidth="scott").fit(PLANE)
     charts = density_page(model, rows(PLANE, PLANE.columns))
     titles = [chart["title"] for chart in charts]
-    assert titles[1:7] == ["Density of <b>", "Density of y", "Density of z", "<b> and y", "<b> and z", "y and z"]
+    assert titles[:6] == ["<b> and y", "<b> and z", "y and z", "Density of <b>", "Density of y", "Density of z"]
     chart = named(charts, "<b> and y")
     np.testing.assert_allclose(numbers(chart["x"]), PLANE["<b>"], rtol=1e-6)
-    box = chart["density"]
-    steps = np.log1p(numbers(box["counts"])).round(6).reshape(box["height"], box["width"])
-    assert set(np.unique(steps)) == {0.0, 1.0, 2.0, 3.0}
+    box = chart["contours"]
+    edges = {level["label"]: level["at"] for level in box["levels"]}
+    assert list(edges) == ["95% of the mass", "80% of the mass", "50% of the mass"]
+    values = numbers(box["values"]).reshape(box["height"], box["width"])
     draws = model.marginal([0, 1]).sample(20_000, np.random.default_rng(2))
     column = ((draws[:, 0] - box["x0"]) / (box["x1"] - box["x0"]) * box["width"]).astype(int)
     row = ((draws[:, 1] - box["y0"]) / (box["y1"] - box["y0"]) * box["height"]).astype(int)
     inside = (column >= 0) & (column < box["width"]) & (row >= 0) & (row < box["height"])
     at = np.zeros(len(draws))
-    at[inside] = steps[row[inside], column[inside]]
-    for step, mass in ((1.0, 0.95), (2.0, 0.8), (3.0, 0.5)):
-        assert np.mean(at >= step) == pytest.approx(mass, abs=0.02)
+    at[inside] = values[row[inside], column[inside]]
+    for edge, mass in zip(edges.values(), (0.95, 0.8, 0.5), strict=True):
+        assert np.mean(at >= edge) == pytest.approx(mass, abs=0.02)
 
 
 def test_rows_all_alike_have_a_page():
@@ -149,7 +150,7 @@ def test_the_report_holds_the_page_and_names_stay_text(tmp_path):
     text = path.read_text(encoding="utf-8")
     found = json.loads(re.search(r'id="report">(.*?)</script>', text, flags=re.DOTALL).group(1))
     assert text.count("<script") == 2
-    charts = found["pages"][1]["charts"]
+    charts = found["pages"][0]["charts"]
     assert named(charts, "Density")["x"]["label"] == "</script>"
     assert [name for name, _ in named(charts, "The model")["facts"]] == [
         "rows with positive weight", "kernel", "bandwidth", "adaptive", "bounds",
@@ -176,10 +177,9 @@ def comparison():
 
 
 def test_a_comparison_says_what_the_table_says():
-    charts = comparison_page(comparison(), rows(np.zeros((4, 1)), ["x"]))
-    assert named(charts, "The comparison")["warnings"] == [
-        "broken failed in fold 1: ValueError: no", "box gives a held-out row density zero",
-    ]  # fmt: skip
+    charts, _, said = comparison_page(comparison(), rows(np.zeros((4, 1)), ["x"]))
+    assert said == ["broken failed in fold 1: ValueError: no", "box gives a held-out row density zero"]
+    assert charts[0]["title"] == "Behind the best"
     found = {column["name"]: column["values"] for column in named(charts, "Held-out log density")["columns"]}
     assert found["estimator"] == ["mixture", "<kde>", "box", "broken"]
     assert found["log density"] == [-2.0, -2.25, None, None]
@@ -190,14 +190,14 @@ def test_a_comparison_says_what_the_table_says():
 
 
 def test_folds_and_rows_of_a_comparison():
-    charts = comparison_page(comparison(), rows(np.zeros((4, 1)), ["x"]))
+    charts = comparison_page(comparison(), rows(np.zeros((4, 1)), ["x"])).charts
     lines = named(charts, "Fold by fold")["marks"]
     assert [layer["label"] for layer in lines] == ["mixture", "<kde>"]
     # fold 1 holds rows 0 and 2, of weights 1 and 3: (−0.5 + 3 · 0.5) / 4; fold 2 rows 1 and 3
     np.testing.assert_allclose(lines[1]["data"]["y"], [0.25, -0.5])
     chart = named(charts, "mixture against <kde>")
     np.testing.assert_allclose(chart["y"], [0.5, 0.5, -0.5, 0.5])
-    fewer = comparison_page(comparison(), rows(np.zeros((3, 1)), ["x"]))
+    fewer = comparison_page(comparison(), rows(np.zeros((3, 1)), ["x"])).charts
     assert all("against" not in chart["title"] for chart in fewer)
 
 
@@ -206,7 +206,7 @@ def test_what_the_rules_had_to_say_stands_once(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # such rows are warned of at the fit
         model = KernelDensity().fit(X)
-    charts = contents(report(model, X, tmp_path / "r.html"))["pages"][1]["charts"]
+    charts = contents(report(model, X, tmp_path / "r.html"))["first"]["charts"]
     said = named(charts, "Warnings of the bandwidth rules")["warnings"]
     assert len(said) == len(set(said)) >= 2
     assert not any(remark in chart.get("about", "") for chart in charts for remark in said)

@@ -12,7 +12,7 @@ from eigenlens.reporting.pages.latent import latent_page
 from eigenlens.reporting.pages.sparse_pca import sparse_page
 from eigenlens.reporting.rows import make_shown_rows
 from eigenlens.tables.rows import sample_rows
-from written_reports import layers, named, table
+from written_reports import axis, layers, named, table
 
 RNG = np.random.default_rng(0)
 W = np.kron(np.eye(2), np.array([[0.9], [0.8], [0.7], [0.6]]))
@@ -34,10 +34,36 @@ def incomplete():
 
 def test_the_charts_of_a_factor_analysis(incomplete):
     assert [chart["title"] for chart in incomplete[2]] == [
-        "The model", "Likelihood path", "Latent values", "Loadings before rotation", "Loadings after varimax",
+        "Loadings", "Latent values", "Variance by factor", "Fit of the model", "Loadings before rotation",
         "Loadings with standard errors", "Noise by column", "Communalities", "Imputed entries, with intervals",
-        "Imputed entries", "Held-out coverage",
+        "Imputed entries", "Held-out coverage", "Likelihood path", "The model",
     ]  # fmt: skip
+
+
+def test_loadings_are_sorted_and_small_ones_can_be_hidden(incomplete):
+    _, model, charts = incomplete
+    slider = named(charts, "Loadings")
+    assert [frame["value"] for frame in slider["frames"]] == ["0 (all are shown)", "0.1", "0.2", "0.3", "0.4", "0.5"]
+    L = np.asarray(model.loadings_)
+    L = L / np.sqrt((L**2).sum(axis=1) + np.asarray(model.noise_variance_))[:, None]
+    (whole,) = layers(slider["frames"][0]["charts"][0], "cell")
+    names, fill = np.reshape(whole["y"], L.shape)[:, 0], np.reshape(whole["fill"], L.shape)
+    np.testing.assert_allclose(fill, L[[NAMES.index(name) for name in names]], rtol=1e-5)
+    assert whole["text"] == [f"{value:.2f}" for value in fill.ravel()]
+    largest = np.abs(fill).argmax(axis=1)
+    assert largest.tolist() == sorted(largest)
+    for factor in (0, 1):
+        assert np.all(np.diff(np.abs(fill[largest == factor]).max(axis=1)) <= 0.0)
+    (some,) = layers(slider["frames"][4]["charts"][0], "cell")
+    assert [text == "" for text in some["text"]] == (np.abs(fill.ravel()) < 0.4).tolist()
+
+
+def test_the_variance_of_factors_is_that_of_standardised_loadings(incomplete):
+    _, model, charts = incomplete
+    (bars,) = layers(named(charts, "Variance by factor"), "bar")
+    L = np.asarray(model.loadings_)
+    squares = L**2 / ((L**2).sum(axis=1) + np.asarray(model.noise_variance_))[:, None]
+    np.testing.assert_allclose(bars["y"], 100.0 * squares.mean(axis=0), rtol=1e-5)
 
 
 def test_loadings_are_in_standard_deviations_of_their_columns(incomplete):
@@ -97,19 +123,26 @@ def test_a_model_of_pure_noise_is_seen_to_be_too_sure():
     assert curve["y"][10] > curve["x"][10] + 10.0
 
 
-def test_the_goodness_of_fit_is_reported_where_no_entry_is_missing():
-    model = FactorAnalysis(2).fit(X)
-    facts = dict(latent_page(model, rows(X))[0]["facts"])
-    found = model.goodness_of_fit()
-    assert facts["do so many factors suffice?"].startswith(f"chi² {found.chi2:.4g}, {found.df} degrees of freedom")
-    assert facts["RMSEA, TLI"].startswith(f"{found.rmsea:.3f} (90% interval")
+@pytest.mark.parametrize("missing", [False, True])
+def test_the_indices_of_fit_are_those_of_the_model(missing):
+    values = np.where((np.arange(300)[:, None] % 9 == 0) & (np.arange(8) == 1) & missing, np.nan, X)
+    model = FactorAnalysis(2).fit(values)
+    found = table(named(latent_page(model, rows(values)), "Fit of the model"))
+    fit = model.goodness_of_fit(values if missing else None)
+    assert found["index"] == ["chi²", "RMSEA", "TLI", "AIC", "BIC"]
+    expected = [fit.chi2, fit.rmsea, fit.tli, fit.aic, fit.bic]
+    assert found["value"] == [f"{value:.5g}" for value in expected]
+    assert found[""][0].startswith(f"{fit.df} degrees of freedom, p = {fit.p:.3g}: ")
 
 
-def test_the_likelihood_path_ends_at_zero(incomplete):
-    (path,) = layers(named(incomplete[2], "Likelihood path"), "line")
-    np.testing.assert_allclose(
-        path["y"], incomplete[1].loglik_path_ - incomplete[1].loglik_path_[-1], rtol=1e-4, atol=1e-6
-    )
+def test_the_likelihood_path_is_the_distance_from_the_best_on_a_log_scale(incomplete):
+    chart = named(incomplete[2], "Likelihood path")
+    (path,) = layers(chart, "line")
+    below = incomplete[1].loglik_path_[-1] - incomplete[1].loglik_path_
+    far = below > 1e-6
+    np.testing.assert_allclose(np.array(path["y"], dtype=float)[far], below[far], rtol=1e-4)
+    assert path["y"][-1] is None
+    assert chart["y"]["type"] == "log"
     one = ProbabilisticPCA(1).fit(X)
     titles = [chart["title"] for chart in latent_page(one, rows(X))]
     assert ("Likelihood path" in titles) == (len(one.loglik_path_) > 1)
@@ -135,7 +168,7 @@ def test_the_slider_refits_for_every_width(circles):
     for place in (1, 6):
         exact = model.gamma_ * np.geomspace(0.03, 30.0, 9)[place]
         twin = KernelPCA(2, gamma=exact).fit_transform(data)
-        np.testing.assert_allclose(np.abs(slider["frames"][place]["charts"][0]["x"]), np.abs(twin[:, 0]), atol=1e-6)
+        np.testing.assert_allclose(np.abs(axis(slider["frames"][place]["charts"][0], 0)), np.abs(twin[:, 0]), atol=1e-6)
 
 
 def test_linear_components_stand_beside(circles):
@@ -146,7 +179,7 @@ def test_linear_components_stand_beside(circles):
             f"Kernel PCA, gamma {frame['value']}",
             "Linear PCA of the same rows",
         )
-    np.testing.assert_allclose(chart["x"], PCA(2).fit_transform(circles[0])[:, 0], atol=1e-9)
+    np.testing.assert_allclose(axis(chart, 0).values, PCA(2).fit_transform(circles[0])[:, 0], atol=1e-9)
 
 
 def test_rows_are_shown_before_and_after_denoising(circles):
@@ -162,14 +195,14 @@ def test_kernel_values_have_no_columns_to_go_back_to(circles):
     K = np.exp(-2.0 * ((data[:, None] - data[None]) ** 2).sum(axis=2))
     model = KernelPCA(2, kernel="precomputed").fit(K)
     charts = kernel_page(model, rows(K, [str(j) for j in range(120)]))
-    assert [chart["title"] for chart in charts] == ["The model", "Variance", "Embedding"]
+    assert [chart["title"] for chart in charts] == ["Embedding", "Variance", "The model"]
 
 
 def test_sparse_components_are_listed_and_drawn():
     X = np.random.default_rng(0).standard_normal((60, 5)) @ np.random.default_rng(1).standard_normal((5, 5))
     model = SparsePCA(2, n_nonzero=[3, 1]).fit(X)
     charts = sparse_page(model, rows(X, "abcde"))
-    assert [chart["title"] for chart in charts] == ["Components", "Variance", "Loadings", "Scores"]
-    np.testing.assert_allclose(named(charts, "Scores")["x"], model.transform(X)[:, 0], atol=1e-9)
+    assert [chart["title"] for chart in charts] == ["Scores", "Loadings", "Variance", "Components", "The model"]
+    np.testing.assert_allclose(axis(named(charts, "Scores"), 0).values, model.transform(X)[:, 0], atol=1e-9)
     made = named(charts, "Components")["columns"][3]["values"]
     assert [len(text.split(",")) for text in made] == [3, 1]

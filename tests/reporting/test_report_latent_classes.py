@@ -27,14 +27,14 @@ PEOPLE.loc[:9, "city"] = None
 def page(tmp_path_factory):
     model = MixtureModel(2, n_init=3, random_state=0).fit(PEOPLE)
     found = contents(report(model, PEOPLE, tmp_path_factory.mktemp("classes") / "x.html"))
-    return model, found, found["pages"][1]["charts"]
+    return model, found, found["first"]["charts"]
 
 
 def test_the_charts_of_latent_classes(page):
     assert [chart["title"] for chart in page[2]] == [
-        "The model", "Sizes of the components", "Profile of the components", "Numbers: means and standard deviations",
+        "Warnings", "Profile of the components", "Sizes of the components", "Numbers: means and standard deviations",
         "Uncertainty", "Responsibilities", "Families of columns", "Likelihood path", "BIC by the number of components",
-        "ICL by the number of components", "AIC by the number of components", "Mixtures compared",
+        "ICL by the number of components", "AIC by the number of components", "Mixtures compared", "The model",
     ]  # fmt: skip
 
 
@@ -53,8 +53,8 @@ def test_sizes_profile_and_numbers_are_those_of_the_model(page):
 
 def test_a_choice_of_latent_classes_has_a_page(tmp_path):
     found = select_mixture(PEOPLE, [1, 2], features="auto", random_state=0, n_init=2)
-    pages = contents(report(found, PEOPLE, tmp_path / "x.html"))["pages"]
-    titles = [chart["title"] for chart in pages[1]["charts"]]
-    assert titles[0] == "The comparison"
-    assert "The best: 2 components, independent" in titles
-    assert "Profile of the components" in titles
+    charts = contents(report(found, PEOPLE, tmp_path / "x.html"))["first"]["charts"]
+    titles = [chart["title"] for chart in charts if chart["title"] != "Warnings"]
+    assert titles[:2] == ["BIC by the number of components", "The best: 2 components, independent"]
+    assert titles[-1] == "The comparison"
+    assert named(charts, titles[1])["y"]["type"] == "band"

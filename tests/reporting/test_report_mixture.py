@@ -19,32 +19,56 @@ PLANE = pd.DataFrame(
 def plane(tmp_path_factory):
     model = GaussianMixture(2, n_init=2, random_state=0).fit(PLANE)
     found = contents(report(model, PLANE, tmp_path_factory.mktemp("mixture") / "x.html"))
-    return model, found, found["pages"][1]["charts"]
+    return model, found, found["first"]["charts"]
 
 
 def test_the_charts_of_a_mixture(plane):
     assert [chart["title"] for chart in plane[2]] == [
-        "The model", "Components", "Pairs of columns", "Uncertainty", "Responsibilities",
-        "Components: weights, means and standard deviations", "Covariances", "Likelihood path",
-        "BIC by the number of components", "ICL by the number of components", "AIC by the number of components",
-        "Mixtures compared",
+        "Components", "Pairs of columns", "Components: weights, means and standard deviations", "Uncertainty",
+        "Responsibilities", "Covariances", "BIC by the number of components",
+        "ICL by the number of components", "AIC by the number of components", "Mixtures compared", "The model",
     ]  # fmt: skip
 
 
-def test_rows_and_ellipses_lie_on_the_principal_plane(plane):
+def test_rows_and_ellipses_lie_on_the_plane_that_separates_the_components(plane):
     model, found, charts = plane
     chart = named(charts, "Components")
-    X = PLANE.to_numpy()
-    _, s, Vt = np.linalg.svd(X - X.mean(axis=0))
+    X, mean = PLANE.to_numpy(), model.weights_ @ model.means_
     place = np.column_stack([numbers(chart["x"], found), numbers(chart["y"], found)])
-    np.testing.assert_allclose(np.abs(place), np.abs((X - X.mean(axis=0)) @ Vt[:2].T), atol=1e-4)
-    assert chart["xlabel"] == f"PC1 ({100 * s[0] ** 2 / np.sum(s**2):.1f}%)"
+    V = np.linalg.lstsq(X - mean, place, rcond=None)[0]
+    np.testing.assert_allclose((X - mean) @ V, place, atol=1e-4)
+    W = np.tensordot(model.weights_, model.covariances_, 1)
+    np.testing.assert_allclose(V.T @ W @ V, np.eye(2), atol=1e-5)
+    fisher = np.linalg.solve(W, model.means_[1] - model.means_[0])
+    assert abs(fisher @ V[:, 0]) / np.linalg.norm(fisher) / np.linalg.norm(V[:, 0]) == pytest.approx(1.0, abs=1e-6)
+    assert chart["xlabel"] == "D1 (100% of the separation)"
     # half axes and mean of an ellipse that holds 95% of its component, in the plane
-    V = np.linalg.lstsq(X - X.mean(axis=0), place, rcond=None)[0]
     for k, ellipse in enumerate(chart["ellipses"]):
         values = np.linalg.eigvalsh(V.T @ model.covariances_[k] @ V)
         np.testing.assert_allclose([ellipse["b"], ellipse["a"]], np.sqrt(5.991464547 * values), rtol=1e-4)
-        np.testing.assert_allclose([ellipse["x"], ellipse["y"]], (model.means_[k] - X.mean(axis=0)) @ V, atol=1e-4)
+        np.testing.assert_allclose([ellipse["x"], ellipse["y"]], (model.means_[k] - mean) @ V, atol=1e-4)
+        assert ellipse["label"] == str(k)
+
+
+def test_the_second_direction_of_two_components_is_that_in_which_they_differ_most(plane):
+    """In column b the second component has a larger variance, in c a smaller one."""
+    _, found, charts = plane
+    place = numbers(named(charts, "Components")["y"], found)
+    spread = [place[:120].std(), place[120:].std()]
+    assert max(spread) / min(spread) > 1.7
+
+
+def test_other_starts_are_beside_the_likelihood_path(tmp_path):
+    near = np.concatenate([RNG.normal(0.0, 1.0, (60, 2)), RNG.normal(1.5, 1.0, (60, 2))])
+    model = GaussianMixture(3, n_init=1, random_state=0).fit(near)
+    chart = named(contents(report(model, near, tmp_path / "x.html"))["first"]["charts"], "Likelihood path")
+    paths = [np.array(path["y"], dtype=float) for path in layers(chart, "line")]
+    assert len(paths) == 9
+    best = max(GaussianMixture(3, n_init=1, random_state=seed).fit(near).loglik_ for seed in range(1, 9))
+    highest = max(best, model.loglik_)
+    seen = np.isfinite(paths[-1])
+    np.testing.assert_allclose(paths[-1][seen], (highest - model.loglik_path_)[seen], rtol=1e-4, atol=1e-6)
+    assert chart["y"]["type"] == "log"
 
 
 def test_pairs_of_columns_are_in_their_own_units(plane):
@@ -62,7 +86,7 @@ def test_components_and_uncertainty_colour_the_rows(plane):
     model, found, charts = plane
     columns = {column["name"]: column["values"] for column in found["rows"]["columns"]}
     proba = model.predict_proba(PLANE)
-    assert columns["component"] == [f"component {k + 1}" for k in proba.argmax(axis=1)]
+    assert columns["component"] == [f"component {k}" for k in proba.argmax(axis=1)]
     np.testing.assert_allclose(numbers(columns["uncertainty"], found), 1.0 - proba.max(axis=1), atol=1e-6)
     (bars,) = layers(named(charts, "Uncertainty"), "bar")
     assert bars["y"][0] == np.sum(1.0 - proba.max(axis=1) < 0.05)
@@ -106,17 +130,17 @@ def test_one_column_with_weights_is_a_weighted_histogram(tmp_path):
     w = np.array([1.0, 4.0, 9.0, 4.0, 1.0, 2.0, 6.0, 12.0, 6.0, 2.0])
     model = GaussianMixture(2, n_init=2, random_state=0).fit(x, sample_weight=w)
     found = contents(report(model, x, tmp_path / "x.html", sample_weight=w))
-    chart = named(found["pages"][1]["charts"], "Density")
+    chart = named(found["first"]["charts"], "Density")
     bars = layers(chart, "area")[0]
     height = np.array(bars["y"])[1:-1].reshape(-1, 2)[:, 0]
     np.testing.assert_allclose(height, w / w.sum(), rtol=1e-6)
     curve = layers(chart, "line")[0]
     at = numbers(curve["x"], found)
     np.testing.assert_allclose(numbers(curve["y"], found), np.exp(model.score_samples(at[:, None])), rtol=1e-4)
-    facts = dict(named(found["pages"][1]["charts"], "The model")["facts"])
+    facts = dict(named(found["first"]["charts"], "The model")["facts"])
     assert facts["ICL"] == f"{model.icl(x, w):.6g}"
-    names = [name for name, _ in found["pages"][0]["charts"][0]["facts"]]
-    assert "sample_weight" in found["pages"][0]["charts"][0]["code"][0]["text"]
+    names = [name for name, _ in found["overview"]["charts"][0]["facts"]]
+    assert "sample_weight" in found["overview"]["charts"][-1]["code"][0]["text"]
     assert "preprocessing" in names
 
 
@@ -125,13 +149,13 @@ def test_incomplete_rows_are_placed(tmp_path):
     X.iloc[::5, 1] = np.nan
     model = GaussianMixture(2, n_init=1, random_state=0).fit(X)
     found = contents(report(model, X, tmp_path / "x.html"))
-    charts = found["pages"][1]["charts"]
+    charts = found["first"]["charts"]
     assert np.isfinite(numbers(named(charts, "Components")["x"], found)).all()
     assert "Missing values are replaced by their expectations." in named(charts, "Components")["about"]
     pair = named(charts, "Pairs of columns")["frames"][0]["charts"][0]
     assert np.isnan(numbers(pair["y"], found)).sum() == 40
-    assert dict(found["pages"][0]["charts"][0]["facts"])["missing values"] == "40 (6.67% of the rows shown)"
-    missing = layers(named(found["pages"][0]["charts"], "Missing values"), "cell")[0]
+    assert dict(found["overview"]["charts"][0]["facts"])["missing values"] == "40 (6.67% of the rows shown)"
+    missing = layers(named(found["overview"]["charts"], "Missing values"), "cell")[0]
     fill = dict(zip(zip(missing["y"], missing["x"], strict=True), missing["fill"], strict=True))
     assert fill[("1–7", "b")] == pytest.approx(100.0 * 2 / 7)
     assert fill[("1–7", "a")] == 0.0
@@ -140,7 +164,7 @@ def test_incomplete_rows_are_placed(tmp_path):
 def test_a_selection_has_a_page_of_its_own(tmp_path):
     best = select_mixture(PLANE, [1, 2, 3], ["spherical", "full"], cv=2, random_state=0, n_init=1)
     found = contents(report({"sizes": best}, PLANE, tmp_path / "x.html"))
-    charts = found["pages"][1]["charts"]
+    charts = found["first"]["charts"]
     listed = table(named(charts, "Mixtures compared"))
     assert listed["covariance"] == list(best.types)
     np.testing.assert_allclose(listed["held-out log density (max)"], best.held_out, rtol=1e-6)
@@ -149,16 +173,18 @@ def test_a_selection_has_a_page_of_its_own(tmp_path):
     full = next(layer for layer in curve["marks"] if layer.get("label") == "full")["data"]
     order = [i for K in (1, 2, 3) for i in range(6) if best.types[i] == "full" and best.components[i] == K]
     np.testing.assert_allclose(full["y"], best.icl[order], rtol=1e-6)
-    assert named(charts, f"The best: {best.components[0]} components, {best.types[0]}")["kind"] == "text"
+    titles = [chart["title"] for chart in charts if chart["kind"] != "text"]
+    assert titles[0] == "BIC by the number of components"
+    assert titles[1] == f"The best: {best.components[0]} components, {best.types[0]}"
     assert {column["name"] for column in found["rows"]["columns"]} == {"component", "uncertainty", "a", "b", "c"}
-    code = found["pages"][0]["charts"][0]["code"][0]["text"]
+    code = found["overview"]["charts"][-1]["code"][0]["text"]
     assert "select_mixture(X, [1, 2, 3], ['full', 'spherical'], 'bic', n_init=1, random_state=0, cv=5)" in code
 
 
 def test_a_report_of_one_other_row(plane, tmp_path):
     """Rows need not be those of the fit, nor many."""
     found = contents(report(plane[0], PLANE.iloc[[7]], tmp_path / "x.html"))
-    charts = found["pages"][1]["charts"]
+    charts = found["first"]["charts"]
     assert layers(named(charts, "Uncertainty"), "bar")[0]["y"][0] == 1.0
     assert "ICL" not in dict(named(charts, "The model")["facts"])
 
@@ -169,7 +195,7 @@ def test_no_other_sizes_are_fitted_with_many_patterns_of_missing_values(tmp_path
     X = rng.standard_normal((150, 8))
     X[:, 1:][rng.random((150, 7)) < 0.4] = np.nan
     model = GaussianMixture(1, n_init=1, max_iter=3, tol=1.0).fit(X)
-    charts = contents(report(model, X, tmp_path / "r.html"))["pages"][1]["charts"]
+    charts = contents(report(model, X, tmp_path / "r.html"))["first"]["charts"]
     (words,) = named(charts, "How many components")["paragraphs"]
     patterns = len({tuple(row) for row in np.isnan(X)})
     assert f"entries are missing in {patterns} ways" in words

@@ -49,7 +49,7 @@ def test_a_model_derived_from_one_of_this_package_has_its_page(tmp_path):
         """A PCA by another name."""
 
     found = contents(report(Own(2).fit(X), X, tmp_path / "r.html"))
-    assert "Scree" in [chart["title"] for chart in found["pages"][1]["charts"]]
+    assert "Scree" in [chart["title"] for chart in found["first"]["charts"]]
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_halves_of_characters_are_shown_as_question_marks(tmp_path):
     path = report(MODEL, X, tmp_path / "r.html", ids=[f"\udcff{i}" for i in range(30)], command="eigenlens \udcff.csv")
     found = contents(path)
     assert found["rows"]["ids"][:2] == ["?0", "?1"]
-    (text,) = [code["text"] for code in found["pages"][0]["charts"][0]["code"] if code["label"] == "Command line"]
+    (text,) = [code["text"] for code in found["overview"]["charts"][-1]["code"] if code["label"] == "Command line"]
     assert text == "eigenlens ?.csv"
 
 
@@ -133,13 +133,13 @@ def test_a_report_with_regions_shrinks_to_its_room(tmp_path, monkeypatch):
     assert path.stat().st_size <= 700_000
     found = contents(path)
     assert 500 <= found["rows"]["shown"] < 15_000
-    chart = next(chart for chart in found["pages"][1]["charts"] if chart["title"] == "Decision regions")
+    chart = next(chart for chart in found["first"]["charts"] if chart["title"] == "Decision regions")
     assert len(base64.b64decode(chart["regions"]["codes"]["f32"])) == 4 * 100 * 100
 
 
 def test_the_python_of_a_model_of_some_columns_names_them(tmp_path):
     model = PCA(1).fit(X[["d", "a"]])
     found = contents(report({"few": model, "all": MODEL}, X, tmp_path / "r.html"))
-    (text,) = [code["text"] for code in found["pages"][0]["charts"][0]["code"] if code["label"] == "Python"]
+    (text,) = [code["text"] for code in found["overview"]["charts"][-1]["code"] if code["label"] == "Python"]
     assert "few = eigenlens.PCA(n_components=1).fit(X[['d', 'a']])" in text
     assert "all = eigenlens.PCA(n_components=2).fit(X)" in text

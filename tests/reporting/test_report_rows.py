@@ -31,7 +31,7 @@ from eigenlens.reporting import packing
 from eigenlens.reporting import rows as shown
 from eigenlens.reporting.code import literal
 from eigenlens.tables.rows import plane_counts, sample_rows
-from written_reports import contents, layers, named, numbers
+from written_reports import axis, contents, layers, named, numbers
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(RNG.standard_normal((60, 4)) @ RNG.standard_normal((4, 4)), columns=list("abcd"))
@@ -120,26 +120,27 @@ def test_many_rows_of_any_kind_are_a_sample_over_a_density_of_all(few, tmp_path,
     found = contents(report(model, given, tmp_path / "x.html", ids=[f"id {i}" for i in range(2_000)]))
     assert (found["rows"]["total"], found["rows"]["shown"]) == (2_000, 300)
     assert found["rows"]["note"].startswith("300 of 2,000 rows, drawn at random, are shown as points.")
-    chart = named(found["pages"][1]["charts"], "Scores on components 1 and 2")
+    chart = named(found["first"]["charts"], "Scores")
     places = [int(name.split()[1]) for name in found["rows"]["ids"]]
     Z = np.asarray(model.transform(rows if kind not in ("parquet", "polars") else ArraySource(rows)))
-    np.testing.assert_allclose(numbers(chart["x"], found), Z[places, 0], atol=1e-4)
-    box = chart["density"]
+    np.testing.assert_allclose(numbers(axis(chart, 0), found), Z[places, 0], atol=1e-4)
+    (box,) = chart["densities"]
+    assert box["pair"] == [0, 1]
     counts = numbers(box["counts"], found).reshape(box["height"], box["width"])
     edges = [np.linspace(box["x0"], box["x1"], box["width"] + 1), np.linspace(box["y0"], box["y1"], box["height"] + 1)]
     np.testing.assert_array_equal(counts, np.histogram2d(Z[:, 0], Z[:, 1], bins=edges)[0].T)
     assert counts.sum() > 1_950
     assert "count all 2,000 rows" in chart["about"]
-    assert "Parallel analysis is left out" in named(found["pages"][1]["charts"], "Scree")["about"]
+    assert "Parallel analysis is left out" in named(found["first"]["charts"], "Scree")["about"]
 
 
 def test_a_mixture_has_all_rows_behind_it_too(few, tmp_path):
     rows, _ = many("array", tmp_path)
     model = GaussianMixture(2, n_init=1, random_state=0).fit(rows)
     found = contents(report(model, rows, tmp_path / "x.html"))
-    chart = named(found["pages"][1]["charts"], "Components")
+    chart = named(found["first"]["charts"], "Components")
     assert 1_950 < numbers(chart["density"]["counts"], found).sum() <= 2_000
-    assert "are not fitted here" in named(found["pages"][1]["charts"], "How many components")["paragraphs"][0]
+    assert "are not fitted here" in named(found["first"]["charts"], "How many components")["paragraphs"][0]
 
 
 def test_dask_frames_are_rejected_with_a_way_out(tmp_path):
@@ -171,8 +172,8 @@ def test_rows_are_fewer_where_the_file_would_be_too_large(tmp_path, monkeypatch)
     assert 1_000 < kept < 30_000
     assert f"{kept:,} of 30,000 rows, drawn at random, are shown as points." in found["rows"]["note"]
     places = [int(name.split()[-1]) for name in found["rows"]["ids"]]
-    chart = named(found["pages"][1]["charts"], "Scores on components 1 and 2")
-    np.testing.assert_allclose(numbers(chart["x"], found), model.transform(rows)[places, 0], atol=1e-3)
+    chart = named(found["first"]["charts"], "Scores")
+    np.testing.assert_allclose(numbers(axis(chart, 0), found), model.transform(rows)[places, 0], atol=1e-3)
     column = next(each for each in found["rows"]["columns"] if each["name"] == "x3")
     np.testing.assert_allclose(numbers(column["values"], found), rows[places, 3], atol=1e-3)
 
@@ -205,15 +206,15 @@ def test_five_thousand_columns(tmp_path):
     found = contents(path)
     assert len(found["rows"]["columns"]) == 200
     assert "4,800 columns are not offered for colouring" in found["rows"]["note"]
-    listed = named(found["pages"][0]["charts"], "Columns")["columns"][0]["values"]
+    listed = named(found["overview"]["charts"], "Columns")["columns"][0]["values"]
     assert listed[4_999] == "x4999"
-    assert "The 25 longest arrows of 5,000." in named(found["pages"][1]["charts"], "Biplot")["about"]
+    assert "The 25 longest arrows of 5,000." in named(found["first"]["charts"], "Biplot")["about"]
 
 
 def test_large_images_are_shown_smaller(tmp_path):
     rows = np.random.default_rng(0).standard_normal((8, 130 * 130)).cumsum(axis=1)
     found = contents(report(PCA(3).fit(rows), rows, tmp_path / "x.html"))
-    grid = named(found["pages"][1]["charts"], "Reconstruction")["frames"][0]["charts"][0]
+    grid = named(found["first"]["charts"], "Reconstruction")["frames"][0]["charts"][0]
     assert (grid["width"], grid["height"]) == (43, 43)
     pixels = numbers(grid["images"][0]["pixels"], found).reshape(43, 43)
     np.testing.assert_allclose(pixels[2, 5], rows[0].reshape(130, 130)[6:9, 15:18].mean(), atol=0.05)
@@ -222,7 +223,7 @@ def test_large_images_are_shown_smaller(tmp_path):
 def test_what_charts_share_is_written_once(tmp_path):
     rows = np.random.default_rng(0).standard_normal((400, 3))
     found = contents(report(KernelDensity(bandwidth=0.5).fit(rows), rows, tmp_path / "x.html"))
-    charts = found["pages"][1]["charts"]
+    charts = found["first"]["charts"]
     first, second = named(charts, "x0 and x1"), named(charts, "x0 and x2")
     assert first["x"] == second["x"]
     assert first["x"].keys() == {"ref"}
@@ -251,15 +252,15 @@ def test_names_ids_and_labels_are_only_text(tmp_path):
     offered = [column["name"] for column in found["rows"]["columns"]]
     assert set(HOSTILE[:7]) < set(offered)
     assert max(map(len, offered)) <= 160
-    assert found["pages"][1]["title"] == "</script><script>"
-    assert re.fullmatch(r"page-1-[-a-z0-9]+", found["pages"][1]["id"])
+    assert found["first"]["title"] == "</script><script>"
+    assert re.fullmatch(r"page-1-[-a-z0-9]+", found["first"]["id"])
     assert path.stat().st_size < 1_500_000
 
 
 def test_long_names_that_begin_alike_stay_apart(tmp_path):
     rows = pd.DataFrame(RNG.standard_normal((30, 3)), columns=["x" * 100 + str(j) for j in range(3)])
     found = contents(report(PCA(2).fit(rows), rows, tmp_path / "x.html"))
-    (cells,) = layers(named(found["pages"][1]["charts"], "Loadings"), "cell")
+    (cells,) = layers(named(found["first"]["charts"], "Loadings"), "cell")
     assert len(set(cells["y"])) == 3
 
 
@@ -267,7 +268,7 @@ def test_long_names_that_begin_alike_stay_apart(tmp_path):
 
 
 def python_of(found):
-    return next(code["text"] for code in found["pages"][0]["charts"][0]["code"] if code["label"] == "Python")
+    return next(code["text"] for code in found["overview"]["charts"][-1]["code"] if code["label"] == "Python")
 
 
 def test_the_python_shown_makes_the_same_report(tmp_path, monkeypatch):
@@ -322,7 +323,7 @@ def test_the_overview_says_what_was_done(tmp_path):
     incomplete.iloc[:3, 1] = np.nan
     model = PCA(2, standardize=True, missing="em", random_state=7).fit(incomplete)
     found = contents(report(model, incomplete, tmp_path / "x.html", command="eigenlens fit pca x.csv", random_state=5))
-    facts = dict(found["pages"][0]["charts"][0]["facts"])
+    facts = dict(found["overview"]["charts"][0]["facts"])
     assert facts["rows"] == "60"
     assert facts["missing values"] == "3 (1.25% of the rows shown)"
     assert facts["preprocessing"] == (
@@ -330,17 +331,17 @@ def test_the_overview_says_what_was_done(tmp_path):
     )
     assert facts["seeds"] == "PCA: 7; sample of rows: 5"
     assert facts["PCA"] == "PCA(n_components=2, standardize=True, missing='em', random_state=7)"
-    codes = {code["label"]: code["text"] for code in found["pages"][0]["charts"][0]["code"]}
+    codes = {code["label"]: code["text"] for code in found["overview"]["charts"][-1]["code"]}
     assert codes["Command line"] == "eigenlens fit pca x.csv"
-    chart = named(found["pages"][1]["charts"], "Scores on components 1 and 2")
-    np.testing.assert_allclose(numbers(chart["x"], found), model.transform(incomplete)[:, 0], rtol=1e-5, atol=1e-6)
+    chart = named(found["first"]["charts"], "Scores")
+    np.testing.assert_allclose(numbers(axis(chart, 0), found), model.transform(incomplete)[:, 0], rtol=1e-5, atol=1e-6)
 
 
-def test_warnings_of_pages_stand_in_the_overview(tmp_path):
+def test_warnings_of_making_a_page_stand_at_its_top(tmp_path):
     rows = np.array([[0.0, 0.0], [1.0, 0.0]] * 10)
     model = NaiveBayes({0: "bernoulli", 1: "bernoulli"}, smoothing=0.0).fit(rows, ["b", "a"] * 10)
     found = contents(report(model, [*rows.tolist(), [0.0, 1.0]], tmp_path / "x.html"))
-    (said,) = [text for text in found["pages"][0]["charts"][0]["warnings"] if "density 0 in every class" in text]
+    (said,) = [text for text in found["first"]["charts"][0]["warnings"] if "density 0 in every class" in text]
     assert said.startswith("1 rows have density 0")
 
 
@@ -352,7 +353,7 @@ def test_the_band_of_noise_is_that_of_shuffled_columns(tmp_path):
     rows = rng.standard_normal((200, 2)) @ rng.standard_normal((2, 8)) * 2.0 + rng.standard_normal((200, 8))
     model = PCA(standardize=True).fit(rows)
     found = contents(report(model, rows, tmp_path / "x.html"))
-    scree = named(found["pages"][1]["charts"], "Scree")
+    scree = named(found["first"]["charts"], "Scree")
     (band,) = layers(scree, "band")
     standard = (rows - rows.mean(axis=0)) / rows.std(axis=0, ddof=1)
     first = []
@@ -365,7 +366,7 @@ def test_the_band_of_noise_is_that_of_shuffled_columns(tmp_path):
     above = np.array(bars["y"]) > np.array(band["high"])
     assert above.tolist() == [True, True] + [False] * 6
     other = contents(report(model, rows[:50], tmp_path / "y.html"))
-    assert "not the rows, or the weights, of the fit" in named(other["pages"][1]["charts"], "Scree")["about"]
+    assert "not the rows, or the weights, of the fit" in named(other["first"]["charts"], "Scree")["about"]
 
 
 def test_names_on_the_circle_do_not_cover_each_other(tmp_path):
@@ -374,7 +375,7 @@ def test_names_on_the_circle_do_not_cover_each_other(tmp_path):
         {f"c{j}": base + 0.05 * RNG.standard_normal(80) for j in range(8)} | {"z": RNG.standard_normal(80)}
     )
     found = contents(report(PCA(2, standardize=True).fit(rows), rows, tmp_path / "x.html"))
-    (words,) = layers(named(found["pages"][1]["charts"], "Correlation circle"), "text")
+    (words,) = layers(named(found["first"]["charts"], "Correlation circle"), "text")
     for side in ("start", "end"):
         y = np.sort([at for at, which in zip(words["y"], words["side"], strict=True) if which == side])
         assert np.all(np.diff(y) > 0.08)

@@ -1,34 +1,65 @@
-// What lies behind the points of a scatter: the density of all rows, or the regions of classes.
-import { brief, h, swatch } from "./dom";
+// What lies behind the points of a scatter: the density of all rows, regions of high density, or the regions of classes.
+import { contours } from "d3-contour";
+import { brief, h, short, swatch } from "./dom";
+import { css, OTHERS, rgb, type Colour } from "./palette";
+import { type Points } from "./planes";
 import { type View } from "./points";
-import { numbers, type Grid, type RowsChart } from "./report";
-import { coloursOf, OTHERS, rgb, type Colour, type Colouring } from "./state";
+import { numbers, type Contours, type Density, type Grid, type RowsChart } from "./report";
+import { coloursOf, type Colouring } from "./state";
 
 /** Shades of no colour, on light paper and on dark: colours are what points are told apart by. */
 const NEUTRAL: Colour = [0.5, 0.5, 0.5];
 
+/** How much of what is behind it one region of a density covers; they lie on each other. */
+const LEVEL = 0.16;
+
 export class Backdrop {
-  /** What the colours of regions mean, where there are any. */
+  /** What shades and colours mean, where there are any. */
   readonly legend: HTMLElement[];
-  private density: HTMLCanvasElement | null;
+  private density: { cells: HTMLCanvasElement; of: Density } | null = null;
+  private levels: Path2D[];
   private regions: { cells: HTMLCanvasElement; of: Colouring } | null = null;
+  private shown = h("div", { class: "legend", role: "group", "aria-label": "Shades" });
 
   constructor(private chart: RowsChart) {
-    this.density = shades(chart);
-    this.legend = chart.regions ? [h("div", { class: "legend", role: "group", "aria-label": "Regions" })] : [];
+    this.levels = chart.contours ? edges(chart.contours) : [];
+    if (chart.contours) this.shown.replaceChildren(...chart.contours.levels.map(level));
+    this.legend = this.empty ? [] : [this.shown];
   }
 
   get empty(): boolean {
-    return !this.chart.density && !this.chart.regions;
+    const { density, densities, contours, regions } = this.chart;
+    return !density && !densities && !contours && !regions;
   }
 
-  paint(context: CanvasRenderingContext2D, v: View, ratio: number, colouring: Colouring): void {
-    context.imageSmoothingEnabled = false;
-    for (const [cells, grid] of [[this.density, this.chart.density], [this.areas(colouring), this.chart.regions]] as const) {
-      if (!cells || !grid) continue;
-      const [left, top] = [v.sx * grid.x0 + v.tx, v.sy * grid.y1 + v.ty];
-      context.drawImage(cells, left * ratio, top * ratio, v.sx * (grid.x1 - grid.x0) * ratio, -v.sy * (grid.y1 - grid.y0) * ratio);
+  paint(context: CanvasRenderingContext2D, points: Points, v: View, ratio: number, colouring: Colouring): void {
+    this.put(context, this.counted(points.density), points.density, v, ratio, true);
+    this.put(context, this.areas(colouring), this.chart.regions ?? null, v, ratio, false);
+    context.save();
+    context.setTransform(v.sx * ratio, 0, 0, v.sy * ratio, v.tx * ratio, v.ty * ratio);
+    context.fillStyle = `rgb(128 128 128 / ${LEVEL})`;
+    for (const each of this.levels) context.fill(each);
+    context.restore();
+  }
+
+  private put(context: CanvasRenderingContext2D, cells: HTMLCanvasElement | null, grid: Grid | null, v: View, ratio: number, smooth: boolean): void {
+    if (!cells || !grid) return;
+    context.imageSmoothingEnabled = smooth;
+    const [left, top] = [v.sx * grid.x0 + v.tx, v.sy * grid.y1 + v.ty];
+    context.drawImage(cells, left * ratio, top * ratio, v.sx * (grid.x1 - grid.x0) * ratio, -v.sy * (grid.y1 - grid.y0) * ratio);
+  }
+
+  /** All rows as shades, behind the sample of them that are points. */
+  private counted(density: Density | null): HTMLCanvasElement | null {
+    if (!density) return null;
+    if (this.density?.of !== density) {
+      const counts = numbers(density.counts);
+      const most = counts.reduce((a, b) => Math.max(a, b), 0);
+      const shade = (count: number): number => 0.15 + 0.45 * (Math.log1p(count) / (Math.log1p(most) || 1));
+      this.density = { of: density, cells: drawn(density, counts, (count) => (count ? [...NEUTRAL, shade(count)] : null)) };
+      this.shown.replaceChildren(ramp(most, shade));
     }
+    return this.density.cells;
   }
 
   /** The regions in the colours that their classes have now, the stronger coloured the surer. */
@@ -40,10 +71,39 @@ export class Backdrop {
     const colours = coloursOf(regions.classes, largest(regions.classes, codes), colouring);
     const palette = colours.map(rgb);
     const cells = drawn(regions, codes, (code, at) => [...palette[code], 0.1 + 0.32 * sure[at]]);
-    this.legend[0].replaceChildren(...entries(regions.classes, colours));
+    this.shown.replaceChildren(...entries(regions.classes, colours));
     this.regions = { cells, of: colouring };
     return cells;
   }
+}
+
+/** The regions of a density as paths in data coordinates, the widest first. */
+function edges({ values, levels, ...grid }: Contours): Path2D[] {
+  const [dx, dy] = [(grid.x1 - grid.x0) / grid.width, (grid.y1 - grid.y0) / grid.height];
+  const found = contours().size([grid.width, grid.height]).thresholds(levels.map(({ at }) => at))(Array.from(numbers(values)));
+  return found.map(({ coordinates }) => {
+    const path = new Path2D();
+    for (const ring of coordinates.flat()) {
+      ring.forEach(([i, j], k) => (k ? path.lineTo(grid.x0 + i * dx, grid.y0 + j * dy) : path.moveTo(grid.x0 + i * dx, grid.y0 + j * dy)));
+      path.closePath();
+    }
+    return path;
+  });
+}
+
+/** A region of a density in the legend: as dark as it is over those around it. */
+function level({ label }: { label: string }, place: number): HTMLElement {
+  const dot = swatch(`rgb(128 128 128 / ${1 - (1 - LEVEL) ** (place + 1)})`);
+  dot.classList.add("square");
+  return h("span", { class: "entry" }, dot, label);
+}
+
+/** What the shades of counts mean. */
+function ramp(most: number, shade: (count: number) => number): HTMLElement {
+  const bar = h("span", { class: "ramp" });
+  const stops = [1, most].map((count) => css(NEUTRAL).replace(")", ` / ${shade(count)})`));
+  bar.style.background = `linear-gradient(90deg, ${stops.join(", ")})`;
+  return h("span", { class: "entry" }, "rows in a cell: 1 ", bar, ` ${short(most)}, by their logarithm`);
 }
 
 /** Classes by the area of their regions, the largest first. */
@@ -59,14 +119,6 @@ function entries(classes: string[], colours: string[]): HTMLElement[] {
   const own = classes.flatMap((name, i) => (colours[i] !== OTHERS || alike === 1 ? [[name, colours[i]]] : []));
   const all = alike > 1 ? [...own, [`${alike} others`, OTHERS]] : own;
   return all.map(([name, colour]) => h("span", { class: "entry", title: name }, swatch(colour), brief(name) || "(empty)"));
-}
-
-/** All rows as shades, behind the sample of them that are points. */
-function shades({ density }: RowsChart): HTMLCanvasElement | null {
-  if (!density) return null;
-  const counts = numbers(density.counts);
-  const top = Math.log1p(counts.reduce((a, b) => Math.max(a, b), 0)) || 1;
-  return drawn(density, counts, (count) => (count ? [...NEUTRAL, 0.15 + 0.45 * (Math.log1p(count) / top)] : null));
 }
 
 /** A canvas with a dot for each cell of a grid. */

@@ -1,9 +1,10 @@
 // The bar over all pages: colour by a column, find a row, and what is selected.
 import { grid } from "./charts";
-import { brief, h, short, swatch } from "./dom";
+import { brief, ends, h, swatch } from "./dom";
+import { sequence } from "./palette";
 import { cells, type Column, type Rows } from "./report";
 import { csv, save } from "./save";
-import { sequence, type State } from "./state";
+import { type State } from "./state";
 
 /** The most selected rows in the table of them; the CSV has all. */
 const LISTED = 200;
@@ -59,14 +60,16 @@ function matches(ids: string[], text: string): number[] {
 
 function legendOf(state: State): HTMLElement[] {
   const { legend, numeric, name } = state.colouring;
+  const hollow = state.hollow?.includes(1) ? [h("span", { class: "entry" }, h("span", { class: "swatch hollow" }), "hollow: took no part in the fit")] : [];
   if (numeric) {
     const ramp = h("span", { class: "ramp" });
     ramp.style.background = `linear-gradient(90deg, ${sequence().join(", ")})`;
-    return [h("span", { class: "entry" }, `${brief(name)}: ${short(numeric.low)} `, ramp, ` ${short(numeric.high)}`)];
+    const [low, high] = ends(numeric);
+    return [h("span", { class: "entry" }, `${brief(name)}: ${low} `, ramp, ` ${high}`), ...hollow];
   }
-  return legend.map(({ label, colour, rows }) => {
-    return h("button", { type: "button", class: "entry", title: `Select these rows: ${label}`, onclick: () => state.select(rows()) }, swatch(colour), brief(label).trim() || "(empty)");
-  });
+  const entries = legend.map(({ label, colour, shape, rows }) =>
+    h("button", { type: "button", class: "entry", title: `Select these rows: ${label}`, onclick: () => state.select(rows()) }, swatch(colour, shape), brief(label).trim() || "(empty)"));
+  return [...entries, ...hollow];
 }
 
 /** How many rows are selected and which, with their values and a file of them. */
@@ -86,7 +89,7 @@ function selected(rows: Rows, state: State): HTMLElement {
     for (const each of [opened, file, clear]) each.hidden = !some;
     list.hidden ||= !some;
     opened.setAttribute("aria-expanded", String(!list.hidden));
-    list.replaceChildren(...(list.hidden ? [] : [grid(columns(state, [...state.selected].slice(0, LISTED))), ...rest(state)]));
+    list.replaceChildren(...(list.hidden ? [] : [grid(columns(state, [...state.selected].slice(0, LISTED)), "selected rows"), ...rest(state)]));
   };
   state.listen(tell);
   tell();

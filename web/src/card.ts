@@ -31,7 +31,7 @@ function actions(chart: Chart, drawn: Drawn, state: State): HTMLElement[] {
   const name = chart.title.replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "").toLowerCase() || "chart";
   const row = h("div", { class: "actions", role: "group", "aria-label": `${chart.title}: data and files` });
   const button = (label: string, words: string, act: () => void): void =>
-    row.append(h("button", { type: "button", title: words, "aria-label": `${words}: ${chart.title}`, onclick: act }, label));
+    row.append(h("button", { type: "button", title: words, "aria-label": `${label}: ${words} of ${chart.title}`, onclick: act }, label));
   const table = chart.kind === "table" ? [] : behind(row, chart, drawn);
   button("CSV", "Save the numbers", () => save(`${name}.csv`, "text/csv", csv(drawn.columns)));
   if (drawn.picture) {
@@ -49,7 +49,7 @@ function actions(chart: Chart, drawn: Drawn, state: State): HTMLElement[] {
 function behind(row: HTMLElement, chart: Chart, drawn: Drawn): HTMLElement[] {
   const id = `table-${count}`;
   const place = h("div", { id, hidden: true });
-  const fill = (): void => place.replaceChildren(grid(drawn.columns));
+  const fill = (): void => place.replaceChildren(grid(drawn.columns, chart.title));
   const toggle = h("button", { type: "button", class: "behind", "aria-expanded": "false", "aria-controls": id, "aria-label": `Data table: ${chart.title}`, onclick: () => {
     place.hidden = !place.hidden;
     toggle.setAttribute("aria-expanded", String(!place.hidden));
@@ -69,7 +69,7 @@ function legend(drawn: Drawn, state: State): Legend {
   }
   const scale = drawn.node.querySelector<SVGElement>("svg[class$=ramp]");
   const entries = [...drawn.node.querySelectorAll(".legend .entry")].map((entry) => ({
-    label: entry.textContent ?? "", colour: entry.querySelector<HTMLElement>(".swatch")?.style.background ?? "grey",
+    label: entry.textContent ?? "", colour: entry.querySelector<HTMLElement>(".swatch")?.style.background ?? "grey", shape: 0,
   }));
   const once = new Map(entries.map((entry) => [JSON.stringify(entry), entry]));
   return { entries: [...once.values()], drawn: scale };

@@ -2,6 +2,7 @@
 import { h, short, svg, writing } from "./dom";
 import { images } from "./images";
 import { marks } from "./marks";
+import { axesOf } from "./planes";
 import { extent } from "./points";
 import { cells, numbers, type Chart, type Column, type FramesChart, type RowsChart, type TableChart, type TextChart } from "./report";
 import { styled } from "./save";
@@ -26,23 +27,35 @@ export function draw(chart: Chart, state: State): Drawn {
 
 function rows(chart: RowsChart, state: State): Drawn {
   const scatter = new Scatter(chart, state);
-  const ids: Column = { name: "row", kind: "text", values: state.ids };
-  const columns: Column[] = [ids, { name: chart.xlabel, kind: "number", values: chart.x }, { name: chart.ylabel, kind: "number", values: chart.y }];
-  return { node: scatter.node, columns, picture: () => scatter.picture() };
+  return { node: scatter.node, get columns() { return behindRows(chart, state); }, picture: () => scatter.picture() };
 }
 
-export function grid(columns: Column[]): HTMLElement {
+/** The rows on every axis, and beside them the arrows and the categories. */
+function behindRows(chart: RowsChart, state: State): Column[] {
+  const axes = axesOf(chart);
+  const ids: Column = { name: "row", kind: "text", values: state.ids };
+  const places = axes.map(({ label, values, times }): Column => ({
+    name: label, kind: "number", values: times === undefined ? values : Array.from(numbers(values), (v) => (Number.isNaN(v) ? null : v * times)),
+  }));
+  const spots = (what: string, all: { label: string; at: number[] }[]): Column[] => all.length ? [
+    { name: what, kind: "text", values: all.map(({ label }) => label) },
+    ...axes.map(({ label }, j): Column => ({ name: `${what}: ${label}`, kind: "number", values: all.map(({ at }) => at[j] ?? null) })),
+  ] : [];
+  return [ids, ...places, ...spots("arrow", chart.arrows ?? []), ...spots("category", chart.categories ?? [])];
+}
+
+export function grid(columns: Column[], title: string): HTMLElement {
   const all = columns.map(cells);
   const written = columns.map((column) => (column.kind === "number" ? writing(...extent(numbers(column.values))) : short));
   const n = Math.max(0, ...all.map((values) => values.length));
-  const head = h("tr", {}, ...columns.map((column) => h("th", { scope: "col", class: column.kind }, column.name)));
+  const head = h("tr", {}, ...columns.map(({ kind, name }) => (name ? h("th", { scope: "col", class: kind }, name) : h("td", {}))));
   const body = Array.from({ length: Math.min(n, PRINTED) }, (_, i) =>
     h("tr", {}, ...all.map((values, j) => h("td", { class: columns[j].kind }, printed(values[i], written[j])))));
   const table = h("table", {}, h("thead", {}, head), h("tbody", {}, ...body));
   const more = n > PRINTED ? [h("p", { class: "note" }, `The first ${PRINTED} of ${n} rows; the CSV has all.`)] : [];
   const words = `On paper the first ${ON_PAPER} of ${columns.length} columns; the CSV has all.`;
   const left = columns.length > ON_PAPER ? [h("p", { class: "note on-paper" }, words)] : [];
-  return h("div", { class: "grid", tabindex: 0, role: "region", "aria-label": "data table" }, table, ...more, ...left);
+  return h("div", { class: "grid", tabindex: 0, role: "region", "aria-label": `data table: ${title}` }, table, ...more, ...left);
 }
 
 function printed(value: string | number | null | undefined, written: (value: number) => string): string {
@@ -50,7 +63,7 @@ function printed(value: string | number | null | undefined, written: (value: num
 }
 
 function table(chart: TableChart): Drawn {
-  return { node: grid(chart.columns), columns: chart.columns };
+  return { node: grid(chart.columns, chart.title), columns: chart.columns };
 }
 
 function text(chart: TextChart): Drawn {
@@ -76,13 +89,14 @@ function frames(chart: FramesChart, state: State): Drawn {
     const nodes = drawn.get(place)!.map((each, i) =>
       h("div", { class: "frame" }, ...(frame.charts[i].title ? [h("h4", {}, frame.charts[i].title)] : []), each.node));
     stage.replaceChildren(...nodes);
-    value.textContent = frame.value;
+    value.textContent = place === chart.fitted ? `${frame.value}, as fitted` : frame.value;
   };
   const slider = h("input", {
     type: "range", min: 0, max: chart.frames.length - 1, step: 1, value: chart.start, "aria-label": chart.label,
     oninput: () => show(Number(slider.value)),
   });
-  const jumps = (chart.marks ?? []).map((mark) => h("button", { type: "button", onclick: () => {
+  const own = chart.fitted === undefined ? [] : [{ at: chart.fitted, label: `as fitted: ${chart.frames[chart.fitted].value}` }];
+  const jumps = [...own, ...(chart.marks ?? [])].map((mark) => h("button", { type: "button", onclick: () => {
     slider.value = String(mark.at);
     show(mark.at);
   } }, mark.label));

@@ -1,5 +1,7 @@
 // Elements in one call; text goes in as text, never as markup.
 
+import { SHAPES } from "./palette";
+
 type Props = Record<string, string | number | boolean | ((event: never) => void) | undefined>;
 
 export function h<K extends keyof HTMLElementTagNameMap>(
@@ -28,10 +30,12 @@ function assign(node: Element, props: Props): void {
   }
 }
 
-/** A dot of a colour, for legends. */
-export function swatch(colour: string): HTMLElement {
+/** A point of a colour and a shape, for legends. */
+export function swatch(colour: string, shape = 0): HTMLElement {
   const node = h("span", { class: "swatch" });
   node.style.background = colour;
+  node.dataset.shape = String(shape);
+  if (shape) node.style.clipPath = `polygon(${SHAPES[shape].map(([x, y]) => `${50 + 40 * x}% ${50 + 40 * y}%`).join(", ")})`;
   return node;
 }
 
@@ -41,6 +45,11 @@ export function short(value: number): string {
   if (value === 0) return "0";
   const size = Math.abs(value);
   return size >= 1e5 || size < 1e-3 ? value.toExponential(2) : String(Number(value.toPrecision(4)));
+}
+
+/** What stands at both ends of a scale of colours: values beyond an end have its colour, and it says so. */
+export function ends({ low, high, below, above }: { low: number; high: number; below: boolean; above: boolean }): [string, string] {
+  return [`${below ? "≤ " : ""}${short(low)}`, `${above ? "≥ " : ""}${short(high)}`];
 }
 
 /** How numbers between two limits are written: four digits that count, or as many as tell them apart where they lie

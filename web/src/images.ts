@@ -1,8 +1,11 @@
 // Rows as pictures: a grid of them, the numbers behind it, and the grid as one picture.
 import { type Drawn } from "./charts";
-import { brief, h, svg } from "./dom";
+import { brief, ends, h, svg } from "./dom";
+import { between, signed } from "./palette";
+import { beforePaper } from "./paper";
 import { extent } from "./points";
 import { numbers, type Column, type ImagesChart } from "./report";
+import { onTheme } from "./theme";
 
 /** Side of a picture in the file of a grid, the gap between two, and the height of a label. */
 const [SIDE, GAP, LABEL] = [88, 8, 18];
@@ -10,9 +13,18 @@ const [SIDE, GAP, LABEL] = [88, 8, 18];
 export function images(chart: ImagesChart): Drawn {
   const grid = h("div", { class: "images" });
   grid.style.gridTemplateColumns = `repeat(${chart.columns}, minmax(0, 1fr))`;
-  const drawn = chart.images.map((image) => ({ label: image.label, canvas: pixels(chart, numbers(image.pixels), image.label) }));
+  const node = h("div", {}, grid);
+  const all = chart.images.map((image) => numbers(image.pixels));
+  const size = { width: chart.width, height: chart.height, role: "img" };
+  const drawn = chart.images.map(({ label }) => ({ label, canvas: h("canvas", { ...size, "aria-label": label }) }));
   for (const { label, canvas } of drawn) grid.append(h("figure", {}, canvas, h("figcaption", {}, label)));
-  return { node: grid, get columns() { return behind(chart); }, picture: () => sheet(chart, drawn) };
+  const paint = (): void => {
+    drawn.forEach(({ canvas }, i) => pixels(chart, canvas, all[i]));
+    node.replaceChildren(scale(chart, all), grid);
+  };
+  paint();
+  if (chart.scheme) [onTheme(paint), beforePaper(paint)];
+  return { node, get columns() { return behind(chart); }, picture: () => sheet(chart, drawn) };
 }
 
 /** A line a pixel, a column an image. */
@@ -24,19 +36,34 @@ function behind({ width, height, images }: ImagesChart): Column[] {
   ];
 }
 
-/** Dark is high; what lies beyond a common scale is as dark, or as bright, as its end. */
-function pixels(chart: ImagesChart, values: Float64Array, label: string): HTMLCanvasElement {
-  const canvas = h("canvas", { width: chart.width, height: chart.height, role: "img", "aria-label": label });
+/** Dark is high; what lies beyond a common scale is as dark, or as bright, as its end. Values of both signs have the
+ * colours of signed matrices, up to the largest of the image where there is no common scale. */
+function pixels(chart: ImagesChart, canvas: HTMLCanvasElement, values: Float64Array): void {
   const context = canvas.getContext("2d")!;
   const paint = context.createImageData(chart.width, chart.height);
-  const [low, high] = chart.range ?? extent(values);
+  const [low, high] = chart.range ?? (chart.scheme ? about(extent(values)) : extent(values));
+  const stops = chart.scheme ? signed() : ["#ffffff", "#000000"];
   values.forEach((v, i) => {
-    const dark = Math.max(0, Math.min(1, (v - low) / (high - low || 1)));
-    const shade = Number.isNaN(v) ? 160 : 255 - Math.round(255 * dark);
-    paint.data.set([shade, shade, shade, 255], 4 * i);
+    const colour = Number.isNaN(v) ? [0.63, 0.63, 0.63] : between(stops, (v - low) / (high - low || 1));
+    paint.data.set([...colour.map((c) => 255 * c), 255], 4 * i);
   });
   context.putImageData(paint, 0, 0);
-  return canvas;
+}
+
+function about([low, high]: [number, number]): [number, number] {
+  const top = Math.max(Math.abs(low), Math.abs(high)) || 1;
+  return [-top, top];
+}
+
+/** What the shades mean, and whether some values lie beyond them. */
+function scale({ range, scheme }: ImagesChart, all: Float64Array[]): HTMLElement {
+  const bar = h("span", { class: "ramp" });
+  const stops = scheme ? signed() : ["#ffffff", "#000000"];
+  bar.style.background = `linear-gradient(90deg, ${stops.join(", ")})`;
+  if (!range) return h("div", { class: "legend" }, h("span", { class: "entry" }, ...(scheme ? ["negative ", bar, " positive, each image up to its largest value"] : ["lowest ", bar, " highest of each image"])));
+  const [low, high] = all.map(extent).reduce((a, b) => [Math.min(a[0], b[0]), Math.max(a[1], b[1])]);
+  const [from, to] = ends({ low: range[0], high: range[1], below: low < range[0], above: high > range[1] });
+  return h("div", { class: "legend" }, h("span", { class: "entry" }, `${from} `, bar, ` ${to}`));
 }
 
 function sheet(chart: ImagesChart, drawn: { label: string; canvas: HTMLCanvasElement }[]): SVGElement {

@@ -1,4 +1,4 @@
-// Names beside points and arrows: placed where they are free, left out where they are not.
+// Names beside points and arrows: placed where they are free, moved aside or left out where they are not.
 import { brief, svg } from "./dom";
 
 export interface Wanted {
@@ -7,7 +7,10 @@ export interface Wanted {
   y: number;
   /** Sides to try, the best first. */
   sides: Side[];
+  /** What it may lie on: nothing, points but no other names, or anything rather than be left out. */
+  on: "nothing" | "points" | "anything";
   strong?: boolean;
+  class?: string;
 }
 
 export interface Box {
@@ -17,34 +20,125 @@ export interface Box {
   y1: number;
 }
 
-type Side = keyof typeof PLACES;
+type Side = keyof typeof SIDES;
 
 const HEIGHT = 14;
-const GAP = 7;
 
-/** The left edge and the middle of a label of some width, by the side of its point. */
-const PLACES = {
-  right: (w: Wanted) => [w.x + GAP, w.y],
-  left: (w: Wanted, width: number) => [w.x - GAP - width, w.y],
-  above: (w: Wanted, width: number) => [w.x - width / 2, w.y - GAP - HEIGHT / 2],
-  below: (w: Wanted, width: number) => [w.x - width / 2, w.y + GAP + HEIGHT / 2],
-} satisfies Record<string, (w: Wanted, width: number) => number[]>;
+/** Pixels from a point to its name; farther ones have a line to it. */
+const GAPS = [7, 20];
 
-/** Texts of the labels that find a free place inside the frame; those that come first are served first. */
-export function placed(wanted: Wanted[], frame: Box, kept: Box[] = []): SVGElement[] {
-  const taken = [...kept];
+/** Where a name lies from its point: to the right or left, and below or above. */
+const SIDES = {
+  right: [1, 0], left: [-1, 0], above: [0, -1], below: [0, 1],
+  "above right": [0.7, -0.7], "below right": [0.7, 0.7], "above left": [-0.7, -0.7], "below left": [-0.7, 0.7],
+} satisfies Record<string, [number, number]>;
+
+/** All sides, those of a start first. */
+export function around(...first: Side[]): Side[] {
+  return [...new Set([...first, ...(Object.keys(SIDES) as Side[])])];
+}
+
+function boxAt({ x, y, strong }: Wanted, text: string, side: Side, gap: number): Box {
+  const width = measured(text, strong ?? false);
+  const [u, w] = SIDES[side];
+  const x0 = x + gap * u - (width / 2) * (1 - Math.sign(u));
+  const y0 = y + gap * w - (HEIGHT / 2) * (1 - Math.sign(w));
+  return { x0, x1: x0 + width, y0, y1: y0 + HEIGHT };
+}
+
+/** Pixels of a cell of points, and of names. */
+const [FINE, COARSE] = [4, 64];
+
+/** What lies where in a picture: points and lines, which names had better not cover, and other names, which they must not. */
+export class Floor {
+  /** Points that were put down. */
+  count = 0;
+  private across: number;
+  private dots: Uint16Array;
+  private names = new Map<number, Box[]>();
+
+  constructor(width: number, height: number) {
+    this.across = Math.ceil(width / FINE) + 1;
+    this.dots = new Uint16Array(this.across * (Math.ceil(height / FINE) + 1));
+  }
+
+  dot(x: number, y: number): void {
+    this.count++;
+    this.dots[Math.floor(y / FINE) * this.across + Math.floor(x / FINE)]++;
+  }
+
+  line(x0: number, y0: number, x1: number, y1: number): void {
+    const steps = Math.ceil(Math.hypot(x1 - x0, y1 - y0) / FINE);
+    for (let k = 0; k <= steps; k++) {
+      const at = Math.floor((y0 + ((y1 - y0) * k) / steps) / FINE) * this.across + Math.floor((x0 + ((x1 - x0) * k) / steps) / FINE);
+      if (at >= 0 && at < this.dots.length) this.dots[at]++;
+    }
+  }
+
+  take(box: Box): void {
+    for (const key of this.cells(box)) (this.names.get(key) ?? this.names.set(key, []).get(key)!).push(box);
+  }
+
+  free(box: Box): boolean {
+    return this.cells(box).every((key) => !this.names.get(key)?.some((other) => overlap(box, other)));
+  }
+
+  covered({ x0, x1, y0, y1 }: Box): number {
+    let sum = 0;
+    for (let j = Math.floor(y0 / FINE); j <= Math.floor(y1 / FINE); j++)
+      for (let i = Math.floor(x0 / FINE); i <= Math.floor(x1 / FINE); i++) sum += this.dots[j * this.across + i] ?? 0;
+    return sum;
+  }
+
+  private cells({ x0, x1, y0, y1 }: Box): number[] {
+    const found = [];
+    for (let j = Math.floor(y0 / COARSE); j <= Math.floor(y1 / COARSE); j++)
+      for (let i = Math.floor(x0 / COARSE); i <= Math.floor(x1 / COARSE); i++) found.push(1000 * j + i);
+    return found;
+  }
+}
+
+/** Texts of the names that find a place inside the frame; those that come first are served first. */
+export function placed(wanted: Wanted[], frame: Box, floor: Floor): SVGElement[] {
   return wanted.flatMap((each) => {
     const text = brief(each.text);
-    const width = measured(text, each.strong ?? false);
-    for (const side of each.sides) {
-      const [left, middle] = PLACES[side](each, width);
-      const box = { x0: left, x1: left + width, y0: middle - HEIGHT / 2, y1: middle + HEIGHT / 2 };
-      if (!within(box, frame) || taken.some((other) => overlap(box, other))) continue;
-      taken.push(box);
-      return [svg("text", { class: each.strong ? "name strong" : "name", x: left, y: middle + 4 }, text)];
-    }
-    return [];
+    const found = place(each, text, frame, floor);
+    if (!found) return [];
+    floor.take(found.box);
+    const { x0, x1, y0, y1 } = found.box;
+    const words = svg("text", { class: `name ${each.class ?? ""} ${each.strong ? "strong" : ""}`.trim(), x: x0, y: y1 - 3 }, text);
+    if (found.gap === GAPS[0]) return [words];
+    const end = { x2: Math.max(x0, Math.min(x1, each.x)), y2: Math.max(y0, Math.min(y1, each.y)) };
+    return [svg("line", { class: "leader", x1: each.x, y1: each.y, ...end }), words];
   });
+}
+
+interface Found {
+  box: Box;
+  gap: number;
+}
+
+/** The first place where a name covers nothing, else the one where it covers least, if it may. */
+function place(each: Wanted, text: string, frame: Box, floor: Floor): Found | null {
+  let [best, least]: [Found | null, number] = [null, Infinity];
+  for (const gap of GAPS)
+    for (const side of each.sides) {
+      const box = boxAt(each, text, side, gap);
+      if (!within(box, frame) || !floor.free(box)) continue;
+      const covered = floor.covered(box);
+      if (!covered) return { box, gap };
+      if (covered < least && gap === GAPS[0]) [best, least] = [{ box, gap }, covered];
+    }
+  if (each.on === "nothing") return null;
+  return best ?? (each.on === "anything" ? anyway(each, text, frame) : null);
+}
+
+/** Beside a point that is in view, on whatever is there, but inside the frame. */
+function anyway(each: Wanted, text: string, frame: Box): Found | null {
+  if (each.x < frame.x0 || each.x > frame.x1 || each.y < frame.y0 || each.y > frame.y1) return null;
+  const box = boxAt(each, text, each.sides[0], GAPS[0]);
+  const by = Math.max(frame.x0 - box.x0, Math.min(0, frame.x1 - box.x1));
+  return { box: { ...box, x0: box.x0 + by, x1: box.x1 + by }, gap: GAPS[0] };
 }
 
 function within(box: Box, frame: Box): boolean {
@@ -56,21 +150,27 @@ function overlap(a: Box, b: Box): boolean {
 }
 
 let ruler: CanvasRenderingContext2D | null = null;
+const widths = new Map<string, number>();
 
 /** The width of a text in pixels. */
 export function measured(text: string, strong = false): number {
-  ruler ??= document.createElement("canvas").getContext("2d")!;
-  ruler.font = `${strong ? "600 " : ""}12px system-ui, sans-serif`;
-  return ruler.measureText(text).width;
+  const key = `${Number(strong)}${text}`;
+  let found = widths.get(key);
+  if (found === undefined) {
+    ruler ??= document.createElement("canvas").getContext("2d")!;
+    ruler.font = `${strong ? "600 " : ""}12px system-ui, sans-serif`;
+    widths.set(key, (found = ruler.measureText(text).width));
+  }
+  return found;
 }
 
 /** Leaves out names of a drawn chart that would lie on others, those that come first stay; and shortens those that would
- * reach out of the page at the right. */
-export function apart(chart: Element, right: number): void {
+ * reach out of their holder. */
+export function apart(chart: Element, holder: DOMRect): void {
   if (chart.querySelector("[aria-label=cell]")) return onCells(chart);
   const taken: Box[] = [];
   for (const text of chart.querySelectorAll<SVGElement>("[aria-label=text] text")) {
-    shorten(text, right);
+    shorten(text, holder);
     const { left, right: end, top, bottom } = text.getBoundingClientRect();
     const box = { x0: left, x1: end, y0: top + 2, y1: bottom - 2 };
     if (taken.some((other) => overlap(box, other))) text.style.display = "none";
@@ -78,9 +178,10 @@ export function apart(chart: Element, right: number): void {
   }
 }
 
-function shorten(text: SVGElement, right: number): void {
+function shorten(text: SVGElement, { left, right }: DOMRect): void {
   const whole = text.textContent ?? "";
-  for (let kept = whole.length - 1; kept > 2 && text.getBoundingClientRect().right > right; kept--)
+  const out = (box: DOMRect): boolean => box.right > right || box.left < left;
+  for (let kept = whole.length - 1; kept > 2 && out(text.getBoundingClientRect()); kept--)
     text.textContent = `${whole.slice(0, kept).replace(/…$/, "")}…`;
 }
 

@@ -5,6 +5,7 @@ import { h } from "./dom";
 import { embedded, type Page, type Report } from "./report";
 import { State } from "./state";
 import { tabbed } from "./tabs";
+import { turn } from "./theme";
 
 function start(): void {
   const report = embedded();
@@ -22,10 +23,7 @@ function start(): void {
 }
 
 function header(report: Report, printed: () => void): HTMLElement {
-  const theme = h("button", { type: "button", class: "theme", onclick: () => {
-    const dark = getComputedStyle(document.documentElement).getPropertyValue("color-scheme").trim() === "dark";
-    document.documentElement.dataset.theme = dark ? "light" : "dark";
-  } }, "Light / dark");
+  const theme = h("button", { type: "button", class: "theme", onclick: turn }, "Light / dark");
   const printer = h("button", { type: "button", onclick: printed }, "Print");
   return h("header", {}, h("div", {}, h("h1", {}, report.title), h("p", {}, report.subtitle)), h("div", { class: "heads" }, printer, theme));
 }

@@ -3,10 +3,12 @@ import * as Plot from "@observablehq/plot";
 import { type Drawn } from "./charts";
 import { CLOSE, h, short, swatch, writing } from "./dom";
 import { apart, measured } from "./labels";
+import { amounts, between, categories, css, sequence, signed } from "./palette";
 import { beforePaper } from "./paper";
 import { extent } from "./points";
 import { cells, named, type Column, type Mark, type MarksChart, type Values } from "./report";
-import { categories, sequence } from "./state";
+import { onTheme } from "./theme";
+import { Tip } from "./tip";
 
 type Row = Record<string, number | string | null>;
 type Layer = readonly [mark: Mark, rows: Row[], colour: string];
@@ -96,7 +98,7 @@ const POINTED: Partial<Record<Mark["type"], [string, string]>> = {
 
 /** One tip for all layers, that of the nearest: along curves and bars the nearest across. Of several marks at one place
  * the first is told, or the one that has words of its own. */
-function tip(layers: Layer[], chart: MarksChart): Plot.Markish[] {
+function pointed(layers: Layer[], chart: MarksChart): Plot.Markish[] {
   const said = new Map<string, Row>();
   const across = writing(...extent(Float64Array.from(layers.flatMap(([, rows]) => rows.map((row) => Number(row.x ?? NaN))))));
   for (const [mark, rows] of layers) {
@@ -111,7 +113,27 @@ function tip(layers: Layer[], chart: MarksChart): Plot.Markish[] {
   const along = layers.some(([mark]) => mark.type === "bar" || mark.type === "line") && !chart.equal;
   const lying = layers.some(([mark]) => mark.type === "bar-x");
   const point = lying ? Plot.pointerY : along ? Plot.pointerX : Plot.pointer;
-  return said.size ? [Plot.tip([...said.values()], point({ x: "x", y: "y", title: "says" }))] : [];
+  // The place is ringed; what is said stands beside the pointer (see `listen`), as it would be cut off inside the picture.
+  return said.size ? [Plot.dot([...said.values()], point({ x: "x", y: "y", r: 5, stroke: "currentColor", strokeWidth: 1.5, ariaLabel: "pointed" }))] : [];
+}
+
+/** Shows what is said of the mark that Plot finds under the pointer. */
+function listen(drawn: Element, holder: HTMLElement, tip: Tip): void {
+  let [px, py] = [0, 0];
+  const tell = (): void => {
+    const row = (drawn as Element & { value?: Row }).value;
+    if (row?.says) tip.show(String(row.says).split("\n"), px, py, holder.clientWidth, holder.clientHeight);
+    else tip.hide();
+  };
+  drawn.addEventListener("pointermove", (event) => {
+    const box = holder.getBoundingClientRect();
+    [px, py] = [(event as PointerEvent).clientX - box.left, (event as PointerEvent).clientY - box.top];
+    tell();
+  });
+  drawn.addEventListener("input", (event) => {
+    event.stopPropagation();
+    tell();
+  });
 }
 
 /** What a tip says: the layer, the place by the names of the axes, and the colour or the interval. */
@@ -138,9 +160,19 @@ function scheme(chart: MarksChart): Plot.ScaleOptions | undefined {
   if (!c) return { type: "categorical", range: categories() };
   if (c.scheme === "category") return { type: "categorical", range: categories(), label: c.label, legend: chart.legend, domain: c.domain as string[] };
   const domain = c.domain as number[] | undefined;
-  return c.scheme === "diverging"
-    ? { type: "diverging", scheme: "PuOr", reverse: true, label: c.label, legend: true, domain, pivot: 0, ...sized(domain ?? []) }
-    : { type: "linear", range: sequence(), interpolate: "rgb", label: c.label, legend: true, domain, ...sized(domain ?? []) };
+  const rest = { label: c.label, legend: true, domain, clamp: true, ...sized(domain ?? []) };
+  const through = (stops: string[]) => ({ interpolate: (t: number) => css(between(stops, t)) });
+  if (c.scheme === "diverging") return { type: "diverging", pivot: 0, ...through(signed()), ...rest };
+  return { type: "linear", ...through(chart.marks.some((mark) => mark.type === "cell") ? amounts() : sequence()), ...rest };
+}
+
+/** Whether values lie beyond the ends of a scale of colours, whose colours they have. */
+function beyondScale(chart: MarksChart, fills: (number | string | null)[]): HTMLElement[] {
+  const [low, high] = (chart.colour?.domain ?? []) as number[];
+  if (chart.colour?.scheme === "category" || high === undefined) return [];
+  const slack = 1e-6 * (high - low);
+  const count = fills.filter((v) => typeof v === "number" && (v < low - slack || v > high + slack)).length;
+  return count ? [h("p", { class: "note" }, `${count === 1 ? "1 value lies" : `${count} values lie`} beyond the scale, and ${count === 1 ? "has" : "have"} the colour of its end.`)] : [];
 }
 
 /** How numbers of some size are written along an axis or a ramp. */
@@ -156,8 +188,13 @@ function axis(given: MarksChart["x"], grid: boolean, values: (number | string | 
   const label = given?.label ?? null;
   if (given?.type === "band" && !given.domain)
     return { label, type: "band", domain: [...new Set(values)] as string[], tickFormat: (name: unknown) => clipped(name, longest) } as Plot.ScaleOptions;
-  const numeric = given?.type === "band" ? {} : sized([...values, ...(given?.domain ?? [])]);
+  const numeric = given?.type === "band" ? {} : given?.type === "log" ? { tickFormat: plain } : sized([...values, ...(given?.domain ?? [])]);
   return { label, type: given?.type, domain: given?.domain, percent: given?.percent, grid, ...numeric } as Plot.ScaleOptions;
+}
+
+/** Along a log scale: 0.01 and 1e-5, where Plot would have 10m and 10µ. */
+function plain(value: number): string {
+  return value >= 0.01 && value < 1e5 ? String(value) : powers(value);
 }
 
 /** Very small and very large numbers as 5e-14. */
@@ -211,7 +248,7 @@ export function marks(chart: MarksChart): Drawn {
   const values = (name: string) => layers.flatMap(([, rows]) => rows.flatMap((row) => (name in row ? [row[name]] : [])));
   const places = values("x").filter((v): v is number => typeof v === "number");
   const middle = (places.reduce((a, b) => Math.min(a, b), Infinity) + places.reduce((a, b) => Math.max(a, b), -Infinity)) / 2;
-  const colours = chart.colour?.domain && Plot.scale({ color: scheme(chart) });
+  const tip = new Tip();
   const bands = chart.x?.type === "band" || chart.marks.some((m) => m.type === "cell" || m.type === "bar");
   const across = [...new Set(values("x").map(String))];
   const rows = layers.flatMap(([mark, each]) => (mark.type === "cell" || mark.type === "bar-x" ? each.map((row) => String(row.y)) : []));
@@ -230,6 +267,7 @@ export function marks(chart: MarksChart): Drawn {
       const at = lying.indexOf(layer);
       return { insetTop: at * thick, insetBottom: (lying.length - 1 - at) * thick };
     };
+    const colours = chart.colour?.domain && Plot.scale({ color: scheme(chart) });
     return Plot.plot({
       width: chart.equal ? Math.min(width, ROUND) : width, height: chart.equal ? undefined : height,
       marginLeft: left,
@@ -242,19 +280,22 @@ export function marks(chart: MarksChart): Drawn {
       aspectRatio: chart.equal ? 1 : undefined,
       marks: layers
         .flatMap((layer) => MARKS[layer[0].type](layer[1], layer[0], layer[2], { middle, colours, edges: edges(layer) }))
-        .concat(tip(layers, chart)),
+        .concat(pointed(layers, chart)),
     });
   };
   const paint = (width: number): void => {
-    const put = (least: number): void => holder.replaceChildren(...legend(chart), (drawn = plot(width, least)));
+    const put = (least: number): void => holder.replaceChildren(...legend(chart), ...beyondScale(chart, values("fill")), (drawn = plot(width, least)), tip.node);
     put(LEFT);
     const lacking = beyond(holder);
     if (lacking > 0) put(Math.min(LEFT + lacking, width / 2));
-    apart(drawn!, holder.getBoundingClientRect().right);
+    apart(drawn!, holder.getBoundingClientRect());
+    drawn!.setAttribute("aria-hidden", "true"); // the holder is the image that is heard of, and names it
+    listen(drawn!, holder, tip);
   };
   const fit = (): void => void (holder.clientWidth > 0 && paint(holder.clientWidth));
   new ResizeObserver(fit).observe(holder);
   beforePaper(fit);
+  onTheme(fit);
   const picture = (): SVGElement | null => (drawn instanceof SVGElement ? drawn : (drawn?.querySelector("svg:last-of-type") ?? null));
   return { node: holder, columns: layers.flatMap(([mark, rows], i) => behind(mark, rows, i, chart)), picture };
 }

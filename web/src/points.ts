@@ -2,6 +2,8 @@
 // Libraries that ask the card need a second for each picture where there is none, and compile code at run time, which a
 // strict content policy forbids.
 
+import { outside, trace } from "./palette";
+
 /** Where data coordinates lie on the canvas: pixel = scale · value + shift, y downwards. */
 export interface View {
   sx: number;
@@ -19,9 +21,17 @@ export interface Look {
   stronger: number;
 }
 
+/** What points look like: (4 n,) red, green, blue and opacity; their shapes, where they are not all circles; and 1 for
+ * those that are drawn as outlines. */
+export interface Inks {
+  tints: Float32Array;
+  shapes: Uint8Array | null;
+  hollow: Uint8Array | null;
+}
+
 /** The places of one chart's points. */
 export interface Cloud {
-  paint(target: CanvasRenderingContext2D, tints: Float32Array, view: View, look: Look): void;
+  paint(target: CanvasRenderingContext2D, inks: Inks, view: View, look: Look): void;
 }
 
 /** Up to so many points a plain canvas is as quick, and its circles are the rounder. */
@@ -37,7 +47,7 @@ const RIMMED = 8;
 /** Opacity from which a point is a selected one: those are drawn last, and larger. */
 const CHOSEN = 0.9;
 
-/** Dots of a stamp from this size on are darker at their rim. */
+/** Dots of a stamp from this size on are darker at their rim, and have shapes: smaller ones are circles. */
 const DARKENED = 5;
 
 /** Up to so many selected points are drawn this large at least, so that they are found among all others. */
@@ -53,17 +63,29 @@ interface Stamp {
   light: Float32Array;
 }
 
-function stamps(size: number): Stamp[] {
-  return Array.from({ length: PARTS * PARTS }, (_, k) => stamp(size, (k % PARTS) / PARTS, Math.floor(k / PARTS) / PARTS));
+function stamps(size: number, shape: number, hollow: boolean): Stamp[] {
+  return Array.from({ length: PARTS * PARTS }, (_, k) => stamp(size, shape, hollow, (k % PARTS) / PARTS, Math.floor(k / PARTS) / PARTS));
 }
 
-function stamp(size: number, across: number, down: number): Stamp {
-  const side = Math.ceil(size) + 1;
-  const middle = [across, down].map((part) => part + 0.5 / PARTS + size / 2);
+function stamp(size: number, shape: number, hollow: boolean, across: number, down: number): Stamp {
+  const side = Math.ceil(1.25 * size) + 1;
+  const middle = [across, down].map((part) => part + 0.5 / PARTS + 0.625 * size);
   const far = Float32Array.from({ length: side * side }, (_, k) =>
-    Math.hypot((k % side) + 0.5 - middle[0], Math.floor(k / side) + 0.5 - middle[1]));
-  const cover = far.map((r) => Math.max(0, Math.min(1, size / 2 - r + 0.5)));
-  return { side, cover, light: far.map((r) => (size < DARKENED ? 1 : 1 - 0.25 * Math.max(0, Math.min(1, (r / size - 0.28) / 0.14)))) };
+    outside(shape, (k % side) + 0.5 - middle[0], Math.floor(k / side) + 0.5 - middle[1], size / 2));
+  const solid = (r: number): number => Math.max(0, Math.min(1, 0.5 - r));
+  const cover = far.map((r) => solid(r) - (hollow ? solid(r + Math.max(1, 0.22 * size)) : 0));
+  return { side, cover, light: far.map((r) => (size < DARKENED ? 1 : 1 - 0.25 * Math.max(0, Math.min(1, (r / size + 0.22) / 0.14)))) };
+}
+
+/** Stamps of one size for every shape, made when they are first needed. */
+function drawer(size: number): (shape: number, hollow: boolean) => Stamp[] {
+  const made = new Map<number, Stamp[]>();
+  return (shape, hollow) => {
+    const at = 2 * (size < DARKENED ? 0 : shape) + Number(hollow);
+    let found = made.get(at);
+    if (!found) made.set(at, (found = stamps(size, at >> 1, hollow)));
+    return found;
+  };
 }
 
 /** The sheet that the points of a chart are put down on, and the canvas that it becomes: one for all charts. */
@@ -135,11 +157,11 @@ class Stamped implements Cloud {
     private y: Float64Array,
   ) {}
 
-  paint(target: CanvasRenderingContext2D, tints: Float32Array, view: View, look: Look): void {
+  paint(target: CanvasRenderingContext2D, inks: Inks, view: View, look: Look): void {
     const { size, ratio } = look;
     const sheet = Sheet.clean(Math.round(view.width * ratio), Math.round(view.height * ratio));
-    this.put(sheet, tints, view, { ...look, size: size * ratio }, false);
-    this.put(sheet, tints, view, { ratio, stronger: 1, size: this.chosen(tints, size) * ratio }, true);
+    this.put(sheet, inks, view, { ...look, size: size * ratio }, false);
+    this.put(sheet, inks, view, { ratio, stronger: 1, size: this.chosen(inks.tints, size) * ratio }, true);
     sheet.copy(target);
   }
 
@@ -150,13 +172,20 @@ class Stamped implements Cloud {
     return count > SINGLE ? 1.35 * size : Math.max(FOUND, 1.35 * size);
   }
 
-  private put(sheet: Sheet, tints: Float32Array, { sx, tx, sy, ty }: View, { size, ratio, stronger }: Look, chosen: boolean): void {
-    const all = stamps(size);
+  private put(sheet: Sheet, inks: Inks, { sx, tx, sy, ty }: View, { size, ratio, stronger }: Look, chosen: boolean): void {
+    const { tints, shapes, hollow } = inks;
+    const stamp = drawer(size);
+    const back = 0.625 * size;
+    let all = stamp(0, false);
+    let last = 0;
     for (let i = 0; i < this.x.length; i++) {
       if (tints[4 * i + 3] > CHOSEN !== chosen) continue;
-      const left = (sx * this.x[i] + tx) * ratio - size / 2;
-      const top = (sy * this.y[i] + ty) * ratio - size / 2;
-      if (Number.isFinite(left + top)) sheet.put(all, left, top, tints, 4 * i, stronger);
+      const left = (sx * this.x[i] + tx) * ratio - back;
+      const top = (sy * this.y[i] + ty) * ratio - back;
+      if (!Number.isFinite(left + top)) continue;
+      const kind = 2 * (shapes ? shapes[i] : 0) + (hollow ? hollow[i] : 0);
+      if (kind !== last) all = stamp(kind >> 1, (last = kind) % 2 === 1);
+      sheet.put(all, left, top, tints, 4 * i, stronger);
     }
   }
 }
@@ -167,20 +196,19 @@ class Flat implements Cloud {
     private y: Float64Array,
   ) {}
 
-  paint(target: CanvasRenderingContext2D, tints: Float32Array, view: View, { size, ratio }: Look): void {
-    target.lineWidth = ratio;
+  paint(target: CanvasRenderingContext2D, { tints, shapes, hollow }: Inks, view: View, { size, ratio }: Look): void {
     for (const chosen of [false, true])
       for (let i = 0; i < this.x.length; i++) {
         const [r, g, b, a] = tints.subarray(4 * i, 4 * i + 4);
         if (a > CHOSEN !== chosen || !Number.isFinite(this.x[i] + this.y[i])) continue;
         const [px, py] = [view.sx * this.x[i] + view.tx, view.sy * this.y[i] + view.ty];
+        trace(target, shapes?.[i] ?? 0, px * ratio, py * ratio, ((chosen ? 0.675 : 0.5) * size - 0.5) * ratio);
+        const empty = hollow?.[i] === 1;
+        target.lineWidth = (empty ? 1.8 : 1) * ratio;
         target.fillStyle = `rgba(${255 * r}, ${255 * g}, ${255 * b}, ${a})`;
-        target.beginPath();
-        target.arc(px * ratio, py * ratio, ((chosen ? 0.675 : 0.5) * size - 0.5) * ratio, 0, 7);
-        target.fill();
-        if (size < RIMMED) continue;
-        target.strokeStyle = `rgba(${175 * r}, ${175 * g}, ${175 * b}, ${a})`;
-        target.stroke();
+        target.strokeStyle = empty ? target.fillStyle : `rgba(${175 * r}, ${175 * g}, ${175 * b}, ${a})`;
+        if (!empty) target.fill();
+        if (empty || size >= RIMMED) target.stroke();
       }
   }
 }

@@ -1,7 +1,8 @@
 // Which rows are where: under the pointer, inside a lasso, and the next one that way.
 import { type Box } from "./labels";
+import { type Points } from "./planes";
 import { extent, type View } from "./points";
-import { holds, type Points } from "./scene";
+import { holds } from "./scene";
 
 export type Place = [number, number];
 

@@ -30,6 +30,8 @@ export interface Rows {
   columns: Column[];
   /** Which of the columns colours the rows at first, -1 for none; the first of names where nothing is said. */
   colour?: number;
+  /** 1 for rows that took no part in the fit, 0 for the others: they are hollow, and no group counts them. */
+  supplementary?: Numbers;
 }
 
 export interface Axis {
@@ -74,20 +76,63 @@ export interface MarksChart extends Titled {
   legend?: boolean;
 }
 
-/** A point for every row shown, linked with all others. */
+/** One of the axes of a scatter: a number for every row, in units of which `times` make one of the axis. */
+export interface RowsAxis {
+  label: string;
+  values: Numbers;
+  times?: number;
+}
+
+/** A column as an arrow from the origin, by its place on every axis; dashed where it took no part in the fit. */
+export interface Arrow {
+  label: string;
+  at: number[];
+  dash?: boolean;
+}
+
+/** A category as a named point, by its place on every axis; `of` is the column that it belongs to. */
+export interface CategoryPoint {
+  label: string;
+  at: number[];
+  of?: string;
+}
+
+/** Regions of a plane where values are at least so high, the widest first, each with its name. */
+export interface Contours extends Grid {
+  values: Numbers;
+  levels: { at: number; label: string }[];
+}
+
+/** How many rows are in every cell of a plane. */
+export interface Density extends Grid {
+  counts: Numbers;
+}
+
+/** A point for every row shown, linked with all others: on two axes, or on any two of several. */
 export interface RowsChart extends Titled {
   kind: "rows";
-  x: Numbers;
-  y: Numbers;
-  xlabel: string;
-  ylabel: string;
+  x?: Numbers;
+  y?: Numbers;
+  xlabel?: string;
+  ylabel?: string;
+  /** Axes to choose from, instead of x and y; and which two of them are shown at first. */
+  axes?: RowsAxis[];
+  pair?: [number, number];
   equal?: boolean;
   /** What is in view at first; else all there is. */
   span?: { x: [number, number]; y: [number, number] };
-  arrows?: { x: number; y: number; label: string }[];
+  arrows?: Arrow[];
+  /** Whether arrows have a unit of their own, so that they fill the plane of the points. */
+  stretch?: boolean;
+  categories?: CategoryPoint[];
   ellipses?: { x: number; y: number; a: number; b: number; angle: number; label: string }[];
   lines?: { x?: number; y?: number; label: string }[];
-  density?: Grid & { counts: Numbers };
+  /** Which rows are named first where not all can be: those with the largest; else those far from the middle. */
+  priority?: Numbers;
+  density?: Density;
+  /** The same for several pairs of axes, i < j. */
+  densities?: (Density & { pair: [number, number] })[];
+  contours?: Contours;
   /** Cells by the number of their class, and how surely they are of it, from 0 to 1. */
   regions?: Grid & { classes: string[]; codes: Numbers; sure: Numbers };
 }
@@ -100,6 +145,8 @@ export interface ImagesChart extends Titled {
   images: { label: string; pixels: Numbers }[];
   /** What is white and what is black; else each picture has a scale of its own. */
   range?: [number, number];
+  /** Colours that diverge about 0, the middle of the range, for values of both signs; else greys. */
+  scheme?: "diverging";
 }
 
 export interface TableChart extends Titled {
@@ -122,6 +169,8 @@ export interface FramesChart extends Titled {
   start: number;
   frames: { value: string; charts: Chart[] }[];
   marks?: { at: number; label: string }[];
+  /** Which of the frames is that of the fitted model. */
+  fitted?: number;
 }
 
 export type Chart = MarksChart | RowsChart | ImagesChart | TableChart | TextChart | FramesChart;

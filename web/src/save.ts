@@ -1,8 +1,8 @@
 // Charts as files: SVG, PNG and CSV.
-import { brief, h, short, svg } from "./dom";
+import { brief, ends, h, svg } from "./dom";
 import { measured } from "./labels";
+import { path, sequence } from "./palette";
 import { cells, type Column } from "./report";
-import { sequence } from "./state";
 
 export function save(name: string, type: string, content: BlobPart): void {
   const address = URL.createObjectURL(new Blob([content], { type }));
@@ -52,8 +52,8 @@ export function styled(picture: SVGElement): SVGElement {
 }
 
 export interface Legend {
-  entries: { label: string; colour: string }[];
-  ramp?: { name: string; low: number; high: number };
+  entries: { label: string; colour: string; shape: number }[];
+  ramp?: { name: string; low: number; high: number; below: boolean; above: boolean };
   /** A legend that is a picture already. */
   drawn?: SVGElement | null;
 }
@@ -84,12 +84,12 @@ type Text = Record<string, string | number>;
 
 function entries(found: Legend["entries"], width: number, text: Text): { nodes: SVGElement[]; below: number } {
   let [x, y] = [12, 44];
-  const nodes = found.flatMap(({ label: whole, colour }) => {
+  const nodes = found.flatMap(({ label: whole, colour, shape }) => {
     const label = brief(whole) || "(empty)";
     const long = measured(label) + 34;
     if (x > 12 && x + long > width) [x, y] = [12, y + 18];
     const made = [
-      svg("circle", { cx: x + 5, cy: y - 4, r: 5, fill: colour }), svg("text", { ...text, x: x + 15, y, "font-size": 12 }, label),
+      svg("path", { class: "sign", d: path(shape, x + 5, y - 4, 5), fill: colour }), svg("text", { ...text, x: x + 15, y, "font-size": 12 }, label),
     ];
     x += long;
     return made;
@@ -97,14 +97,15 @@ function entries(found: Legend["entries"], width: number, text: Text): { nodes: 
   return { nodes, below: found.length ? y + 14 : 36 };
 }
 
-function ramp({ name, low, high }: NonNullable<Legend["ramp"]>, text: Text): { nodes: SVGElement[]; below: number } {
-  const words = `${brief(name)}: ${short(low)}`;
+function ramp(found: NonNullable<Legend["ramp"]>, text: Text): { nodes: SVGElement[]; below: number } {
+  const [low, high] = ends(found);
+  const words = `${brief(found.name)}: ${low}`;
   const start = 12 + measured(words) + 12;
   const steps = sequence().map((colour, i, all) => svg("stop", { offset: i / (all.length - 1), "stop-color": colour }));
   const nodes = [
     svg("linearGradient", { id: "ramp" }, ...steps), svg("text", { ...text, x: 12, y: 44, "font-size": 12 }, words),
     svg("rect", { x: start, y: 35, width: 96, height: 10, fill: "url(#ramp)" }),
-    svg("text", { ...text, x: start + 104, y: 44, "font-size": 12 }, short(high)),
+    svg("text", { ...text, x: start + 104, y: 44, "font-size": 12 }, high),
   ];
   return { nodes, below: 58 };
 }

@@ -3,12 +3,15 @@ import { Backdrop } from "./backdrop";
 import { h, short, svg, writing } from "./dom";
 import { type Box } from "./labels";
 import { beforePaper } from "./paper";
+import { axesOf, firstPair, plane, type Pair, type Points } from "./planes";
 import { cloud, extent, type Cloud, type View } from "./points";
 import { inside, Nearby, nearest, next, pixel, type Place } from "./reach";
-import { numbers, type RowsChart } from "./report";
+import { type RowsChart } from "./report";
 import { styled } from "./save";
-import { circles, dot, HEIGHT, over, under, type Points, type Span } from "./scene";
+import { dot, HEIGHT, over, shapes, under, type Span, type Wishes } from "./scene";
 import { opacity, type State } from "./state";
+import { Tip } from "./tip";
+import { tools } from "./tools";
 import { Viewport } from "./viewport";
 
 const REACH = 9;
@@ -23,13 +26,14 @@ export class Scatter {
   private canvas = h("canvas");
   private underlay = svg("svg", { class: "overlay", "aria-hidden": "true" });
   private overlay = svg("svg", { class: "overlay", "aria-hidden": "true" });
-  private tip = h("div", { class: "tip", hidden: true });
+  private tip = new Tip();
   private heard = h("p", { class: "heard", role: "status" });
   private stage: HTMLElement;
-  private points: Points;
-  private cloud: Cloud;
+  private points!: Points;
+  private cloud!: Cloud;
+  private port!: Viewport;
   private backdrop: Backdrop;
-  private port: Viewport;
+  private wishes: Wishes = { naming: "auto", groups: new Set() };
   private nearby: Nearby | null = null;
   private written: [(value: number) => string, (value: number) => string] | null = null;
   private lasso: Place[] | null = null;
@@ -43,11 +47,9 @@ export class Scatter {
     private chart: RowsChart,
     private state: State,
   ) {
-    this.points = { chart, x: numbers(chart.x), y: numbers(chart.y) };
-    this.port = new Viewport(this.points, () => this.later());
-    this.cloud = cloud(this.points.x, this.points.y);
     this.backdrop = new Backdrop(chart);
     this.stage = this.hands();
+    this.look(firstPair(chart));
     this.node = h("div", { class: "scatter" }, this.tools(), ...this.backdrop.legend, this.stage, this.heard);
     state.listen(() => this.changed());
     new ResizeObserver(() => this.resize(this.stage.clientWidth)).observe(this.stage);
@@ -61,31 +63,39 @@ export class Scatter {
     }, { rootMargin: "200px" }).observe(this.stage);
   }
 
+  /** Turns to two of the axes. */
+  private look(pair: Pair): void {
+    const wide = this.port?.width ?? 0;
+    this.points = plane(this.chart, pair);
+    this.port = new Viewport(this.points, () => this.later());
+    this.port.width = wide;
+    this.cloud = cloud(this.points.x, this.points.y);
+    this.nearby = this.written = null;
+    const { x, xlabel, ylabel } = this.points;
+    this.stage.setAttribute("aria-label", `${this.chart.title}: ${x.length} points, ${xlabel} against ${ylabel}. ${KEYS}`);
+    this.later();
+  }
+
   private hands(): HTMLElement {
-    const { title, xlabel, ylabel } = this.chart;
-    const words = `${title}: ${this.points.x.length} points, ${xlabel} against ${ylabel}. ${KEYS}`;
     const on = {
       onwheel: (e: WheelEvent) => this.wheel(e), onpointerdown: (e: PointerEvent) => this.down(e),
       onpointermove: (e: PointerEvent) => this.move(e), onpointerup: (e: PointerEvent) => this.up(e),
-      onpointercancel: () => this.drop(), onpointerleave: () => (this.tip.hidden = true), ondblclick: () => this.port.show(),
+      onpointercancel: () => this.drop(), onpointerleave: () => this.tip.hide(), ondblclick: () => this.port.show(),
       onkeydown: (e: KeyboardEvent) => this.key(e),
     };
-    const said = { role: "application", "aria-roledescription": "scatter plot", "aria-label": words, tabindex: 0 };
-    return h("div", { class: "stage", ...said, ...on }, this.underlay, this.canvas, this.overlay, this.tip);
+    const said = { role: "application", "aria-roledescription": "scatter plot", tabindex: 0 };
+    return h("div", { class: "stage", ...said, ...on }, this.underlay, this.canvas, this.overlay, this.tip.node);
   }
 
   private tools(): HTMLElement {
-    const lasso = h("button", { type: "button", "aria-pressed": "false", title: "Draw around rows to select them (or drag with Shift)", onclick: () => {
-      this.lassoMode = !this.lassoMode;
-      lasso.setAttribute("aria-pressed", String(this.lassoMode));
-      this.stage.classList.toggle("lassoing", this.lassoMode);
-    } }, "Lasso");
-    const button = (label: string, words: string, act: () => void) =>
-      h("button", { type: "button", title: words, "aria-label": words, onclick: act }, label);
-    const crowd = this.port.crowd ? [button("Most rows", "Zoom to most rows: a few lie far off", () => this.port.show(this.port.crowd!))] : [];
-    return h("div", { class: "tools", role: "group", "aria-label": "View" }, lasso,
-      button("+", "Zoom in", () => this.port.zoom(0.7)), button("−", "Zoom out", () => this.port.zoom(1 / 0.7)),
-      button("Reset", "Reset view", () => this.port.show()), ...crowd);
+    return tools({
+      chart: this.chart, state: this.state, wishes: this.wishes, axes: axesOf(this.chart), pair: this.points.pair, crowd: () => this.port.crowd,
+      turn: (pair) => this.look(pair), zoom: (factor) => this.port.zoom(factor), show: (span) => this.port.show(span), again: () => this.later(),
+      lasso: (on) => {
+        this.lassoMode = on;
+        this.stage.classList.toggle("lassoing", on);
+      },
+    });
   }
 
   // ---- painting ---------------------------------------------------------------------------------------
@@ -125,7 +135,7 @@ export class Scatter {
       layer.setAttribute("viewBox", `0 0 ${this.port.width} ${HEIGHT}`);
     }
     this.underlay.replaceChildren(...under(v, box));
-    this.overlay.replaceChildren(...over(this.points, v, box, this.state), ...this.loop());
+    this.overlay.replaceChildren(...over(this.points, v, box, this.state, this.wishes), ...this.loop());
   }
 
   private raster(canvas: HTMLCanvasElement, v: View, box: Box, ratio: number): void {
@@ -138,10 +148,10 @@ export class Scatter {
     context.beginPath();
     context.rect(box.x0 * ratio, box.y0 * ratio, (box.x1 - box.x0) * ratio, (box.y1 - box.y0) * ratio);
     context.clip();
-    this.backdrop.paint(context, v, ratio, this.state.colouring);
+    this.backdrop.paint(context, this.points, v, ratio, this.state.colouring);
     const n = this.points.x.length;
     const stronger = this.state.selected.size ? 1 : opacity(this.port.share * n) / opacity(n);
-    this.cloud.paint(context, this.state.tints, v, { size: this.size, ratio, stronger });
+    this.cloud.paint(context, this.state.inks, v, { size: this.size, ratio, stronger });
     context.restore();
   }
 
@@ -171,7 +181,7 @@ export class Scatter {
   private down(event: PointerEvent): void {
     const at = this.at(event);
     this.stage.setPointerCapture(event.pointerId);
-    this.tip.hidden = true;
+    this.tip.hide();
     if (this.lassoMode || event.shiftKey) this.lasso = [at];
     else this.drag = { from: at, held: this.port.held };
   }
@@ -216,24 +226,17 @@ export class Scatter {
 
   private hover(px: number, py: number): void {
     const row = this.near(px, py);
-    this.tip.hidden = row < 0;
-    if (row < 0) return;
-    const [name, ...lines] = this.words(row);
-    this.tip.replaceChildren(h("strong", {}, name), ...lines.map((line) => h("div", {}, line)));
-    const { offsetWidth, offsetHeight } = this.tip;
-    const left = px + 14 + offsetWidth > this.port.width ? px - 14 - offsetWidth : px + 14;
-    const top = py + 14 + offsetHeight > HEIGHT ? py - 14 - offsetHeight : py + 14;
-    this.tip.style.left = `${Math.max(0, left)}px`;
-    this.tip.style.top = `${Math.max(0, top)}px`;
+    if (row < 0) this.tip.hide();
+    else this.tip.show(this.words(row), px, py, this.port.width, HEIGHT);
   }
 
   /** What is said of a row: its name, its place, and what it is coloured by. */
   private words(row: number): string[] {
-    const { chart, x, y } = this.points;
+    const { xlabel, ylabel, x, y } = this.points;
     const { name, value } = this.state.colouring;
     this.written ??= [writing(...extent(x)), writing(...extent(y))];
-    const found = [this.state.ids[row], `${chart.xlabel}: ${this.written[0](x[row])}`];
-    if (chart.ylabel) found.push(`${chart.ylabel}: ${this.written[1](y[row])}`);
+    const found = [this.state.ids[row], `${xlabel}: ${this.written[0](x[row])}`];
+    if (ylabel) found.push(`${ylabel}: ${this.written[1](y[row])}`);
     const says = name ? value(row) : null;
     return says === null ? found : [...found, `${name}: ${typeof says === "number" ? short(says) : says}`];
   }
@@ -281,7 +284,7 @@ export class Scatter {
     const copy = styled(this.overlay);
     const few = this.points.x.length <= DRAWN && this.backdrop.empty;
     const rules = styled(this.underlay);
-    copy.prepend(...rules.children, few ? circles(this.points, v, box, this.state, this.size) : this.image(v, box));
+    copy.prepend(...rules.children, few ? shapes(this.points, v, box, this.state, this.size) : this.image(v, box));
     return copy;
   }
 

@@ -1,9 +1,13 @@
 // What is seen of a scatter besides its points: axes, ellipses, arrows, limits and names. Nothing here listens.
 import { brief, svg, tickNames, ticks } from "./dom";
-import { measured, placed, type Box, type Wanted } from "./labels";
+import { groups, outline as edge, type Ellipse as Kind, type Group } from "./groups";
+import { around, Floor, measured, placed, type Box, type Wanted } from "./labels";
+import { chosen, others, type Naming } from "./names";
+import { css, path } from "./palette";
+import { type Points, type Spot } from "./planes";
 import { extent, type View } from "./points";
 import { type RowsChart } from "./report";
-import { css, type State } from "./state";
+import { type State } from "./state";
 
 export const HEIGHT = 420;
 const MARGIN = { right: 16, top: 12, bottom: 46 };
@@ -11,26 +15,24 @@ const MARGIN = { right: 16, top: 12, bottom: 46 };
 /** How wide a letter is, about. */
 const LETTER = 6.6;
 
-/** The most rows that are named beside their points. */
-const NAMED = 40;
-
 /** Limits of the data that are in view. */
 export interface Span {
   x: [number, number];
   y: [number, number];
 }
 
-export interface Points {
-  chart: RowsChart;
-  x: Float64Array;
-  y: Float64Array;
+/** What a reader asked for besides the points. */
+export interface Wishes {
+  naming: Naming;
+  /** What is shown of groups: where their rows lie, where their means may lie, and their means. */
+  groups: Set<Kind | "centroids">;
 }
 
 /** The span that a chart asks for, else one that shows everything: points, arrows, ellipses, and limits that are not far off. */
-export function whole({ chart, x, y }: Points): Span {
+export function whole({ chart, x, y, arrows, categories }: Points): Span {
   if (chart.span) return chart.span;
   const [across, up] = [extent(x), extent(y)];
-  for (const a of chart.arrows ?? []) [stretch(across, a.x), stretch(up, a.y)];
+  for (const each of [...arrows, ...categories]) [stretch(across, each.x), stretch(up, each.y)];
   for (const e of chart.ellipses ?? []) {
     for (const [px, py] of outline(e)) [stretch(across, px), stretch(up, py)];
   }
@@ -81,9 +83,9 @@ function pad([low, high]: [number, number]): [number, number] {
 }
 
 /** The frame of the axes: as wide at the left as the names of its ticks. */
-export function frame({ chart }: Points, span: Span, width: number): Box {
+export function frame({ ylabel }: Points, span: Span, width: number): Box {
   const names = tickNames(alongSide(...span.y));
-  const left = Math.max(...names.map((name) => measured(name))) + (chart.ylabel ? 34 : 16);
+  const left = Math.max(...names.map((name) => measured(name))) + (ylabel ? 34 : 16);
   return { x0: Math.ceil(left), x1: width - MARGIN.right, y0: MARGIN.top, y1: HEIGHT - MARGIN.bottom };
 }
 
@@ -102,12 +104,29 @@ export function dot(n: number): number {
 }
 
 /** Everything over the points. */
-export function over(points: Points, v: View, box: Box, state: State): SVGElement[] {
+export function over(points: Points, v: View, box: Box, state: State, wishes: Wishes): SVGElement[] {
   const inside = cut(box);
-  inside.append(...limits(points, v, box), ...ellipses(points, v), ...arrows(points, v), ...ring(points, v, state, box));
-  const wanted = [...looked(points, v, state, box), ...rows(points, v, state, box), ...tips(points, v)];
-  const heads = tips(points, v).map(({ x, y }) => ({ x0: x - 4, x1: x + 4, y0: y - 4, y1: y + 4 }));
-  return [...names(points, v, box), inside, ...placed(wanted, { ...box, x1: v.width, y0: 0 }, heads)];
+  const made = wishes.groups.size ? groups(points, state) : [];
+  inside.append(...limits(points, v, box), ...ellipses(points, v), ...edges(made, v, wishes), ...arrows(points, v), ...categories(points, v),
+    ...middles(made, v, wishes), ...ring(points, v, state, box));
+  const floor = floorOf(points, v, box);
+  const wanted = [
+    ...chosen(points, v, box, state), ...middleNames(made, v, wishes), ...tips(points, v), ...categoryNames(points, v),
+    ...others(points, v, box, state, wishes.naming, floor),
+  ];
+  return [...names(points, v, box), inside, ...placed(wanted, { ...box, x1: v.width, y0: 0 }, floor), ...unit(points, box)];
+}
+
+/** Where points and arrows lie: names had better not cover them. */
+function floorOf({ x, y, arrows }: Points, v: View, box: Box): Floor {
+  const floor = new Floor(v.width, v.height);
+  for (let i = 0; i < x.length; i++) {
+    const px = v.sx * x[i] + v.tx;
+    const py = v.sy * y[i] + v.ty;
+    if (px >= box.x0 && px <= box.x1 && py >= box.y0 && py <= box.y1) floor.dot(px, py);
+  }
+  for (const each of arrows) floor.line(v.tx, v.ty, v.sx * each.x + v.tx, v.sy * each.y + v.ty);
+  return floor;
 }
 
 /** A part of the picture that shows nothing outside the frame. */
@@ -154,14 +173,14 @@ export function under(v: View, box: Box): SVGElement[] {
   ];
 }
 
-function names({ chart }: Points, v: View, box: Box): SVGElement[] {
+function names({ xlabel, ylabel }: Points, v: View, box: Box): SVGElement[] {
   const { across, up } = axes(v, box);
   const [middle, half] = [(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2];
   return [
     ...across.map(({ at, name }) => svg("text", { class: "tick", x: at, y: box.y1 + 16, "text-anchor": "middle" }, name)),
     ...up.map(({ at, name }) => svg("text", { class: "tick", x: box.x0 - 6, y: at + 4, "text-anchor": "end" }, name)),
-    svg("text", { class: "label", x: middle, y: HEIGHT - 9, "text-anchor": "middle" }, brief(chart.xlabel, Math.floor((box.x1 - box.x0) / LETTER))),
-    svg("text", { class: "label", transform: `translate(13 ${half}) rotate(-90)`, "text-anchor": "middle" }, brief(chart.ylabel, Math.floor((box.y1 - box.y0) / LETTER))),
+    svg("text", { class: "label", x: middle, y: HEIGHT - 9, "text-anchor": "middle" }, brief(xlabel, Math.floor((box.x1 - box.x0) / LETTER))),
+    svg("text", { class: "label", transform: `translate(13 ${half}) rotate(-90)`, "text-anchor": "middle" }, brief(ylabel, Math.floor((box.y1 - box.y0) / LETTER))),
   ];
 }
 
@@ -198,44 +217,66 @@ function ellipses({ chart }: Points, v: View): SVGElement[] {
   });
 }
 
-function arrows({ chart }: Points, v: View): SVGElement[] {
+function arrows({ arrows }: Points, v: View): SVGElement[] {
   const [x0, y0] = [v.tx, v.ty];
-  return (chart.arrows ?? []).map((a) => {
+  return arrows.flatMap((a) => {
     const [x1, y1] = [v.sx * a.x + v.tx, v.sy * a.y + v.ty];
     const long = Math.hypot(x1 - x0, y1 - y0) || 1;
     const [u, w] = [(x1 - x0) / long, (y1 - y0) / long];
     const back = Math.min(8, long / 2);
     const barb = (side: number) => `${x1 - back * u - side * 0.45 * back * w} ${y1 - back * w + side * 0.45 * back * u}`;
-    return svg("path", { class: "arrow", d: `M${x0} ${y0} L${x1} ${y1} M${barb(1)} L${x1} ${y1} L${barb(-1)}` });
+    return [
+      svg("path", { class: a.dash ? "arrow dashed" : "arrow", d: `M${x0} ${y0} L${x1} ${y1}` }),
+      svg("path", { class: "arrow", d: `M${barb(1)} L${x1} ${y1} L${barb(-1)}` }),
+    ];
   });
+}
+
+/** Categories that took no part in the fit, as triangles. */
+function categories({ categories }: Points, v: View): SVGElement[] {
+  return categories.map((each) => svg("path", { class: "category", d: path(2, v.sx * each.x + v.tx, v.sy * each.y + v.ty, 4.5) }));
+}
+
+/** Where arrows have a unit of their own, how long it is. */
+function unit({ stretch, arrows }: Points, { x0, y1 }: Box): SVGElement[] {
+  if (stretch === 1 || !arrows.length) return [];
+  return [svg("text", { class: "unit", x: x0 + 6, y: y1 - 6 }, `arrows × ${stretch >= 1e4 || stretch < 1e-3 ? stretch.toExponential() : Number(stretch.toPrecision(2))}`)];
+}
+
+// ---- groups -----------------------------------------------------------------------------------------------
+
+function edges(made: Group[], v: View, wishes: Wishes): SVGElement[] {
+  const kinds = (["rows", "mean"] as const).filter((kind) => wishes.groups.has(kind));
+  return made.flatMap((group) => kinds.flatMap((kind) => {
+    const points = edge(group, kind).map(([x, y]) => `${v.sx * x + v.tx},${v.sy * y + v.ty}`).join(" ");
+    return points ? [svg("polygon", { class: `group ${kind}`, points, stroke: group.entry.colour, fill: group.entry.colour })] : [];
+  }));
+}
+
+function middles(made: Group[], v: View, wishes: Wishes): SVGElement[] {
+  return (wishes.groups.has("centroids") ? made : []).map(({ entry, mean }) =>
+    svg("path", { class: "centroid", d: path(entry.shape, v.sx * mean[0] + v.tx, v.sy * mean[1] + v.ty, 7), fill: entry.colour }));
+}
+
+function middleNames(made: Group[], v: View, wishes: Wishes): Wanted[] {
+  return (wishes.groups.has("centroids") ? made : []).map(({ entry, mean }) => ({
+    text: entry.label, x: v.sx * mean[0] + v.tx, y: v.sy * mean[1] + v.ty, sides: around("above", "below"), on: "anything", strong: true,
+  }));
 }
 
 // ---- names ------------------------------------------------------------------------------------------------
 
-function tips({ chart }: Points, v: View): Wanted[] {
-  const longest = [...(chart.arrows ?? [])].sort((a, b) => Math.hypot(b.x, b.y) - Math.hypot(a.x, a.y));
-  return longest.map((a) => ({
-    text: a.label, x: v.sx * a.x + v.tx, y: v.sy * a.y + v.ty,
-    sides: a.x >= 0 ? ["right", "above", "below", "left"] : ["left", "above", "below", "right"],
-  }));
+function spotName({ label, x, y }: Spot, v: View, rest: Omit<Wanted, "text" | "x" | "y">): Wanted {
+  return { text: label, x: v.sx * x + v.tx, y: v.sy * y + v.ty, ...rest };
 }
 
-/** Rows that are named: all of a few, else those selected if they are few. */
-function rows({ x, y }: Points, v: View, state: State, box: Box): Wanted[] {
-  const few = state.rows.ids && state.rows.shown <= NAMED ? state.ids.map((_, i) => i) : [];
-  const chosen = state.selected.size && state.selected.size <= NAMED ? [...state.selected] : [];
-  const all = [...new Set([...chosen, ...few])].filter((i) => i !== state.focused);
-  return all.map((i) => name(state.ids[i], v.sx * x[i] + v.tx, v.sy * y[i] + v.ty)).filter((each) => holds(box, each));
+function tips({ arrows }: Points, v: View): Wanted[] {
+  const longest = [...arrows].sort((a, b) => Math.hypot(b.x, b.y) - Math.hypot(a.x, a.y));
+  return longest.map((a) => spotName(a, v, { sides: a.x >= 0 ? around("right", "above", "below") : around("left", "above", "below"), on: "points", class: "tip-name" }));
 }
 
-function looked({ x, y }: Points, v: View, state: State, box: Box): Wanted[] {
-  const i = state.focused;
-  const found = { ...name(state.ids[i] ?? "", v.sx * x[i] + v.tx, v.sy * y[i] + v.ty), strong: true };
-  return i >= 0 && holds(box, found) ? [found] : [];
-}
-
-function name(text: string, x: number, y: number): Wanted {
-  return { text, x, y, sides: ["right", "above", "below", "left"] };
+function categoryNames({ categories }: Points, v: View): Wanted[] {
+  return categories.map((each) => spotName(each, v, { sides: around("right", "above", "below"), on: "anything", class: "category-name", strong: true }));
 }
 
 /** The row that is looked at has a ring around it. */
@@ -248,15 +289,20 @@ export function holds(box: Box, { x, y }: { x: number; y: number }): boolean {
   return x >= box.x0 && x <= box.x1 && y >= box.y0 && y <= box.y1;
 }
 
-/** The points as circles, for pictures of few rows that can be edited. */
-export function circles({ x, y }: Points, v: View, box: Box, state: State, size: number): SVGElement {
+/** The points as shapes, for pictures of few rows that can be edited. */
+export function shapes({ x, y }: Points, v: View, box: Box, state: State, size: number): SVGElement {
   const group = cut(box);
+  const { tints, shapes: all, hollow } = state.inks;
   const order = Array.from(x, (_, i) => i).sort((a, b) => Number(state.selected.has(a)) - Number(state.selected.has(b)));
   for (const i of order) {
     const r = ((state.selected.has(i) ? 1.35 : 1) * size) / 2;
-    const at = { cx: v.sx * x[i] + v.tx, cy: v.sy * y[i] + v.ty, r };
-    if (holds(box, { x: at.cx, y: at.cy }))
-      group.append(svg("circle", { ...at, fill: css(state.colouring.colours[i]), "fill-opacity": state.tints[4 * i + 3] }));
+    const at = { x: v.sx * x[i] + v.tx, y: v.sy * y[i] + v.ty };
+    if (!holds(box, at)) continue;
+    const ink = { colour: css(state.colouring.colours[i]), opacity: tints[4 * i + 3] };
+    const look = hollow?.[i]
+      ? { fill: "none", stroke: ink.colour, "stroke-width": 1.8, "stroke-opacity": ink.opacity }
+      : { fill: ink.colour, "fill-opacity": ink.opacity };
+    group.append(svg("path", { class: "point", d: path(all?.[i] ?? 0, at.x, at.y, r), ...look }));
   }
   return group;
 }

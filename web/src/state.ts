@@ -1,31 +1,32 @@
 // What the charts of a page share: which rows are selected, which one is looked at, and what colours them.
+import { categories, MANY, OTHERS, rgb, sequential, shapeOf, type Colour } from "./palette";
+import { type Inks } from "./points";
 import { cells, names, numbers, type Column, type Rows } from "./report";
+import { onTheme } from "./theme";
 
 type Listener = () => void;
-export type Colour = [number, number, number];
-
-/** Colours that stay apart for colour-blind eyes (after Okabe and Ito 2008, and four more), in an order of contrast. */
-const CATEGORIES = [
-  "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8f8f14", "#9467c9", "#a5714f", "#5fd3b0", "#808080",
-];
-const MANY = CATEGORIES.length;
-
-/** The colour of all categories that have none of their own. */
-export const OTHERS = CATEGORIES[MANY - 1];
-
-/** Stops of a sequential scale whose lightness rises evenly, and which stays clear of both white and black paper. */
-const SEQUENCE = ["#5b3794", "#3d6db0", "#1f968b", "#4dbb6d", "#c2cf30"];
 
 const MISSING = "(missing)";
 
 /** Rows that are not selected, while others are: few, and so many that they would cover the others. */
 const [FAINT, FAINTER] = [0.12, 0.04];
 
+export interface Entry {
+  label: string;
+  colour: string;
+  shape: number;
+  rows: () => number[];
+}
+
 export interface Colouring {
   name: string;
   colours: Colour[];
-  legend: { label: string; colour: string; rows: () => number[] }[];
-  numeric?: { low: number; high: number };
+  legend: Entry[];
+  /** Which entry of the legend each row has, and its shape: where rows have classes. */
+  which?: number[];
+  shapes?: Uint8Array;
+  /** The ends of the scale, and whether there are values below or above them. */
+  numeric?: { low: number; high: number; below: boolean; above: boolean };
   /** What the column says of a row. */
   value: (row: number) => string | number | null;
 }
@@ -38,13 +39,17 @@ export class State {
   /** Which column colours the rows, -1 for none: names of columns may be empty, or alike. */
   coloured: number;
   readonly ids: string[];
+  /** 1 for rows that took no part in the fit; null where there are none. */
+  readonly hollow: Uint8Array | null;
   private listeners: Listener[] = [];
   private packed: Float32Array | null = null;
 
   constructor(readonly rows: Rows) {
     this.ids = names(rows);
+    this.hollow = rows.supplementary ? Uint8Array.from(numbers(rows.supplementary)) : null;
     this.coloured = rows.colour ?? rows.columns.findIndex((column) => column.kind === "text");
     this.colouring = colourBy(rows.columns[this.coloured], rows.shown);
+    onTheme(() => this.colour(this.coloured));
   }
 
   listen(listener: Listener): void {
@@ -91,6 +96,11 @@ export class State {
     return this.packed;
   }
 
+  /** How the rows look, in every chart. */
+  get inks(): Inks {
+    return { tints: this.tints, shapes: this.colouring.shapes ?? null, hollow: this.hollow };
+  }
+
   private pack(): Float32Array {
     const n = this.rows.shown;
     const found = new Float32Array(4 * n);
@@ -116,7 +126,7 @@ export function coloursOf(names: string[], order: string[], { legend }: Colourin
   const met = new Map(names.flatMap((name) => (known.has(name) ? [[name, known.get(name)!] as const] : [])));
   const taken = new Set(met.values());
   const rest = order.filter((name) => !met.has(name));
-  const free = CATEGORIES.filter((colour) => !taken.has(colour)).slice(0, names.length > MANY ? MANY - 1 - met.size : MANY);
+  const free = categories().filter((colour) => !taken.has(colour)).slice(0, names.length > MANY ? MANY - 1 - met.size : MANY);
   const served = new Map(rest.slice(0, free.length).sort(alphabetically).map((name, i) => [name, free[i]]));
   return names.map((name) => met.get(name) ?? served.get(name) ?? OTHERS);
 }
@@ -126,7 +136,7 @@ function alphabetically(a: string, b: string): number {
 }
 
 function plain(n: number): Colouring {
-  const only = rgb(CATEGORIES[0]);
+  const only = rgb(categories()[0]);
   return { name: "", colours: Array.from({ length: n }, () => only), legend: [], value: () => null };
 }
 
@@ -145,12 +155,12 @@ function byCategory(column: Column, n: number): Colouring {
   named.sort((a, b) => Number(a === MISSING) - Number(b === MISSING) || alphabetically(a, b));
   const place = new Map(named.map((value, i) => [value, i]));
   const which = values.map((value) => place.get(value) ?? MANY - 1);
-  const entry = (label: string, at: number) => ({ label, colour: CATEGORIES[at], rows: () => where(which, at) });
+  const entry = (label: string, at: number): Entry => ({ label, colour: categories()[at], shape: shapeOf(at), rows: () => where(which, at) });
   const legend = named.map(entry);
   if (order.length > MANY) legend.push(entry(`${order.length - named.length} others`, MANY - 1));
-  const palette = CATEGORIES.map(rgb);
+  const palette = categories().map(rgb);
   const colours = Array.from({ length: n }, (_, i) => palette[which[i]]);
-  return { name: column.name, colours, legend, value: (row) => values[row] };
+  return { name: column.name, colours, legend, which, shapes: Uint8Array.from(which, shapeOf), value: (row) => values[row] };
 }
 
 function where(which: number[], wanted: number): number[] {
@@ -163,37 +173,9 @@ function byNumber(column: Column, n: number): Colouring {
   const low = quantile(sorted, 0.01);
   const high = quantile(sorted, 0.99);
   const colours = Array.from({ length: n }, (_, i) => sequential((values[i] - low) / (high - low || 1)));
-  return { name: column.name, colours, legend: [], numeric: { low, high }, value: (row) => values[row] };
+  return { name: column.name, colours, legend: [], numeric: { low, high, below: sorted[0] < low, above: sorted[sorted.length - 1] > high }, value: (row) => values[row] };
 }
 
 function quantile(sorted: Float64Array, q: number): number {
   return sorted.length ? sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] : 0;
-}
-
-/** A colour of the sequential scale at t in [0, 1]; grey for a missing value. */
-export function sequential(t: number): Colour {
-  if (Number.isNaN(t)) return [0.6, 0.6, 0.6];
-  const at = Math.max(0, Math.min(1, t)) * (SEQUENCE.length - 1);
-  const i = Math.min(SEQUENCE.length - 2, Math.floor(at));
-  const [a, b] = [STOPS[i], STOPS[i + 1]];
-  const u = at - i;
-  return [a[0] + (b[0] - a[0]) * u, a[1] + (b[1] - a[1]) * u, a[2] + (b[2] - a[2]) * u];
-}
-
-export function sequence(): string[] {
-  return SEQUENCE;
-}
-
-export function categories(): string[] {
-  return CATEGORIES;
-}
-
-export function rgb(hex: string): Colour {
-  return [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16) / 255) as Colour;
-}
-
-const STOPS = SEQUENCE.map(rgb);
-
-export function css([r, g, b]: Colour): string {
-  return `rgb(${Math.round(255 * r)} ${Math.round(255 * g)} ${Math.round(255 * b)})`;
 }

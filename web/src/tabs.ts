@@ -1,6 +1,7 @@
 // One page at a time, by mouse, by arrow keys and by address; a page is made when it is first looked at.
 import { h } from "./dom";
 import { drawForPaper } from "./paper";
+import { onPaper } from "./theme";
 
 export interface Tab {
   id: string;
@@ -59,8 +60,12 @@ export function tabbed(pages: Tab[]): Tabbed {
 /** On paper all pages follow each other; then the one that was looked at is there again. Gives what the button does:
  * some browsers do not say that a page asked for its print is done. */
 function paper(panels: HTMLElement[], links: HTMLElement[], fill: (at: number) => void): () => void {
-  const back = (): void => panels.forEach((panel, i) => (panel.hidden = links[i].getAttribute("aria-selected") !== "true"));
+  const back = (): void => {
+    onPaper(false);
+    panels.forEach((panel, i) => (panel.hidden = links[i].getAttribute("aria-selected") !== "true"));
+  };
   addEventListener("beforeprint", () => {
+    onPaper(true);
     panels.forEach((panel, i) => {
       fill(i);
       panel.hidden = false;

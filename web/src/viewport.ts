@@ -1,8 +1,9 @@
 // Which part of the data a scatter shows, and how that part moves.
 import { type Box } from "./labels";
+import { type Points } from "./planes";
 import { type View } from "./points";
 import { pixel, type Place } from "./reach";
-import { frame, holds, most, view, whole, type Points, type Span } from "./scene";
+import { frame, holds, most, view, whole, type Span } from "./scene";
 
 /** Whether numbers can tell the places of a range apart: nobody zooms in, or out, beyond. */
 function told([low, high]: Place): boolean {

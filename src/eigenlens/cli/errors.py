@@ -138,7 +138,8 @@ FLAGS = {
 
 SHARED_OPTIONS = frozenset({
     "columns", "drop", "active", "supplementary", "id", "label", "where", "na", "text", "separator", "header",
-    "decimal", "thousands", "comment", "encoding", "max_memory", "cv", "weight", "skip_missing",
+    "decimal", "thousands", "comment", "encoding", "dates", "skip", "footer", "sheet", "transpose", "max_memory", "cv",
+    "weight", "skip_missing",
 })  # fmt: skip
 """Arguments of Python that commands have as options of the same name."""
 
@@ -184,7 +185,7 @@ def flag_setting(argument: str, value: Any) -> str:
     if value is False:
         return f"--no-{flag.removeprefix('--')}"
     sign = "=" if flag.startswith("--set ") else " "
-    each = value if isinstance(value, list | tuple) else [value]
+    each = (value or [""]) if isinstance(value, list | tuple) else [value]  # an empty list replaces a default
     return " ".join(f"{flag}{sign}{_quote(str(one))}" for one in each)
 
 

@@ -28,14 +28,12 @@ def is_model_file(path: str) -> bool:
 
 
 def require_files(*files: str | Sequence[str]) -> None:
-    """Raise for standard input, files that are missing or empty, folders, and patterns that match nothing."""
-    from eigenlens.data.files.scan import expand_paths
+    """Raise for files that are missing, empty or named twice, folders, and patterns that match nothing."""
+    from eigenlens.data.files.paths import expand_paths
+    from eigenlens.data.files.scan import FORMATS
 
-    named = [each for one in files for each in ([one] if isinstance(one, str) else one)]
-    if "-" in named:
-        what = "'-' is standard input, and rows are read from files, by some models several times"
-        fail(what, "write it to a file first: … > rows.csv", "data")
-    expand_paths(named)
+    for named in files:  # a model and a table may be one file, which is another error
+        expand_paths(named, FORMATS)
 
 
 def check_target(path: str | None, force: bool, suffixes: Mapping[str, Any] | tuple[str, ...]) -> Path | None:

@@ -181,6 +181,8 @@ def read_table(
     files = open_input(paths, reading)
     kinds = column_kinds(files)
     reading = recall_columns(reading, model, list(map(str, kinds)))
+    if reading.id is None and files.row_names is not None:
+        reading = replace(reading, id=str(files.row_names))
     tests = [parse_test(each, kinds) for each in reading.where or ()]
     filters = () if mixed else [name for test in tests for name in test.columns]
     roles = choose_roles(reading, kinds, filters, model, functools.partial(_guess, files, mixed) if guess else None)
@@ -283,10 +285,17 @@ class _Request:
         n = int(rows.n_rows or 0) if isinstance(rows, Source) else len(rows)
         skipped = 0 if keep is None else int(keep.size - keep.sum())
         return Table(
-            self.files.paths, rows, n, len(self.roles.features), missing, skipped, self.roles, beside,
+            self.files.given, rows, n, len(self.roles.features), missing, skipped, self.roles, beside,
             as_classes(label, self.reading) if self.need_label else label, weight,
-            self._supplementary(keep, n), (*self.files.decisions, *self.roles.decisions), self._reading(),
+            self._supplementary(keep, n), self._decisions, self._reading(),
         )  # fmt: skip
+
+    @property
+    def _decisions(self) -> tuple[Decision, ...]:
+        """The decisions about the files and the roles, of columns that are used."""
+        used = {str(name) for name in (*self.roles.features, *self.roles.beside)}
+        about = (each for each in self.files.decisions if not each.columns or used & set(each.columns))
+        return (*about, *self.roles.decisions)
 
     def _supplementary(self, keep: Array | None, n: int) -> Array | None:
         """Return which of the rows (n,) that are kept take no part in a fit; None where all do."""

@@ -20,7 +20,8 @@ DataFiles = Annotated[
     list[str],
     typer.Argument(
         metavar="FILE…",
-        help="CSV (also .gz, .bz2, .xz), Parquet, Arrow, .npy or .bed files; quote a pattern like 'sales/*.parquet'.",
+        help="CSV (also .gz, .bz2, .xz), Parquet, Arrow, .npy, .bed, Excel, SPSS, Stata, SAS, JSON or ARFF files, "
+        "or - for standard input; quote a pattern like 'sales/*.parquet'.",
     ),
 ]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file that `fit` wrote (.safetensors).")]
@@ -91,7 +92,15 @@ class SelectionOptions:
 class ParsingOptions:
     """Options for reading delimited text."""
 
-    na: list[str] | None = _reading("--na", "A missing-value marker in CSV; may be repeated.", metavar="TEXT")
+    na: list[str] | None = _reading(
+        "--na",
+        "A missing-value marker in CSV; may be repeated, and replaces the usual ones (NA, n/a, null, -, ?, …); "
+        "--na '' for none.",
+        metavar="TEXT",
+    )
+    dates: list[str] | None = _reading(
+        "--dates", "A column of dates, read as days since 1970-01-01; may be repeated.", metavar="COLUMN"
+    )
     separator: str | None = _reading(
         "--separator",
         "Separator of cells in CSV; tab, or ' ' for any number of spaces. Default: detected.",
@@ -113,6 +122,12 @@ class ParsingOptions:
         "--encoding",
         "Encoding of CSV: latin-1, cp1252, shift_jis, … Default: UTF-8, or UTF-16 with a byte order mark.",
         metavar="NAME",
+    )
+    skip: int | None = _reading("--skip", "Lines above the names to leave out. Default: a title.", metavar="N", min=0)
+    footer: int | None = _reading("--footer", "Lines at the end to leave out.", metavar="N", min=0)
+    sheet: str | None = _reading("--sheet", "The sheet of a spreadsheet. Default: the first with rows.", metavar="NAME")
+    transpose: bool | None = _reading(
+        "--transpose", "Exchange rows and columns: the first column names the columns, the first line the rows."
     )
 
 

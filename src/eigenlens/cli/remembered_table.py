@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.cli.options import TEXT_OPTIONS, ReadingOptions
-from eigenlens.data.files.scan import is_delimited
+from eigenlens.data.files.scan import format_options
 from eigenlens.data.source import Source
 
 DIGEST_ROWS = 1_000
@@ -38,10 +38,10 @@ def _text(name: Any) -> Any:
 
 def recall_text(reading: ReadingOptions, model: Any, paths: Collection[str]) -> ReadingOptions:
     """Return options with those about text that the model remembers, where none is given and the files are text."""
-    known = _remembered(model).get("text", {})
-    if not known or not is_delimited(paths):
-        return reading
-    return replace(reading, **{name: value for name, value in known.items() if getattr(reading, name) is None})
+    taken, known = format_options(paths), _remembered(model).get("text", {})
+    return replace(
+        reading, **{name: value for name, value in known.items() if name in taken and getattr(reading, name) is None}
+    )
 
 
 def recall_columns(reading: ReadingOptions, model: Any, names: Collection[str]) -> ReadingOptions:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -96,21 +97,24 @@ def ppca_summary(model: Any) -> Summary:
 
 def factor_summary(model: Any) -> Summary:
     """Return the line, the table and the facts of a factor analysis."""
-    from eigenlens.latent.tables import factor_errors_if_quick
+    from eigenlens.latent.tables import factor_errors_if_quick, factor_table, fit_indices
 
-    k = model.n_components_
+    k, fit, table = model.n_components_, fit_indices(model), factor_table(model)
     line = f"{count_noun(k, 'factor')}, log-likelihood {model.loglik_:,.2f}"
     names = feature_names(model, model.n_features_in_)
     W, own = np.asarray(model.loadings_), np.asarray(model.uniquenesses_)
-    shared = (W**2).sum(axis=1)
-    order, figures = largest_first(shared / (shared + own)), np.column_stack([W, own])
+    order, figures = largest_first(1.0 - table.uniquenesses), np.column_stack([W, own])
     facts = _likelihood(model) | {"n_components": k, "loadings": W, "uniquenesses": own, "columns": names}
     errors = factor_errors_if_quick(model)
     if errors is not None:
         facts |= {"loadings_errors": errors.loadings, "uniquenesses_errors": errors.uniquenesses}
     spread = None if errors is None or k > MAX_FACTORS_WITH_ERRORS else [*errors.loadings.T, errors.uniquenesses]
     lines = [[names[j], *_with_errors(figures[j], None if spread is None else [e[j] for e in spread])] for j in order]
-    return line, limited_table(["loadings", *axis_names(model, k), "uniqueness"], lines), facts
+    lines.insert(0, ["variance %", *(f"{share:.2f}" for share in table.shares), ""])
+    shown = limited_table(["loadings", *axis_names(model, k), "uniqueness"], lines, most=TABLE_LINES + 1)
+    if fit is not None:
+        facts |= {"variance_ratio": table.shares / 100.0, "goodness_of_fit": asdict(fit)}
+    return line, shown if fit is None or np.isnan(fit.chi2) else f"{shown}\n\n{fit}", facts
 
 
 MAX_FACTORS_WITH_ERRORS = 4

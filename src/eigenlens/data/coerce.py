@@ -272,7 +272,7 @@ class Container(NamedTuple):
 
 
 CONTAINERS: list[Container] = [
-    Container(lambda X: isinstance(X, Source), lambda X: X, lambda X: X.table(), streamed=True),
+    Container(lambda X: isinstance(X, Source), lambda X: X.numbers(), lambda X: X.table(), streamed=True),
     Container(is_tensor, _tensor),
     Container(is_sparse, _sparse),
     Container(_is_dask_frame, _reject_dask_frame, streamed=True),

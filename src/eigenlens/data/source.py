@@ -112,6 +112,10 @@ class Source(ABC):
         """Return the same rows for a model that takes text, which `rows` rejects."""
         return self
 
+    def numbers(self) -> Source:
+        """Return the same rows for a model that needs numbers."""
+        return self
+
     def weighted(self, weight: Array | None) -> Self:
         """Return the same rows, row i counting weight[i] times."""
         other = copy.copy(self)

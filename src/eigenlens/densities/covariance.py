@@ -52,6 +52,9 @@ class Covariance(Protocol):
     def errors(self, weight: Array) -> Array:
         """Return standard errors of the maximum likelihood estimates: (d, d), or (d,) if the others are 0."""
 
+    def scaled(self, scale: Array) -> Covariance:
+        """Return the covariance of the columns times `scale` (d,)."""
+
     def part(self, columns: Columns) -> Covariance:
         """Return the rows and columns of C that belong to these columns, in the same structure."""
 
@@ -148,6 +151,10 @@ class Full:
         """Return √((c_jj c_kk + c_jk²) / n) (d, d), the inverse Fisher information (Anderson 2003, theorem 3.4.4)."""
         v = self.variances
         return np.asarray(np.sqrt((np.outer(v, v) + self.entries**2) / np.sqrt(np.outer(weight, weight))))
+
+    def scaled(self, scale: Array) -> Full:
+        """Return the covariance of the columns times `scale` (d,)."""
+        return Full(self.entries * np.outer(scale, scale))
 
     def part(self, columns: Columns) -> Full:
         """Return the rows and columns of C that belong to these columns."""
@@ -252,6 +259,10 @@ class Diagonal(_Uncorrelated):
         """Return weight (d,): each column has its own variance."""
         return weight
 
+    def scaled(self, scale: Array) -> Diagonal:
+        """Return the covariance of the columns times `scale` (d,)."""
+        return Diagonal(self.variances * scale**2)
+
     def part(self, columns: Columns) -> Diagonal:
         """Return the variances of these columns."""
         return Diagonal(self.variances[np.asarray(columns, dtype=np.intp)])
@@ -304,6 +315,10 @@ class Spherical(_Uncorrelated):
     def degrees(self, weight: Array) -> Array:
         """Return Σ weight for every column: all of them share the variance."""
         return np.full(self.size, weight.sum())
+
+    def scaled(self, scale: Array) -> Diagonal:
+        """Return the covariance of the columns times `scale` (d,), which are no longer of one variance."""
+        return Diagonal(self.variances * scale**2)
 
     def part(self, columns: Columns) -> Spherical:
         """Return the same variance for fewer columns."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
@@ -139,6 +139,10 @@ class Axes:
     def errors(self, weight: Array) -> Array:
         """Return the standard errors of the full matrix."""
         return Full(self.matrix()).errors(weight)
+
+    def scaled(self, scale: Array) -> Axes:
+        """Return the covariance of the columns times `scale` (d,)."""
+        return replace(self, scale=self.scale * scale)
 
     def part(self, columns: Columns) -> Axes:
         """Return the rows and columns of C that belong to these columns. Cost O(o r min(o, r))."""

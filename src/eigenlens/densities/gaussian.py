@@ -116,6 +116,10 @@ class Gaussian:
         rng = checks.generator(rng, "rng")
         return np.asarray(self.mean + self.covariance.colour(rng.standard_normal((n, self.mean.size))))
 
+    def scaled(self, scale: Array) -> Gaussian:
+        """Return the Gaussian of the columns times `scale` (d,)."""
+        return Gaussian(self.mean * scale, self.covariance.scaled(scale))
+
     def marginal(self, columns: Columns) -> Gaussian:
         """Return the Gaussian of these columns, in this order."""
         chosen = check_columns(columns, self.mean.size)

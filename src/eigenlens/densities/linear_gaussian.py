@@ -169,7 +169,15 @@ class LinearGaussian:
         e = rng.standard_normal((n, self.mean.size))
         return np.asarray(self.mean + z @ self.loadings.T + e * np.sqrt(self._psi)), z
 
-    # ---- fewer columns ----------------------------------------------------------------------------------
+    # ---- other columns ----------------------------------------------------------------------------------
+
+    def scaled(self, scale: Array) -> LinearGaussian:
+        """Return the model of the columns times `scale` (d,), which have a noise variance each; z is the same.
+
+        >>> LinearGaussian(np.zeros(2), np.ones((2, 1)), 1.0).scaled(np.array([1.0, 2.0])).covariance()
+        array([[2., 2.], [2., 8.]])
+        """
+        return LinearGaussian(self.mean * scale, self.loadings * scale[:, None], self.noise * scale**2)
 
     def marginal(self, columns: Sequence[int] | Array) -> LinearGaussian:
         """Return the model of these columns, in this order: their rows of W, mu and Psi.

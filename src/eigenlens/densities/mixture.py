@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, overload
@@ -96,6 +97,11 @@ class Mixture:
         return rows, labels
 
     # ---- parts ------------------------------------------------------------------------------------------
+
+    def scaled(self, scale: Array) -> Mixture:
+        """Return the mixture of the columns times `scale` (d,)."""
+        components: Sequence[Any] = self.components
+        return Mixture(self.weights, tuple(component.scaled(scale) for component in components))
 
     def marginal(self, columns: Columns) -> Mixture:
         """Return the mixture of these columns, in this order."""

@@ -64,6 +64,8 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
     @classmethod
     def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:
         estimator: Self = restore_parameters(cls, header)
+        if hasattr(cls, "_scale"):
+            estimator._scale = arrays.get("scale")
         cls._storage.restore_fit(estimator, arrays, header)
         return estimator
 

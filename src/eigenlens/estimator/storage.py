@@ -49,6 +49,8 @@ def pack_estimator(estimator: Any) -> tuple[str, dict[str, Array], dict[str, Any
     The header of its fit may have `parameters` in place of some that a file cannot hold.
     """
     arrays, header = estimator._storage.pack_fit(estimator)
+    if getattr(estimator, "_scale", None) is not None:
+        arrays["scale"] = estimator._scale
     header["parameters"] = storable_parameters(estimator) | header.get("parameters", {})
     if estimator._saves_dtype:
         header["dtype"] = estimator._rows_like.dtype.name

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenlens import checks
 from eigenlens.arrays import Array, Like, is_tensor, to_numpy
 from eigenlens.data.coerce import explain_nonfinite
+from eigenlens.data.memory import ArraySource
 from eigenlens.data.source import Source
 from eigenlens.errors import OptionError
 from eigenlens.estimator.base import DensityEstimator
@@ -25,10 +26,11 @@ from eigenlens.kde.options import (
     read_complete_rows,
     resolve_bandwidth,
 )
+from eigenlens.missing.standardize import StandardizedColumns, column_units
 
 
 @dataclass(eq=False, repr=False)
-class KernelDensity(DensityEstimator, DensityMixin, BaseEstimator):  # type: ignore[misc]
+class KernelDensity(StandardizedColumns, DensityEstimator, DensityMixin, BaseEstimator):  # type: ignore[misc]
     """A kernel density estimate: a kernel on every row, f(y) = Σ_i w_i Π_j K((y_j − x_ij) / h_j) / h_j / Σ w.
 
     Parameters:
@@ -39,6 +41,9 @@ class KernelDensity(DensityEstimator, DensityMixin, BaseEstimator):  # type: ign
             −h to h. A number, or one per column (d,), or for the Gaussian its covariance H (d, d). Or a rule:
             "silverman", "scott", "sheather-jones", "sheather-jones-dpi", "isj", "lscv", "lscv-exact", "mlcv"; its
             result for the Gaussian is converted to the kernel by canonical bandwidths.
+        standardize: bandwidths that are given, and those that a function finds, are in standard deviations of the
+            columns (divisor Σw): 0.3 means 0.3 scale_[j] in column j. Rules by name follow the units of each column
+            either way. bandwidth_ and bounds are in the units of the columns.
         bounds: None, or a pair (low, high) for all columns, or a pair for each; None or inf means no bound.
         adaptive: whether kernels are wider where rows are rare: times (f(x_i) / g)^(−½), f the density with h alone
             and g its geometric mean (Abramson 1982). Sums over adaptive kernels take longer.
@@ -51,7 +56,7 @@ class KernelDensity(DensityEstimator, DensityMixin, BaseEstimator):  # type: ign
         random_state: seed of `sample`.
 
     Attributes:
-        bandwidth_: h, a number for one column; else (d,) or (d, d).
+        bandwidth_: h, a number for one column; else (d,) or (d, d). scale_: (d,), ones unless standardised.
         n_samples_: the number of rows with positive weight.
         model_: the frozen `KernelEstimate`.
 
@@ -73,6 +78,7 @@ class KernelDensity(DensityEstimator, DensityMixin, BaseEstimator):  # type: ign
     _: KW_ONLY
     kernel: Any = "gaussian"
     bandwidth: Any = "sheather-jones"
+    standardize: bool = False
     bounds: Any = None
     adaptive: bool = False
     tol: float = 1e-8
@@ -92,9 +98,11 @@ class KernelDensity(DensityEstimator, DensityMixin, BaseEstimator):  # type: ign
         source = validate_rows(self, X, sample_weight, reset=True)
         kernel, boundary = check_smoothing_kernel(self.kernel), checks.name("boundary", self.boundary, BOUNDARIES)
         tol, adaptive = checks.real("tol", self.tol, 0.0, 1.0), checks.boolean("adaptive", self.adaptive)
+        standardize = checks.boolean("standardize", self.standardize)
         rows, weight = read_complete_rows(source)
         bounds = check_bounds(self.bounds, rows, boundary)
-        h = resolve_bandwidth(self.bandwidth, rows, weight, kernel, bounds, source.names)
+        self._scale = column_units(ArraySource(rows).weighted(weight)).scale if standardize else None
+        h = resolve_bandwidth(self.bandwidth, rows, weight, kernel, bounds, source.names, self._scale)
         model = KernelEstimate(rows, h, weight, kernel, bounds, boundary, tol=max(tol, MIN_KDE_TOL))
         self._model = model.adapted() if adaptive else model
         self._rows_like = Like(X, source.dtype)
@@ -130,7 +138,7 @@ class KernelDensity(DensityEstimator, DensityMixin, BaseEstimator):  # type: ign
     def cdf(self, X: Any) -> Any:
         """Return the probability (n,) of rows not above those of X (n, d) in any column; NaN in X is no limit.
 
-        Where the bandwidth is a matrix, of at most three columns.
+        Where the bandwidth is a matrix, at most three of its columns may depend on each other.
         """
         check_is_fitted(self)
         return self.model_.cdf(np.concatenate(list(dense_blocks(validate_rows(self, X)))))

@@ -18,7 +18,7 @@ from eigenlens.kde.bounds import BOUNDARIES, Extended, Folded, open_bounds, with
 from eigenlens.kde.kernels import SMOOTHING_KERNELS, SmoothingKernel
 from eigenlens.kde.line import Line
 from eigenlens.kde.local_linear import LocalLinearLine
-from eigenlens.kde.normal_cdf import MAX_CDF_COLUMNS, sum_normal_cdfs
+from eigenlens.kde.normal_cdf import MAX_CDF_COLUMNS, dependent_columns, sum_normal_cdfs
 from eigenlens.kde.quantiles import invert_cdf
 from eigenlens.kde.space import Space
 from eigenlens.kde.wide_line import WideLine
@@ -137,7 +137,7 @@ class KernelEstimate:
     def cdf(self, X: Array) -> Array:
         """Return the probability (m,) of rows not above those of X (m, d) in any column; NaN in X is no limit.
 
-        With a matrix as bandwidth, of at most three columns. Cost: n m, and with a matrix 96 n m for three columns.
+        With a matrix as bandwidth, at most three columns may depend on each other. Cost: n m, and 96 n m for three.
         """
         rows = as_rows(X)
         if self.bandwidth.ndim == 2:
@@ -157,11 +157,11 @@ class KernelEstimate:
         limits = np.where(rows == np.inf, np.nan, rows)
         out = np.empty(len(rows))
         for which, columns in rows_by_pattern(limits):
-            if columns.size > MAX_CDF_COLUMNS:
-                what = f"is a matrix, and the distribution function of more than {MAX_CDF_COLUMNS} columns needs one"
-                fix = "use bandwidths (d,), or marginals of fewer columns"
-                raise OptionError(f"{what} bandwidth per column", argument="bandwidth", fix=fix)
             part, Y = self._part(columns), limits[which][:, columns]
+            if part is not None and max(map(len, dependent_columns(np.atleast_2d(part.bandwidth)))) > MAX_CDF_COLUMNS:
+                what = f"is a matrix in which more than {MAX_CDF_COLUMNS} columns depend on each other, for which the"
+                fix = "use bandwidths (d,), or marginals of fewer columns"
+                raise OptionError(f"{what} distribution function is not computed", argument="bandwidth", fix=fix)
             if part is None or columns.size == 1:
                 out[which] = 1.0 if part is None else part.cdf(Y)
             else:

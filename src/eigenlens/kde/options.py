@@ -117,12 +117,17 @@ def resolve_bandwidth(
     kernel: SmoothingKernel,
     bounds: Array,
     names: tuple[str, ...] | None = None,
+    scale: Array | None = None,
 ) -> Array:
     """Return the bandwidth (d,) or matrix (d, d) of X (n, d): numbers as given, or by a rule.
 
     A kernel that is a product over columns (with bounds, or not Gaussian) has the rule's result for such a product.
-    `names` are those of the columns, for errors.
+    `names` are those of the columns, for errors. With `scale` (d,) the bandwidth is that of the columns over it, in the
+    units of the columns.
     """
+    if scale is not None:
+        h = resolve_bandwidth(value, X / scale, weight, kernel, bounds / scale[:, None], names)
+        return np.asarray(h * (np.outer(scale, scale) if h.ndim == 2 else scale))
     d, product = X.shape[1], kernel.name != "gaussian" or bool(np.isfinite(bounds).any())
     if isinstance(value, str) or callable(value):
         rule = checks.choice("bandwidth", value, BANDWIDTH_RULES, BANDWIDTH_RULE_ALIASES)

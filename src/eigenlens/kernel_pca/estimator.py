@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
 from eigenlens.arrays import Array, Like, dense, to_numpy
-from eigenlens.data.coerce import is_dask_array, require_finite, rereadable
+from eigenlens.data.coerce import as_source, is_dask_array, require_finite, rereadable
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source, progress_callback
 from eigenlens.errors import ConvergenceWarning, DataWarning, warn_user
@@ -30,6 +30,7 @@ from eigenlens.kernel_pca.options import (
     memory_budget,
     resolve_kernel,
     rows_in_memory,
+    warn_default_gamma,
     warn_kernel_fit,
 )
 from eigenlens.kernel_pca.preimage import (
@@ -41,10 +42,11 @@ from eigenlens.kernel_pca.preimage import (
     learn_inverse,
 )
 from eigenlens.linalg.spectrum import Outcome
+from eigenlens.missing.standardize import StandardizedColumns
 
 
 @dataclass(eq=False, repr=False)
-class KernelPCA(ProjectionEstimator):
+class KernelPCA(StandardizedColumns, ProjectionEstimator):
     """Principal components of phi(x), through the kernel k(x, y) = <phi(x), phi(y)> alone.
 
     The centred Gram matrix K̄ = (I − 1pᵀ) K (I − p1ᵀ) has eigenvalues lam and eigenvectors u; the component of unit
@@ -59,6 +61,9 @@ class KernelPCA(ProjectionEstimator):
             "precomputed" (X is the kernel matrix); or a callable k(X, Y) that returns a matrix (n, m).
         center: False for components about the origin of feature space instead of the mean of phi, also of a
             precomputed matrix.
+        standardize: the kernel of the columns over their standard deviations (divisor Σw): k(x / s, y / s). Nothing is
+            subtracted, so that sparse rows stay sparse; "rbf" and "laplacian" do not depend on that. gamma is then that
+            of standardised columns, for which 1/d is a sensible width; pre-images are in the units of the columns.
         gamma: a number; None for 1/d; "scale" for 1/(d var X); "median" for the median heuristic.
         sigma: of "rbf" instead of gamma, k = exp(−|x − y|² / 2 sigma²): gamma = 1 / (2 sigma²).
         degree, coef0: of "poly" and "sigmoid". kernel_params: a dict of a kernel's other options, or of keywords for a
@@ -84,6 +89,7 @@ class KernelPCA(ProjectionEstimator):
         approximation_error_: the share of the trace of the Gram matrix that is left out; 0 for an exact fit. For
             "fourier" an estimate of the relative error of the kernel values.
         gamma_: the number used. n_components_, n_samples_, n_landmarks_: k, n and the number of rows stored.
+        scale_: (d,) standard deviations by which columns are divided, ones unless standardised.
         solver_: an `Outcome`: solver, reason, passes, residuals. model_: the frozen `KernelComponents`.
 
     Example:
@@ -99,6 +105,7 @@ class KernelPCA(ProjectionEstimator):
     _: KW_ONLY
     kernel: str | Callable[..., Any] = "rbf"
     center: bool = True
+    standardize: bool = False
     gamma: float | str | None = None
     sigma: float | None = None
     degree: int = 3
@@ -134,15 +141,17 @@ class KernelPCA(ProjectionEstimator):
     def _fit(self, X: Any, sample_weight: Any) -> KernelPCAFit | None:
         source = validate_rows(self, X, sample_weight, reset=True)
         n_components = check_kernel_components(self, source)
+        rows, units = self._standardize(source)
         rng = checks.generator(self.random_state)
         with progress_callback(self.verbose) as progress:
             if self.approximation is None:
-                fit = self._exact(source, n_components, rng, progress)
+                fit = self._exact(rows, n_components, rng, progress)
                 model, outcome, self._exact_fit = fit.model, fit.outcome, True
             else:
                 fit, self._exact_fit = None, False
-                model, outcome = self._approximate(source, n_components, rng, progress)
-        self._rows_like = Like(X, source.dtype)
+                model, outcome = self._approximate(rows, n_components, rng, progress)
+        self._rows_like, self._scale = Like(X, source.dtype), None if units is None else units.scale
+        model = replace(model, scale=self._scale)
         self.model_, self.solver_, self.n_samples_ = model, outcome, row_count(source)
         self._inverse: dict[int, InverseMap] = {}
         return fit
@@ -152,6 +161,7 @@ class KernelPCA(ProjectionEstimator):
     ) -> tuple[KernelComponents, Outcome]:
         choose = checks.choice("approximation", self.approximation, APPROXIMATIONS)
         kernel, self.gamma_ = resolve_kernel(self, source, rng)
+        warn_default_gamma(self, kernel, source)
         asked = check_n_landmarks(self, source)
         found = fit_landmark_components(
             source, kernel, choose, asked, n_components, rng=rng, progress=progress, center=self.center
@@ -179,6 +189,7 @@ class KernelPCA(ProjectionEstimator):
             progress=progress,
         )
         warn_kernel_fit(fit, self)
+        warn_default_gamma(self, kernel, as_source(rows).weighted(source.weight))
         return fit
 
     # ---- rows to scores and back ------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import numpy as np
 
 from eigenlens.arrays import Array, is_sparse, to_numpy
 from eigenlens.data.coerce import as_source, require_finite
-from eigenlens.data.rows import row_count, take_rows
+from eigenlens.data.rows import row_count, select_rows, take_rows
 from eigenlens.data.source import Source, accumulate
 from eigenlens.errors import DataError
 from eigenlens.kernel_pca.kernels.distances import squared_distances
@@ -80,6 +80,34 @@ GAMMA_RULES: dict[str | None, Callable[[Source, np.random.Generator], float]] = 
     "median": median_gamma,
 }
 """Rules for gamma: from a source and a generator to a number. None is 1/d."""
+
+
+def nearest_and_mean(kernel: Any, rows: Any) -> tuple[float, float]:
+    """Return the median, over rows (m, d), of the kernel value with the nearest other, and the mean over all pairs.
+
+    Of a kernel with k(x, x) = 1. If the first is nearly 0, the kernel matrix is nearly the identity and every row is
+    a component of its own; if the second is nearly 1, it is nearly constant.
+
+    >>> from eigenlens.kernel_pca.kernels.rbf import RBF
+    >>> nearest_and_mean(RBF(1.0), np.array([[0.0], [100.0], [200.0]]))
+    (0.0, 0.0)
+    """
+    with np.errstate(all="ignore"):
+        K = np.array(to_numpy(kernel(rows, rows)), dtype=np.float64)
+    m = len(K)
+    mean = float((K.sum() - np.trace(K)) / (m * (m - 1)))
+    np.fill_diagonal(K, -np.inf)
+    return float(np.median(K.max(axis=1))), mean
+
+
+def some_rows(source: Source, most: int) -> Any:
+    """Return at most this many rows of positive weight, in float64, at random from the first block of a source."""
+    block = next(iter(source.blocks()))
+    n = block.rows.shape[0]
+    positive = np.arange(n) if block.weight is None else np.flatnonzero(block.weight > 0.0)
+    drawn = np.random.default_rng(0).permutation(positive)[:most]
+    rows = select_rows(block.rows, np.sort(drawn))
+    return (rows if is_sparse(rows) else to_numpy(rows)).astype(np.float64)
 
 
 def _no_variance(rule: str, reason: str) -> DataError:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, Like, dense, is_sparse, is_tensor, namespace, slices, to_numpy
+from eigenlens.data.column_scale import over_scale
 from eigenlens.kernel_pca.kernels.base import Kernel
 from eigenlens.kernel_pca.kernels.custom import Custom
 from eigenlens.kernel_pca.kernels.rbf import RBF
@@ -44,6 +45,8 @@ class KernelComponents:
         weight: Σ w_i over the training rows (their number, without weights).
         left_out: the share of the trace of the Gram matrix that an approximation leaves out; 0 for an exact fit.
         origin: (d,), taken off x before anything else, or None.
+        scale: (d,), by which the columns of x are divided even before that, or None. R and the origin are those of
+            the divided columns; rows to be scored, and pre-images, are in the units of the columns.
         centred: whether the centre is the mean of phi; if not, "variances" are mean squares about the origin.
         row_weight: w (m,) of the training rows of an exact fit without centring; with it they are q Σw.
     """
@@ -61,6 +64,7 @@ class KernelComponents:
     origin: Array | None = None
     centred: bool = True
     row_weight: Array | None = None
+    scale: Array | None = None
 
     @property
     def variances(self) -> Array:
@@ -115,7 +119,8 @@ class KernelComponents:
         Z = replace(self, coefficients=onto, offset=offset).scores(X)
         if norms is None:
             with np.errstate(all="ignore"):
-                norms = self.kernel.diagonal(X if self.origin is None else X - self.origin)
+                Y = X if self.scale is None else X / self.scale
+                norms = self.kernel.diagonal(Y if self.origin is None else Y - self.origin)
         whole = norms - 2.0 * Z[:, -1] + self.centre_norm
         return np.maximum(whole, 0.0), np.maximum(whole - np.sum(Z[:, :-1] ** 2, axis=1), 0.0)
 
@@ -129,7 +134,7 @@ class KernelComponents:
         step = max(16, SCORE_BLOCK_BYTES // (8 * max(1, self.rows.shape[0])))
         shift = None if self.origin is None else like(self.origin)
         for part in slices(X.shape[0], step) if X.shape[0] else [slice(0, 0)]:
-            block = X[part, :]
+            block = X[part, :] if self.scale is None else over_scale(X[part, :], self.scale)
             yield block if shift is None else (block.toarray() if is_sparse(block) else block) - shift
 
     def point(self, Z: Array) -> Array:

@@ -14,9 +14,11 @@ from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionE
 from eigenlens.estimator.rows import collect_rows
 from eigenlens.kernel_pca.features import COUNTED_IN_FEATURES
 from eigenlens.kernel_pca.fit import GRAM_SOLVER_ALIASES, GRAM_SOLVERS, KernelPCAFit
-from eigenlens.kernel_pca.gamma import GAMMA_RULES, resolve_gamma
+from eigenlens.kernel_pca.gamma import GAMMA_RULES, nearest_and_mean, resolve_gamma, some_rows
 from eigenlens.kernel_pca.kernels import KERNEL_ALIASES, KERNELS, kernel_options, make_kernel
 from eigenlens.kernel_pca.kernels.base import Kernel
+from eigenlens.kernel_pca.kernels.laplacian import Laplacian
+from eigenlens.kernel_pca.kernels.rbf import RBF
 from eigenlens.kernel_pca.preimage import PREIMAGES
 from eigenlens.resources import available_memory
 
@@ -79,6 +81,9 @@ def check_kernel_components(estimator: Any, source: Source) -> int | float | Non
     check_gram_solver(estimator.solver)
     checks.name("preimage", estimator.preimage, PREIMAGES)
     checks.boolean("center", estimator.center)
+    if estimator.kernel == "precomputed" and checks.boolean("standardize", estimator.standardize):
+        what = "holds kernel values, and no columns that could be standardised"
+        raise OptionError(what, argument="kernel", value="precomputed", fix="standardise the rows before the kernel")
     n, k = source.n_rows, estimator.n_components
     if n == 1:
         raise DataError("has 1 sample, but a component needs at least 2 rows", argument="X", fix="give more rows")
@@ -152,6 +157,35 @@ def warn_kernel_fit(fit: KernelPCAFit, estimator: Any) -> None:
         settings = {"tol": estimator.tol, "solver": "dense"}
         warning = ConvergenceWarning(what, fix="raise that, or use {solver}", settings=settings)
         warn_user(warning)
+
+
+WIDTH_ROWS = 300
+"""Rows whose kernel values show whether the default gamma suits them."""
+
+NO_NEIGHBOUR, ALL_NEAR = 0.01, 0.999
+"""With a kernel value below the first, the nearest of these rows is no neighbour; above the second, all are alike."""
+
+
+def warn_default_gamma(estimator: Any, kernel: Kernel, source: Source) -> None:
+    """Warn where gamma = 1/d, which nobody chose, makes the kernel matrix of the rows nearly the identity, or constant.
+
+    In the units of the columns 1/d may be wrong by any factor; for standardised columns it is right.
+    """
+    if estimator.gamma is not None or estimator.sigma is not None or not isinstance(kernel, RBF | Laplacian):
+        return
+    rows = some_rows(source, WIDTH_ROWS)
+    if rows.shape[0] < 3:
+        return
+    nearest, mean = nearest_and_mean(kernel, rows)
+    if not (nearest < NO_NEIGHBOUR or mean > ALL_NEAR):  # or if neither is a number, which is an error elsewhere
+        return
+    found = f"nearly constant (mean kernel value of two rows: {mean:.5f})"
+    if nearest < NO_NEIGHBOUR:
+        found = f"nearly the identity (median kernel value of nearest rows: {nearest:.1g}), so that components are rows"
+    settings = {"gamma": "median"} | ({} if estimator.standardize else {"standardize": True})
+    fix = "give {gamma}" + ("" if estimator.standardize else ", or {standardize}")
+    what = f"the default gamma, 1/d = {1.0 / source.n_features:.3g}, makes the kernel matrix {found}"
+    warn_user(DataWarning(what, fix=fix, settings=settings))
 
 
 def _require_symmetric(K: Any) -> None:

@@ -20,7 +20,7 @@ from eigenlens.model_file import Layout, pack_all, unpack
 
 KERNEL_PCA_LAYOUT = Layout(
     KernelComponents,
-    arrays=["coefficients", "offset", "centre", "eigenvalues", "origin", "row_weight"],
+    arrays=["coefficients", "offset", "centre", "eigenvalues", "origin", "row_weight", "scale"],
     header=["centre_norm", "trace", "weight", "left_out", "centred"],
     place="numbers",
 )

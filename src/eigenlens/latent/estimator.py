@@ -27,6 +27,7 @@ from eigenlens.latent.options import candidate_dimensions, warn_interrupted_choi
 from eigenlens.linalg.operators import concatenate, project_rows
 from eigenlens.linalg.spectrum import Outcome
 from eigenlens.missing.result import LatentFit, free_parameters
+from eigenlens.missing.standardize import StandardizedColumns
 
 RECONSTRUCTIONS: dict[str, Callable[[LinearGaussian, Array], Array]] = {
     "posterior": LinearGaussian.reconstruct,
@@ -35,7 +36,7 @@ RECONSTRUCTIONS: dict[str, Callable[[LinearGaussian, Array], Array]] = {
 """Methods of reconstruction, from latent values to rows, by name."""
 
 
-class LatentGaussian(IterativeFit[LatentFit], ProjectionEstimator, DensityEstimator):
+class LatentGaussian(StandardizedColumns, IterativeFit[LatentFit], ProjectionEstimator, DensityEstimator):
     """The methods of `ProbabilisticPCA` and `FactorAnalysis`. NaN in X is a missing entry in every one of them.
 
     `_rotation_matrix` T (k, k) rotates the latent values z of the model to those reported, z T; None for no rotation.
@@ -45,6 +46,7 @@ class LatentGaussian(IterativeFit[LatentFit], ProjectionEstimator, DensityEstima
     _takes_missing = True
     _score_words = ("latent values", "dimension")
     _rotation_matrix: Array | None = None
+    _scalar_noise: bool  # whether all columns, over `scale_`, have the same noise variance
     _takes_fewer = False  # whether the leading dimensions alone are a model of fewer dimensions
 
     # ---- rows to latent values and back -----------------------------------------------------------------
@@ -125,7 +127,7 @@ class LatentGaussian(IterativeFit[LatentFit], ProjectionEstimator, DensityEstima
     @property
     def _n_parameters(self) -> int:
         d, k = self.model_.loadings.shape
-        return free_parameters(d, k, scalar_noise=np.ndim(self.model_.noise) == 0)
+        return free_parameters(d, k, scalar_noise=self._scalar_noise)
 
     def get_covariance(self) -> Any:
         """Return the model's covariance W Wᵀ + Psi (d, d)."""
@@ -158,22 +160,33 @@ class LatentGaussian(IterativeFit[LatentFit], ProjectionEstimator, DensityEstima
 
     @property
     def loadings_(self) -> Any:
-        """Return the loadings W (d, k)."""
-        W, T = self.model_.loadings, self._rotation_matrix
+        """Return the loadings W (d, k), of columns over `scale_`."""
+        W, T = self._over_scale.loadings, self._rotation_matrix
         return self._like(W if T is None else np.linalg.solve(T, W.T).T)
 
     mean_ = model_view("mean", "The mean mu (d,).")
 
     @property
     def noise_variance_(self) -> Any:
-        """Return the noise: one variance, or one per column (d,)."""
-        noise = self.model_.noise
+        """Return the noise, of columns over `scale_`: one variance, or one per column (d,)."""
+        noise = self._over_scale.noise
         return self._like(noise) if np.ndim(noise) else float(noise)
 
     @property
     def n_components_(self) -> int:
         """Return the number k of latent dimensions."""
         return int(self.model_.loadings.shape[1])
+
+    @property
+    def _over_scale(self) -> LinearGaussian:
+        """The model of the columns over `scale_`: that of the columns themselves unless they were standardised."""
+        model, s = self.model_, self._scale
+        if s is None:
+            return model
+        psi = model.noise / s**2
+        return LinearGaussian(
+            model.mean / s, model.loadings / s[:, None], float(np.mean(psi)) if self._scalar_noise else psi
+        )
 
     # ---- for subclasses ---------------------------------------------------------------------------------
 

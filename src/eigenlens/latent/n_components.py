@@ -86,7 +86,7 @@ def choose_by_bic(
         for k, fit in zip(counts, fit_each(source, counts), strict=False):
             if fit.interrupted and values:
                 raise KeyboardInterrupt
-            values.append(fit.bic(free_parameters(source.n_features, k, scalar_noise=np.ndim(fit.model.noise) == 0)))
+            values.append(fit.bic(free_parameters(source.n_features, k, scalar_noise=fit.scalar_noise)))
             best = fit if values[-1] == min(values) else best
             if fit.interrupted:
                 raise KeyboardInterrupt

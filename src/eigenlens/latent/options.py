@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,31 +44,39 @@ CONVERGENCE_ADVICE = {
 
 def warn_latent_fit(fit: LatentFit, source: Source, tol: float, max_iter: int) -> None:
     """Warn the caller of `fit` about what deserves a second look: an early stop, empty rows, constant columns."""
-    short = _describe_remaining_gain(fit, tol, source.n_features)
+    may_be_incomplete = fit.solver == "em" or not fit.model.loadings.size
+    empty = _positive_weight_count(source) - fit.rows if may_be_incomplete else 0
+    for warning in latent_warnings(fit, source.names, tol, max_iter, empty):
+        warn_user(warning)
+
+
+def latent_warnings(
+    fit: LatentFit, names: Sequence[str] | None, tol: float, max_iter: int, empty: int = 0
+) -> Iterator[Warning]:
+    """Yield what deserves a second look about a fit of columns of these names; `empty` rows have no observed entry."""
+    d = fit.model.mean.size
+    short = _describe_remaining_gain(fit, tol, d)
     if fit.interrupted:
-        warn_user(ConvergenceWarning(f"fit was interrupted after {fit.n_iter} steps; the best model is kept ({short})"))
+        yield ConvergenceWarning(f"fit was interrupted after {fit.n_iter} steps; the best model is kept ({short})")
     elif not fit.converged:
         fix = CONVERGENCE_ADVICE.get(fit.ended, CONVERGENCE_ADVICE["max_iter"])
         known = {"tol": tol, "max_iter": max_iter, "solver": "accelerated-em"}
         settings = {name: value for name, value in known.items() if f"{{{name}}}" in fix}
         what = f"solver {fit.solver!r} stopped after {fit.n_iter} steps ({short})"
-        warn_user(ConvergenceWarning(what, fix=fix, settings=settings))
-    may_be_incomplete = fit.solver == "em" or not fit.model.loadings.size
-    empty = _positive_weight_count(source) - fit.rows if may_be_incomplete else 0
+        yield ConvergenceWarning(what, fix=fix, settings=settings)
     if empty > 0:
         what = f"{empty} rows have no observed entry (NaN in every column) and were left out"
-        warn_user(DataWarning(f"{what}; their latent values are 0, with the prior's covariance"))
+        yield DataWarning(f"{what}; their latent values are 0, with the prior's covariance")
     if fit.floored:
         what = (
             "Heywood case: the noise variance has reached its floor, or nearly, so the components explain the observed "
             "entries without noise, and imputed ones may seem more certain than they are"
         )
         several = fit.model.loadings.shape[1] > 1
-        warn_user(DataWarning(what, fix="use fewer components or more rows" if several else "more rows are needed"))
+        yield DataWarning(what, fix="use fewer components or more rows" if several else "more rows are needed")
     if fit.constant:
-        names = list_columns(fit.constant, source.names)
-        what = f"{len(fit.constant)} of {source.n_features} columns are constant ({names})"
-        warn_user(DataWarning(what, fix="they are taken for columns without noise, so leave them out"))
+        what = f"{len(fit.constant)} of {d} columns are constant ({list_columns(fit.constant, names)})"
+        yield DataWarning(what, fix="they are taken for columns without noise, so leave them out")
 
 
 def _describe_remaining_gain(fit: LatentFit, tol: float, d: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from eigenlens.arrays import Array
@@ -43,10 +44,9 @@ def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
     arrays, header = pack_all((fit, LATENT_FIT_LAYOUT), (estimator.selection_, SELECTION_LAYOUT))
     if estimator._rotation_matrix is not None:
         arrays["turn"] = estimator._rotation_matrix
-    if hasattr(estimator, "_scale"):
+    if hasattr(estimator, "_others"):
         if fit.moments is not None:
             estimator._likelihoods(None, None)  # the moments, from which they are computed, are not stored
-        arrays["scale"] = estimator._scale
         header |= pack(estimator._others, LIKELIHOODS_LAYOUT)[1]
     return arrays, header
 
@@ -56,5 +56,7 @@ def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]
     estimator._fit = unpack(LATENT_FIT_LAYOUT, arrays, header)
     estimator._choice, estimator._rotation_matrix = unpack(SELECTION_LAYOUT, arrays, header), arrays.get("turn")
     estimator.n_features_in_ = estimator.model_.mean.size
-    if "scale" in arrays:
-        estimator._scale, estimator._others = arrays["scale"], unpack(LIKELIHOODS_LAYOUT, arrays, header)
+    if estimator._scalar_noise:
+        estimator._fit = replace(estimator._fit, scale=estimator._scale)
+    else:
+        estimator._others = unpack(LIKELIHOODS_LAYOUT, arrays, header)

@@ -17,8 +17,11 @@ from eigenlens import checks
 from eigenlens.arrays import Array, to_numpy
 from eigenlens.data.coerce import as_source
 from eigenlens.densities.linear_gaussian import LinearGaussian
-from eigenlens.errors import DataError, EigenlensError, OptionError
+from eigenlens.errors import DataError, EigenlensError, OptionError, recorded_warnings
+from eigenlens.latent.factor.goodness_of_fit import GoodnessOfFit
+from eigenlens.latent.factor.options import warn_gradient, warn_heywood, without_gradient_warning
 from eigenlens.latent.factor.standard_errors import FactorErrors
+from eigenlens.latent.options import latent_warnings
 from eigenlens.pca import tables
 from eigenlens.pca.model import PrincipalComponents
 from eigenlens.rotation import ROTATIONS, rotate
@@ -91,6 +94,29 @@ class NoiseTable:
 
 
 @dataclass(frozen=True, eq=False)
+class FactorTable:
+    """Loadings over the standard deviations of their columns, and the variance that each factor explains.
+
+    Attributes:
+        names: (d,) columns. factors: (k,) names. loadings: (d, k). uniquenesses: (d,) shares of the variance, 0 to 1.
+        shares: (k,) per cent of the variance that each factor explains: of standardised columns, or, with one noise
+            variance for all, of columns in their own units.
+    """
+
+    names: tuple[str, ...]
+    factors: tuple[str, ...]
+    loadings: Array
+    uniquenesses: Array
+    shares: Array
+
+    @property
+    def grouped(self) -> Array:
+        """Return the order (d,) of columns by the factor of their largest loading, largest first."""
+        size = np.abs(self.loadings)
+        return np.lexsort((-size.max(axis=1), size.argmax(axis=1)))
+
+
+@dataclass(frozen=True, eq=False)
 class ImputedTable:
     """Some columns of some rows, with missing entries replaced by their conditional means.
 
@@ -132,6 +158,15 @@ def _wrong_model(model: Any, what: str) -> OptionError:
     return OptionError(f"model={type(model).__name__} {what}", fix="give a fitted ProbabilisticPCA or FactorAnalysis")
 
 
+def latent_remarks(model: Any) -> list[Warning]:
+    """Return what the fit of a latent Gaussian warned of, from what it keeps: an early stop, noise at its floor."""
+    fit, names = model._fitted, getattr(model, "feature_names_in_", None)
+    if not hasattr(model, "uniquenesses_"):
+        return [*latent_warnings(fit, names, model.tol, model.max_iter)]
+    found = recorded_warnings(warn_gradient, fit, model) + recorded_warnings(warn_heywood, fit, model)
+    return [*found, *latent_warnings(without_gradient_warning(fit), names, model.tol**2, model.max_iter)]
+
+
 def latent_loadings(
     model: Any, components: Sequence[int] | None = None, *, names: Iterable[str] | None = None
 ) -> ValueTable:
@@ -150,6 +185,39 @@ def latent_loadings(
     if isinstance(getattr(model, "model_", model), SparseComponents):
         return _select(sparse_loadings(model, names), components)
     return _select(_loadings(model, *_parts(model), names), components)
+
+
+def factor_table(model: Any, *, names: Iterable[str] | None = None) -> FactorTable:
+    """Return standardised loadings, uniquenesses and the shares of the factors, as the model is rotated.
+
+    >>> model = LinearGaussian(np.zeros(2), np.array([[3.0], [1.0]]), np.array([16.0, 0.0]))
+    >>> found = factor_table(model)
+    >>> found.loadings.ravel(), found.uniquenesses, found.shares, found.grouped
+    (array([0.6, 1. ]), array([0.64, 0.  ]), array([68.]), array([1, 0]))
+    """
+    W, psi, Phi = _parts(model)
+    table = _loadings(model, W, psi, Phi, names)
+    variances = psi + np.einsum("ij,ij->i", W @ Phi, W)
+    whole = np.where(variances > 0.0, variances, 1.0)
+    L = W / np.sqrt(whole)[:, None]
+    own = np.ptp(psi) == 0.0
+    shares = table.shares if own else 100.0 * np.einsum("ij,ij->j", L, L @ Phi) / len(L)
+    factors = tuple(f"{table.stem}{j}" for j in table.components)
+    return FactorTable(table.names, factors, L, psi / whole, shares)
+
+
+def fit_indices(model: Any, X: Any = None) -> GoodnessOfFit | None:
+    """Return the goodness of fit of a factor analysis, or None for other models and where it is not known.
+
+    X is the fitted rows, if they are at hand: they are needed where entries were missing.
+    """
+    if not hasattr(model, "goodness_of_fit"):
+        return None
+    try:
+        found: GoodnessOfFit = model.goodness_of_fit(X)
+    except EigenlensError:  # after partial fits, or of many columns, the rows are needed
+        return None
+    return found
 
 
 MAX_ERROR_PARAMETERS = 300

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -57,6 +57,8 @@ class LatentFit:
         constant: indices of the constant columns.
         ended: why an iteration ended, a key of `STOP_REASONS`; empty for a closed form.
         floored: whether a noise variance common to all columns reached its floor.
+        scale: (d,) standard deviations by which the columns were divided for the fit, None if they were not: in the
+            units of the columns, one noise variance for all is one for each, times scale².
 
     >>> model = LinearGaussian(np.zeros(2), np.ones((2, 1)), 1.0)
     >>> LatentFit(model, -10.0, (-12.0, -10.0), 2, True, 1e-9, 5.0, 5).bic(free_parameters(2, 1, scalar_noise=True))
@@ -79,6 +81,17 @@ class LatentFit:
     constant: tuple[int, ...] = ()
     ended: str = ""
     floored: bool = False
+    scale: Array | None = None
+
+    @property
+    def scalar_noise(self) -> bool:
+        """Whether there is one noise variance, in the units in which the model was fitted."""
+        return self.scale is not None or np.ndim(self.model.noise) == 0
+
+    def scaled(self, scale: Array, log_scale: float) -> LatentFit:
+        """Return a fit to columns over `scale` (d,) as one to the columns, of a log-likelihood less by `log_scale`."""
+        path, loglik = tuple(value - log_scale for value in self.path), self.loglik - log_scale
+        return replace(self, model=self.model.scaled(scale), loglik=loglik, path=path, moments=None, scale=scale)
 
     @property
     def incomplete(self) -> bool:

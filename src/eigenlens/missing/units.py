@@ -106,7 +106,7 @@ class Units:
         """Return the units of columns with these moments."""
         s = np.sqrt(observed.square / observed.weight)
         s = np.where(s > 0.0, s, 1.0)
-        return cls(observed.mean, s, float(observed.weight @ np.log(s)))
+        return cls(observed.mean, s, float(np.sum(observed.weight * np.log(s))))
 
     def scale_model(self, model: LinearGaussian) -> LinearGaussian:
         """Return a model of x as a model of y, with a vector of noise variances."""

@@ -271,8 +271,10 @@ def clamped_components(problem: Problem, mixture: Mixture) -> Array:
 
     Constant columns, in which every component is clamped, are ignored.
     """
-    arrays = problem.structure.arrays(mixture.components)
     vary = np.delete(np.arange(problem.mean.size), problem.constant)
+    if not vary.size:
+        return np.zeros(len(mixture.weights), dtype=bool)
+    arrays = problem.structure.arrays(mixture.components)
     floor = problem.floor[vary] if problem.floor.ndim == 1 else problem.floor[np.ix_(vary, vary)]
     parts = ((PARAMETERS[name], array[None]) for name, array in arrays.items())
     clamped = [part.at_floor(part.select_columns(array, vary), floor)[0] for part, array in parts]

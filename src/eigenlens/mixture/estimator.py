@@ -21,6 +21,7 @@ from eigenlens.errors import OptionError
 from eigenlens.estimator.base import DensityEstimator, IterativeFit, model_view
 from eigenlens.estimator.rows import column_as_table, impute_rows, map_blocks, per_row, validate_rows
 from eigenlens.estimator.sampled_rows import sampled_rows
+from eigenlens.missing.standardize import StandardizedColumns
 from eigenlens.mixture import storage
 from eigenlens.mixture.binned import fit_binned_mixture
 from eigenlens.mixture.fit import MixtureFit, MixtureOptions, fit_mixture, join_paths
@@ -31,12 +32,18 @@ from eigenlens.mixture.options import (
     check_total_weight,
     warn_mixture_fit,
 )
-from eigenlens.mixture.starts import from_mixture
+from eigenlens.mixture.starts import from_mixture, from_responsibilities
 from eigenlens.mixture.structures.base import CovarianceStructure, precision_factors, precisions
 
 
 @dataclass(eq=False, repr=False)
-class GaussianMixture(IterativeFit[MixtureFit], DensityEstimator, DensityMixin, BaseEstimator):  # type: ignore[misc]
+class GaussianMixture(
+    StandardizedColumns,
+    IterativeFit[MixtureFit],
+    DensityEstimator,
+    DensityMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """A density of several Gaussians, p(x) = Σ_k pi_k N(x | mu_k, C_k), by maximum likelihood; also soft clustering.
 
     EM (Dempster, Laird and Rubin 1977), whose steps are extrapolated where they gain slowly; an extrapolation that
@@ -49,11 +56,16 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityEstimator, DensityMixin, 
         covariance_type: "full", "tied" (one for all), "diag", "spherical"; "ppca" (W Wᵀ + v I) or "factor" (W Wᵀ +
             diag v), mixtures of latent Gaussians with n_factors dimensions.
         n_factors: the latent dimensions of "ppca" and "factor", below the number of features.
+        standardize: fit the columns over their standard deviations (divisor Σw). The units of the columns decide what
+            "spherical" and "ppca" components are, and the size of reg_covar; the other structures find the same mixture
+            either way. Every result is in the units of the columns, where "spherical" components have a variance per
+            column, covariances_ (K, d), and the noise of "ppca" differs between columns.
         init: the start of EM. "k-means++", "k-means" or "random": from guesses at centres, or a function
             (rows (n, d), weights (n,), K, generator) -> centres (K, d); from a known mixture (weights, means,
             covariances) or `Mixture`; or from responsibilities (n, K).
         weights_init, means_init, precisions_init: (K,), (K, d) and the shape of `precisions_`, parts of the start,
-            each on its own or together. What is not given is that of the rows nearest to the means, or of a guess.
+            each on its own or together. What is not given is that of the rows nearest to the means, or of a guess. If
+            standardised, covariances cannot be given, and a function sees rows over `scale_`.
         warm_start: whether `fit` starts from the mixture of the `fit` before, if that has as many components and
             columns and the same covariance_type.
         n_init: guesses, from each of which EM takes a few steps; the best are iterated to the end. With "k-means++"
@@ -65,7 +77,7 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityEstimator, DensityMixin, 
             the likelihood has no maximum: a component on a single row has an infinite one.
         reg_covar: added to the variances of every component in every M-step, in squared units of the columns, as in
             scikit-learn. The steps then lead to a fixed point that maximises no function, and are not extrapolated.
-        max_iter: the most steps of EM; 0 keeps the start.
+        max_iter: the most steps of EM from a guess or a start; 0 keeps it.
         tol: EM stops when the log-likelihood per row is estimated to be within tol of its maximum; with 0, when steps
             gain nothing.
         accelerate: False for plain EM steps.
@@ -74,7 +86,7 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityEstimator, DensityMixin, 
 
     Attributes:
         weights_: (K,) pi. means_: (K, d) mu. covariances_: (K, d, d); (d, d) for "tied", (K, d) for "diag", (K,) for
-            "spherical". From guesses, the largest component comes first.
+            "spherical". From guesses, the largest component comes first. scale_: (d,), ones unless standardised.
         precisions_: inverses of the covariances, in their shape. precisions_cholesky_: U_k, upper triangular, with
             precision U_k U_kᵀ; 1 / √v for variances v.
         loglik_: Σ log p(x) of the fitted rows. loglik_path_: after each accepted step, never decreasing unless
@@ -83,9 +95,9 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityEstimator, DensityMixin, 
         n_components_, n_samples_: components (one without rows is removed, with a warning) and rows with positive
         weight. model_: the frozen `Mixture`.
 
-    K above the number of rows, no variance at all, columns without observed entries, and infinities are errors.
-    Components that collapse are clamped at the floor, components without rows are removed, rows without observed
-    entries are left out, and constant columns are kept, each with a warning.
+    K above the number of rows, no variance at all without reg_covar, columns without observed entries, and infinities
+    are errors. Components that collapse are clamped at the floor, components without rows are removed, rows without
+    observed entries are left out, and constant columns are kept, each with a warning.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -101,6 +113,7 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityEstimator, DensityMixin, 
     _: KW_ONLY
     covariance_type: str = "full"
     n_factors: int = 1
+    standardize: bool = False
     init: Any = "k-means++"
     weights_init: Any = None
     means_init: Any = None
@@ -129,23 +142,33 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityEstimator, DensityMixin, 
         X = column_as_table(X) if y is None else X  # with labels, X (n,) is probably a mistake
         source = validate_rows(self, X, sample_weight, reset=True)
         check_total_weight(source)
-        K, options = check_mixture_options(self, source)
+        rows, units = self._standardize(source)
+        K, options = check_mixture_options(self, source, scale=None if units is None else units.scale)
         options = self._continue(K, options, source) if checks.boolean("warm_start", self.warm_start) else options
-        rng = checks.generator(self.random_state)
+        rng, structure = checks.generator(self.random_state), options.make_structure()
         with progress_callback(self.verbose) as progress:
-            fit = fit_mixture(source, K, options, rng, progress)
+            fit = fit_mixture(rows, K, options, rng, progress)
+        if units is not None:
+            fit, structure = fit.scaled(units), structure.in_any_units()
         if self.warm_start and self.__sklearn_is_fitted__():
             fit = join_paths(self._fitted, fit, options.tol)
-        self._remember(fit, options.make_structure(), Like(X, source.dtype))
+        self._remember(fit, structure, Like(X, source.dtype))
+        self._scale = None if units is None else units.scale
         warn_mixture_fit(fit, source, options.tol, options.max_iter)
         return self
 
     def _continue(self, K: int, options: MixtureOptions, source: Source) -> MixtureOptions:
         """Return options that start from the mixture of the last fit, where there is one of the same size and kind."""
-        if not self.__sklearn_is_fitted__() or self._structure != options.make_structure():
+        structure = options.make_structure()
+        if not self.__sklearn_is_fitted__() or self.model_.means.shape != (K, source.n_features):
             return options
-        same = self.model_.means.shape == (K, source.n_features)
-        return replace(options, starting=from_mixture(self.model_), in_order=True) if same else options
+        if self._structure != (structure.in_any_units() if self.standardize else structure):
+            return options
+        start = from_mixture(self.model_)
+        if self.standardize:  # in these units the components may have another structure, but rows belong to them alike
+            shares = self._by_block(positive_weight_rows(source), Mixture.responsibilities)
+            start = from_responsibilities(shares)
+        return replace(options, starting=start, in_order=True)
 
     def fit_binned(self, edges: Any, counts: Any) -> Self:
         """Maximise the likelihood of counts (m,) in bins between edges (m + 1,), for a mixture of one feature.
@@ -159,6 +182,7 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityEstimator, DensityMixin, 
         >>> mixture.means_.round(2), mixture.covariances_.round(2)
         (array([[0.]]), array([[[1.]]]))
         """
+        self._require_own_units("fit_binned")
         ends, weight = check_bins(edges, counts, self.n_components)
         source = ArraySource(ends[:-1, None])
         K, options = check_mixture_options(self, source.weighted(weight))
@@ -166,6 +190,7 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityEstimator, DensityMixin, 
         with progress_callback(self.verbose) as progress:
             fit = fit_binned_mixture(ends, weight, K, options, rng, progress)
         validate_rows(self, source, reset=True)
+        self._scale = None
         self._remember(fit, options.make_structure(), Like(ends))
         warn_mixture_fit(fit, source, options.tol, options.max_iter)
         return self
@@ -182,6 +207,7 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityEstimator, DensityMixin, 
         Afterwards `loglik_` is the sum over the chunks, each but the first by the mixture before it learned from it;
         aic and bic need rows. Chunks in random order do best, and small first chunks need prior="conjugate".
         """
+        self._require_own_units("partial_fit")
         first = not self.__sklearn_is_fitted__()
         share = checks.real("decay", decay, 0.5, 1.0 + 1e-12)
         X = column_as_table(X) if first and y is None else X

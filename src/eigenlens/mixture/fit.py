@@ -19,6 +19,7 @@ from eigenlens.densities.covariance import Diagonal, Full
 from eigenlens.densities.gaussian import Gaussian
 from eigenlens.densities.mixture import Mixture
 from eigenlens.missing.result import complete_or_observed, constant_column_indices, step_label
+from eigenlens.missing.units import Units
 from eigenlens.mixture.em import (
     LostComponent,
     MixtureEMResult,
@@ -113,6 +114,13 @@ class MixtureFit:
     constant: tuple[int, ...] = ()
     empty: int = 0
 
+    def scaled(self, units: Units) -> MixtureFit:
+        """Return a fit to columns over their standard deviations as one to the columns themselves."""
+        path = tuple(value - units.log_scale for value in self.path)
+        lost = tuple(replace(each, mean=tuple((np.asarray(each.mean) * units.scale).tolist())) for each in self.lost)
+        loglik = self.loglik - units.log_scale
+        return replace(self, model=self.model.scaled(units.scale), loglik=loglik, path=path, lost=lost)
+
     def aic(self) -> float:
         """Return −2 loglik + 2 parameters; smaller is better."""
         return -2.0 * self.loglik + 2.0 * self.parameters
@@ -149,10 +157,11 @@ def best_fit(
 ) -> MixtureFit:
     """Return the best of the fits from some starts, which run side by side; an interrupt leaves the best so far.
 
-    From a start that the user interrupted, EM takes no more than one pass, for its value.
+    The steps that led to a start count. From one that the user interrupted, EM takes one pass, for its value.
     """
     stopped = any(start.interrupted for start in starts)
-    ends = _run_starts(problem, [start.mixture for start in starts], options, stopped, progress)
+    left = options.max_iter - max(start.steps for start in starts)
+    ends = _run_starts(problem, [start.mixture for start in starts], options, 0 if stopped else left, progress)
     pairs = zip(starts, ends, strict=True)
     results = [replace(end, lost=start.lost + end.lost) for start, end in pairs if end is not None]
     if not results:
@@ -160,11 +169,11 @@ def best_fit(
     stopped |= any(end is None or end.interrupted for end in ends)
     best = replace(min(results, key=partial(rank_result, problem)), interrupted=stopped)
     model = best.mixture if options.in_order else _largest_first(best.mixture)
-    return _make_fit(model, replace(best, steps=min(best.steps, options.max_iter)), problem)
+    return _make_fit(model, replace(best, steps=min(best.steps, left)), problem)
 
 
 def _run_starts(
-    problem: Problem, starts: list[Mixture], options: MixtureOptions, stopped: bool, progress: Progress | None
+    problem: Problem, starts: list[Mixture], options: MixtureOptions, left: int, progress: Progress | None
 ) -> list[MixtureEMResult | None]:
     if options.max_iter == 0:
         return [evaluate_start(problem, start) for start in starts]
@@ -172,9 +181,9 @@ def _run_starts(
         problem,
         starts,
         tol=options.tol * problem.weight,
-        max_iter=1 if stopped else options.max_iter + 1,  # the first pass is for the value of the start
+        max_iter=left + 1,  # the first pass is for the value of the start
         accelerate=options.accelerate,
-        note=_report_steps(progress, options.max_iter),
+        note=_report_steps(progress, left),
     )
 
 

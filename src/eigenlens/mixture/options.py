@@ -25,10 +25,13 @@ from eigenlens.mixture.start_rule import gives_start, make_start_rule
 from eigenlens.mixture.structures import COVARIANCE_STRUCTURES, has_factors, make_structure
 
 
-def check_mixture_options(estimator: Any, source: Source, *, starts: bool = True) -> tuple[int, MixtureOptions]:
+def check_mixture_options(
+    estimator: Any, source: Source, *, starts: bool = True, scale: Array | None = None
+) -> tuple[int, MixtureOptions]:
     """Check the parameters of a `GaussianMixture`; return K and the options of `fit_mixture`.
 
-    Without `starts`, for a mixture that continues to learn, `init` is ignored.
+    Without `starts`, for a mixture that continues to learn, `init` is ignored. The mixture is one of columns over
+    `scale` (d,), where that is given.
     """
     K, d = checks.integer("n_components", estimator.n_components, 1), source.n_features
     name = checks.name("covariance_type", estimator.covariance_type, COVARIANCE_STRUCTURES)
@@ -37,7 +40,9 @@ def check_mixture_options(estimator: Any, source: Source, *, starts: bool = True
         raise OptionError("needs at least 2 features, but X has 1 feature(s)", argument="covariance_type", value=name)
     bound = f"one less than the number of features, for {name!r} covariances"
     n_factors = checks.integer("n_factors", estimator.n_factors, 1, most, bound)
-    given = {"starting": make_start_rule(estimator, make_structure(name, n_factors), K, source)} if starts else {}
+    given = (
+        {"starting": make_start_rule(estimator, make_structure(name, n_factors), K, source, scale)} if starts else {}
+    )
     return K, MixtureOptions(
         **given,
         structure=name,
@@ -101,7 +106,7 @@ def _convergence_warnings(fit: MixtureFit, tol: float, max_iter: int) -> Iterato
         yield ConvergenceWarning(f"fit was interrupted after {fit.n_iter} steps; the best mixture is kept ({left})")
     elif not fit.converged:
         settings = {"max_iter": max_iter, "tol": tol}
-        what = f"EM stopped after {fit.n_iter} steps ({left})"
+        what = f"EM stopped after {max_iter} steps ({left})"  # n_iter lacks those that led to the start
         yield ConvergenceWarning(what, fix="raise {max_iter}, or {tol}", settings=settings)
 
 
@@ -129,7 +134,7 @@ def _row_warnings(fit: MixtureFit, source: Source) -> Iterator[Warning]:
     if fit.constant:
         names = list_columns(fit.constant, source.names)
         what = f"{len(fit.constant)} of {source.n_features} columns are constant ({names})"
-        yield DataWarning(f"{what}, so their density is as high as floor allows", fix="leave them out")
+        yield DataWarning(f"{what}, so only floor and reg_covar bound their density", fix="leave them out")
 
 
 def _format_point(mean: Sequence[float] | Array) -> str:

@@ -97,7 +97,10 @@ def make_problem(
         fix, settings = "use {n_components} or less", {"n_components": overall.rows}
         raise OptionError(what, argument="n_components", value=K, fix=fix, settings=settings)
     constant = constant_column_indices(overall.mean, floor_variances(overall.covariance))
-    covariance = ensure_variance(overall.covariance, constant)
+    if len(constant) == overall.mean.size and not reg_covar:
+        what = "has no variance: every column is constant (1 sample, or equal rows), so there is nothing to model"
+        raise DataError(what, argument="X", fix="give rows that differ, or a positive reg_covar")
+    covariance = ensure_variance(overall.covariance, constant, reg_covar)
     return Problem(
         **vars(replace(overall, covariance=covariance)),
         structure=structure,
@@ -108,17 +111,15 @@ def make_problem(
     )
 
 
-def ensure_variance(covariance: Array, constant: tuple[int, ...]) -> Array:
+def ensure_variance(covariance: Array, constant: tuple[int, ...], added: float = 0.0) -> Array:
     """Return the covariance (d, d) or variances (d,) of all rows, raised so that every direction has some variance.
 
-    A constant column gets the mean variance of the others, and no direction has less than MIN_OVERALL_VARIANCE in
-    units of the columns.
+    A constant column gets the variance that is added to every component, or the mean of the others where none is. No
+    direction has less than MIN_OVERALL_VARIANCE in units of the columns.
     """
     each = floor_variances(covariance).copy()
-    if len(constant) == each.size:
-        what = "has no variance: every column is constant (1 sample, or equal rows), so there is nothing to model"
-        raise DataError(what, argument="X", fix="give rows that differ")
-    each[list(constant)] = np.delete(each, constant).mean()
+    others = np.delete(each, constant)
+    each[list(constant)] = added or (others.mean() if others.size else 1.0)
     if covariance.ndim == 1:
         return each
     full = covariance.copy()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -42,14 +43,23 @@ def _given_parts(estimator: Any) -> list[str]:
     return [name for name in PART_NAMES if getattr(estimator, name) is not None]
 
 
-def make_start_rule(estimator: Any, structure: CovarianceStructure, K: int, source: Source) -> StartRule:
-    """Return the rule for the starts of EM, by `init` or by those parts of a start that are given."""
+def make_start_rule(
+    estimator: Any, structure: CovarianceStructure, K: int, source: Source, scale: Array | None = None
+) -> StartRule:
+    """Return the rule for the starts of EM, by `init` or by those parts of a start that are given.
+
+    EM is that of columns over `scale` (d,), where that is given; means are given in the units of the columns.
+    """
     init, n_init, d = estimator.init, checks.integer("n_init", estimator.n_init, 1), source.n_features
     parts = _check_parts(estimator, structure, K, d)
+    if scale is not None:
+        _reject_covariances(estimator)
+        parts = parts if parts.means is None else replace(parts, means=parts.means / scale)
     if not _is_given(init):
         chosen = checks.choice("init", init, CENTRE_RULES, CENTRE_RULE_ALIASES)
         rule = _checked_rule(chosen) if callable(chosen) else CENTRE_RULES[chosen]
-        return _from_parts(parts, structure) or from_centres(rule, n_init, parts, improve=estimator.max_iter != 0)
+        max_iter = checks.integer("max_iter", estimator.max_iter, 0)
+        return _from_parts(parts, structure) or from_centres(rule, n_init, parts, max_iter=max_iter)
     if given := _given_parts(estimator):
         raise OptionError("is a start already", argument="init", fix=f"leave out init, or {' and '.join(given)}")
     if isinstance(init, Mixture):
@@ -57,6 +67,15 @@ def make_start_rule(estimator: Any, structure: CovarianceStructure, K: int, sour
     if isinstance(init, tuple):
         return from_mixture(_from_arrays(structure, init, K, d))
     return from_responsibilities(_check_responsibilities(init, K, source), source.weight)
+
+
+def _reject_covariances(estimator: Any) -> None:
+    """Raise an error for covariances given in the units of the columns, in which they may have another structure."""
+    for name in ("init", "precisions_init"):
+        if isinstance(value := getattr(estimator, name), Mixture | tuple) or (name != "init" and value is not None):
+            what = "has covariances in the units of the columns, but {standardize} fits others"
+            fix = "give means_init, or responsibilities (n, K) as init"
+            raise OptionError(what, argument=name, fix=fix, settings={"standardize": True})
 
 
 # ---- parts of a start ---------------------------------------------------------------------------------------

@@ -111,11 +111,17 @@ CENTRE_RULE_ALIASES = {"kmeans": "k-means", "random_from_data": "random"}
 
 
 class Start(NamedTuple):
-    """A mixture from which EM starts, the components it had lost by then, and whether the user stopped the guessing."""
+    """A mixture from which EM starts.
+
+    Attributes:
+        lost: the components that it had lost by then. interrupted: whether the user stopped the guessing.
+        steps: of EM that led to it.
+    """
 
     mixture: Mixture
     lost: tuple[LostComponent, ...] = ()
     interrupted: bool = False
+    steps: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,14 +192,14 @@ def from_means(parts: StartParts) -> StartRule:
 
 
 def from_centres(
-    centres: CentreRule, n_init: int, parts: StartParts | None = None, *, improve: bool = True
+    centres: CentreRule, n_init: int, parts: StartParts | None = None, *, max_iter: int = 1000
 ) -> StartRule:
     """Return the rule that starts EM from the best of n_init guesses, after a short run of EM from each.
 
     With `k_means_plus_plus`, every other guess is random, and there are twice as many of both where rows are few: where
     groups overlap, rows far from each other are no centres. Where the guesses were made on all rows, the best few are
     returned, since the best may not remain so; otherwise only the best. An interrupt keeps the guesses made so far.
-    Given `parts` replace those of every guess. Without `improve` guesses stay as they are.
+    Given `parts` replace those of every guess. Short runs take at most half of the max_iter steps that a guess has.
     """
 
     def start(problem: Problem, K: int, rng: np.random.Generator) -> list[Start]:
@@ -202,20 +208,21 @@ def from_centres(
         small = replace(problem, source=source, rows=len(sample.X), weight=float(sample.weight.sum()))
         n = max(small.rows, small.weight)  # the same for weights as for copies
         few = n * small.mean.size**2 * K * n_init <= MAX_CHEAP_PASS_FLOPS
-        steps, tol = (LONG_RUN_STEPS, LONG_RUN_TOL * small.weight) if few else (SHORT_RUN_STEPS, 0.0)
+        usual, tol = (LONG_RUN_STEPS, LONG_RUN_TOL * small.weight) if few else (SHORT_RUN_STEPS, 0.0)
+        steps = min(usual, max_iter // 2)
         twice = few and centres is k_means_plus_plus
         guesses = n_init * (2 if twice else 1) if K > 1 else 1  # one component has only one start
         make = partial(_guess, problem=small, centres=centres, K=K, sample=sample)
         each: Iterable[Mixture] = map(make, range(guesses), rng.spawn(guesses))
         if parts is not None:
             each = (parts.put_into(guess, problem.structure) for guess in each)
-        if improve:
+        if steps:
             results, interrupted = _run_guesses(small, each, _starts_at_once(small, K), tol, steps)
         else:
             results, interrupted = [evaluate_start(small, guess) for guess in each], False
         best = sorted(results, key=partial(rank_result, small))
         most = MAX_FINAL_STARTS if small.rows == problem.rows and not interrupted else 1
-        return [Start(one.mixture, one.lost, interrupted) for one in best[:most]]
+        return [Start(one.mixture, one.lost, interrupted, max(0, one.steps - 1)) for one in best[:most]]
 
     return start
 

@@ -1,6 +1,6 @@
 """Tables of Gaussian mixtures for plots and reports: ellipses in a plane, densities on a line, responsibilities.
 
-A model here is a fitted `GaussianMixture` or the frozen `Mixture`. Components are numbered from 1.
+A model here is a fitted `GaussianMixture` or the frozen `Mixture`. Components are numbered from 0, as `predict` does.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from eigenlens.arrays import Array, to_numpy
 from eigenlens.data.memory import ArraySource
 from eigenlens.densities.mixture import Mixture
 from eigenlens.densities.mixture_terms import covariance_matrix
-from eigenlens.errors import DataError, OptionError
+from eigenlens.errors import DataError, OptionError, recorded_warnings
+from eigenlens.mixture.options import warn_mixture_fit
+from eigenlens.mixture.planes import ellipse_radius
 from eigenlens.mixture.select import SELECTION_CRITERIA, MixtureSelection
-from eigenlens.pca.fit import fit_pca
 from eigenlens.tables.names import feature_names
 from eigenlens.tables.rows import count_outside, first_rows, visible_range
 
@@ -36,7 +37,7 @@ class EllipseTable:
     Attributes:
         names: of the columns. weights: (K,). means: (K, 2).
         levels: (p,) the share of its component's mass in each ellipse. outlines: (K, p, m, 2) their borders.
-        rows: (n, 2) those that are complete in these columns. labels: (n,) their most likely component, from 1.
+        rows: (n, 2) those that are complete in these columns. labels: (n,) their most likely component.
         hidden: the number of rows left out because of missing values.
     """
 
@@ -79,7 +80,7 @@ class ShareTable:
     """Responsibilities of rows, sorted by their most likely component and within it the most certain first.
 
     Attributes:
-        order: (n,) which rows of X. values: (n, K). labels: (n,) most likely components, from 1.
+        order: (n,) which rows of X. values: (n, K). labels: (n,) most likely components.
     """
 
     order: Array
@@ -156,23 +157,18 @@ def ellipses(
     )
 
 
-def _radius(level: Any) -> Any:
-    """Return the r for which the ellipse xᵀ C⁻¹ x = r² has the mass `level` = 1 − exp(−r²/2) of a Gaussian (2,)."""
-    return np.sqrt(-2.0 * np.log1p(-level))
-
-
 def _outlines(component: Any, levels: Array) -> Array:
     """Return ellipses (p, m, 2), x = mu + r L u, one per level."""
     turn = np.linspace(0.0, 2.0 * np.pi, ELLIPSE_POINTS)
     circle = np.column_stack([np.cos(turn), np.sin(turn)])
-    r = _radius(levels)
+    r = ellipse_radius(levels)
     return np.asarray(component.mean + r[:, None, None] * (circle @ np.linalg.cholesky(covariance_matrix(component)).T))
 
 
 def _label_rows(model: Any, X: Any, pair: list[int]) -> tuple[Array, Array, int]:
     if X is None:
         return np.empty((0, 2)), np.empty(0, dtype=np.intp), 0
-    labels, rows = _responsibilities(model, X).argmax(axis=1) + 1, first_rows(X)[:, pair]
+    labels, rows = _responsibilities(model, X).argmax(axis=1), first_rows(X)[:, pair]
     there = np.isfinite(rows).all(axis=1)
     return rows[there], labels[there], int(np.count_nonzero(~there))
 
@@ -298,7 +294,7 @@ def sort_shares(values: Array) -> ShareTable:
     """Return P(component | row) (n, K) sorted by component and then by certainty."""
     labels = values.argmax(axis=1)
     order = np.lexsort((-values.max(axis=1), labels))
-    return ShareTable(order, values[order], labels[order] + 1)
+    return ShareTable(order, values[order], labels[order])
 
 
 def curves(table: MixtureSelection, criterion: str | None = None) -> CurveTable:
@@ -321,83 +317,11 @@ def curves(table: MixtureSelection, criterion: str | None = None) -> CurveTable:
     return CurveTable(chosen, types, components, curve_values, usable, winner, failed)
 
 
-@dataclass(frozen=True)
-class Ellipse:
-    """An ellipse: its centre, half axes a ≥ b, and the angle of the longer one, in radians from the x axis."""
-
-    x: float
-    y: float
-    a: float
-    b: float
-    angle: float
-
-
-@dataclass(frozen=True, eq=False)
-class Plane:
-    """A plane on which a mixture is shown.
-
-    Attributes:
-        centre: (d,). axes: (d, 2) what is multiplied by x − centre. points: (n, 2) the rows on it.
-        ellipses: (K,), each with the share `level` of its component's mass. shares: (2,) per cent of the rows' variance
-            along each axis.
-    """
-
-    centre: Array
-    axes: Array
-    points: Array
-    ellipses: tuple[Ellipse, ...]
-    level: float
-    shares: Array
-
-    def project(self, rows: Array) -> Array:
-        """Return the coordinates (n, 2) of rows (n, d)."""
-        return np.asarray((rows - self.centre) @ self.axes)
-
-
-def ellipse(mean: Array, C: Array, level: float) -> Ellipse:
-    """Return the ellipse (x − mean)ᵀ C⁻¹ (x − mean) = −2 ln(1 − level), which has the mass `level` of a Gaussian.
-
-    >>> found = ellipse(np.zeros(2), np.diag([4.0, 1.0]), 0.5)
-    >>> round(found.a, 3), round(found.b, 3), round(abs(found.angle), 3)
-    (2.355, 1.177, 0.0)
-    """
-    values, vectors = np.linalg.eigh(C)
-    r = _radius(level)
-    b, a = (float(r * np.sqrt(max(0.0, value))) for value in values)
-    u = vectors[:, 1]
-    return Ellipse(float(mean[0]), float(mean[1]), a, b, float(np.arctan(u[1] / u[0]) if u[0] else np.pi / 2.0))
-
-
-def principal_plane(mixture: Mixture, X: Array, weight: Array | None = None, level: float = 0.95) -> Plane:
-    """Return the plane of the two directions along which rows (n, d) vary most; missing values are imputed.
-
-    Cost: one PCA of the rows.
-    """
-    filled = mixture.impute(X) if np.isnan(X).any() else X
-    if len(X) < 3:  # too few to vary: the plane of the mixture itself
-        values, vectors = np.linalg.eigh(mixture.covariance())
-        shares = 100.0 * values[:-3:-1] / (values.sum() or 1.0)
-        return _plane(mixture, filled, mixture.mean, vectors[:, :-3:-1], level, shares)
-    model = fit_pca(ArraySource(filled).weighted(weight), 2).model
-    V = np.asarray(model.components.T, dtype=np.float64)
-    shares = 100.0 * np.asarray(model.variances) / (model.total or 1.0)
-    return _plane(mixture, filled, np.asarray(model.mean), V, level, shares)
-
-
-def pair_plane(mixture: Mixture, X: Array, pair: tuple[int, int], level: float = 0.95) -> Plane:
-    """Return the plane of two columns; a row with a missing value there has no place in it."""
-    d = mixture.means.shape[1]
-    axes = np.zeros((d, 2))
-    axes[pair[0], 0] = axes[pair[1], 1] = 1.0
-    found = _plane(mixture, X[:, :0], np.zeros(d), axes, level, np.full(2, np.nan))
-    return Plane(found.centre, axes, X[:, list(pair)], found.ellipses, level, found.shares)
-
-
-def _plane(mixture: Mixture, X: Array, centre: Array, V: Array, level: float, shares: Array) -> Plane:
-    parts: list[Any] = list(mixture.components)
-    ellipses = tuple(ellipse((part.mean - centre) @ V, V.T @ covariance_matrix(part) @ V, level) for part in parts)
-    points = (X - centre) @ V if X.shape[1] else np.empty((len(X), 2))
-    return Plane(centre, V, points, ellipses, level, shares)
+def mixture_remarks(model: Any) -> list[Warning]:
+    """Return what the fit of a GaussianMixture warned of: an early stop, components that collapsed or were lost."""
+    names = getattr(model, "feature_names_in_", None)
+    columns = ArraySource(np.empty((0, model.means_.shape[1])), names=names)
+    return recorded_warnings(warn_mixture_fit, model._fitted, columns, model.tol, model.max_iter)
 
 
 def component_separation(model: Any) -> Array:

@@ -6,7 +6,7 @@ and contributions are per cent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -14,10 +14,17 @@ import numpy as np
 
 from eigenlens import checks
 from eigenlens.arrays import Array, to_numpy
+from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
-from eigenlens.pca.interpret import contributions_by_column, contributions_by_row, correlations_with_components
+from eigenlens.pca.interpret import (
+    Supplementary,
+    contributions_by_column,
+    contributions_by_row,
+    correlations_with_components,
+    project_columns,
+)
 from eigenlens.pca.model import PrincipalComponents
-from eigenlens.tables.names import axis_stem, feature_names, row_labels
+from eigenlens.tables.names import axis_stem, feature_names, row_labels, shorten
 from eigenlens.tables.rows import first_rows
 from eigenlens.tables.values import BiplotTable, ReconstructionTable, ScoreTable, ValueTable, VarianceTable
 
@@ -131,6 +138,61 @@ def reconstruction(
     distances = (found.standardised(rows) ** 2).sum(axis=1)
     shown = row_labels(labels, len(rows), at_least=limit is not None)
     return ReconstructionTable(chosen, shown, _model_column_names(model, names), rows, rebuilt, errors, distances)
+
+
+FEW_LEVELS, MAX_LEVELS = 11, 100
+"""A column of text is compared if it has at most the first number of categories, or, among many rows, the second."""
+
+
+def covariates(model: Any, columns: Mapping[str, Any], Z: Array, source: Source) -> Supplementary | None:
+    """Return columns (n,) that took no part in the fit on the scores Z (n, k) of the rows of a source (n, d).
+
+    A missing category is one of its own. Columns that cannot be compared are left out: constant ones, and names of
+    rows. None for components about zero, from which no column deviates.
+    """
+    if not getattr(model, "center", True):
+        return None
+    usable: dict[str, Array] = {}
+    for name, values in columns.items():
+        found = _covariate(np.asarray(values))
+        if found is not None:
+            usable[str(name)] = found
+    return project_columns(usable, Z, source, _principal_components_of(model)) if usable else None
+
+
+def _covariate(values: Array) -> Array | None:
+    """Return numbers as they are and other values as text, or None where neither says anything."""
+    if values.dtype.kind == "O" and all(isinstance(v, int | float | None) for v in values.tolist()):
+        values = np.array([np.nan if v is None else v for v in values.tolist()], dtype=np.float64)
+    if values.dtype.kind in "fiu":
+        seen = values[np.isfinite(values)]
+        return values if seen.size > 1 and seen.min() < seen.max() else None
+    texts = ["(missing)" if v is None or v != v else shorten(v, 40) for v in values.tolist()]
+    most = max(FEW_LEVELS, min(MAX_LEVELS, len(texts) // 5))  # more than that are names of rows
+    return np.array(texts) if 1 < len(set(texts)) <= most else None
+
+
+MIN_SIDE, ALIKE = 6, 0.3
+"""The smallest side of an image, and the least mean correlation of pixels below each other."""
+
+
+def image_side(X: Array) -> int:
+    """Return the side of the square images that the rows (n, d) are, or 0 if they are no images.
+
+    They are if d is a square, and columns that would be pixels below each other resemble each other.
+
+    >>> stripes = np.tile(np.sin(np.arange(12.0))[:, None] + np.arange(8.0), 8) * np.arange(12.0)[:, None]
+    >>> image_side(stripes), image_side(stripes[:, :49]), image_side(np.eye(36))
+    (8, 7, 0)
+    """
+    side = round(float(X.shape[1]) ** 0.5)
+    if side * side != X.shape[1] or side < MIN_SIDE:
+        return 0
+    with np.errstate(all="ignore"):
+        T = (X - X.mean(axis=0)) / X.std(axis=0)
+        below = (T[:, side:] * T[:, :-side]).mean(axis=0)
+    seen = below[np.isfinite(below)]
+    return side if seen.size and float(seen.mean()) > ALIKE else 0
 
 
 def _principal_components_of(model: Any) -> PrincipalComponents:

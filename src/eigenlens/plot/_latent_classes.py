@@ -46,7 +46,7 @@ def profile(model: Any, *, most: int = MAX_LINES, ax: Axes | None = None) -> Axe
     style: dict[str, Any] = {"rotation": 40.0, "ha": "right"} if max(map(len, labels)) * len(labels) > 60 else {}
     _style.name_ticks(ax, "x", np.arange(len(kept)), labels, **style)
     ax.set(xlim=(-0.4, len(kept) - 0.6), ylim=(-0.03, 1.03), ylabel="probability in the component")
-    words = [f"{k + 1}: {w:.1%}" for k, w in enumerate(table.weights[:MAX_NAMED])]
+    words = [f"{k}: {w:.1%}" for k, w in enumerate(table.weights[:MAX_NAMED])]
     _style.draw_legend(ax, handles[: len(words)], words, loc="center left", bbox_to_anchor=(1.0, 0.5))
     _style.write_note(ax, *_remarks(table, len(kept)))
     return ax

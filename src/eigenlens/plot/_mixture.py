@@ -82,7 +82,7 @@ def _rows(ax: Axes, table: mixture_tables.EllipseTable, colours: str | Array | N
         draw_points(ax, table.rows, colours)
         return
     for k in range(len(table.weights)):
-        mine = table.rows[table.labels == k + 1]
+        mine = table.rows[table.labels == k]
         if len(mine):
             draw_points(ax, mine, _style.category_color(k))
     for points in ax.collections:
@@ -99,8 +99,8 @@ def _ellipses(ax: Axes, table: mixture_tables.EllipseTable) -> None:
         (dot,) = ax.plot(*mean, linestyle="none", markersize=7.0, zorder=4, **look)
         handles.append(dot)
     shown = min(len(handles), MAX_NAMED_COMPONENTS)
-    words = [f"{k + 1}: {100 * pi:.3g}%" for k, pi in enumerate(table.weights[:shown])]
-    words[-1] += f" … {len(handles)}" if shown < len(handles) else ""
+    words = [f"{k}: {100 * pi:.3g}%" for k, pi in enumerate(table.weights[:shown])]
+    words[-1] += f" … {len(handles) - 1}" if shown < len(handles) else ""
     _name_components(ax, handles[:shown], words)
 
 
@@ -156,7 +156,7 @@ def _parts(ax: Axes, table: mixture_tables.LineTable) -> None:
         handles.append(line)
     (whole,) = ax.plot(table.x, table.density, color=_style.text_color(), linewidth=1.8, zorder=4)
     shown = min(len(handles), MAX_NAMED_COMPONENTS)
-    words = [f"component {k + 1}: {100 * pi:.3g}%" for k, pi in enumerate(table.weights[:shown])]
+    words = [f"component {k}: {100 * pi:.3g}%" for k, pi in enumerate(table.weights[:shown])]
     if several:
         _style.draw_legend(ax, [whole, *handles[:shown]], ["mixture", *words], loc="best")
 
@@ -184,7 +184,7 @@ def responsibilities(model: Any, X: Any, *, ax: Axes | None = None) -> Axes:
     ax.set(xlim=(0, n), ylim=(0.0, 1.0), ylabel="P(component | row)")
     ax.set_xlabel(f"{n} rows, by component and then by certainty")
     shown = min(K, MAX_NAMED_COMPONENTS)
-    _name_components(ax, list(ax.collections)[:shown], [str(k + 1) for k in range(shown)])
+    _name_components(ax, list(ax.collections)[:shown], [str(k) for k in range(shown)])
     _style.write_note(ax, f"{table.uncertain} rows have no component of probability 0.9 or more" if K > 1 else "")
     return ax
 

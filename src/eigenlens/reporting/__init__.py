@@ -1,12 +1,15 @@
-"""Reports: one self-contained HTML file of fitted models and their rows."""
+"""Reports: one self-contained HTML file of fitted models and their rows.
+
+It opens on the plots of the model; what the rows are and how to make the report again is on the last page.
+"""
 
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
@@ -16,18 +19,19 @@ from eigenlens.catalogue import import_part, page_of
 from eigenlens.errors import OptionError
 from eigenlens.model_file import replace_file
 from eigenlens.reporting import code
-from eigenlens.reporting.charts import Chart, PageContent
+from eigenlens.reporting.charts import Chart, PageContent, facts
 from eigenlens.reporting.inputs import check_models, report_table
 from eigenlens.reporting.packing import fit_page, share_repeats
 from eigenlens.reporting.page import render_page
 from eigenlens.reporting.pages.overview import overview
+from eigenlens.reporting.remarks import data_remarks, fit_remarks
 from eigenlens.reporting.rows import ShownRows, make_shown_rows, max_rows, values_per_row
 from eigenlens.tables.names import shorten
 from eigenlens.tables.rows import sample_rows
 from eigenlens.tables.text_table import count_noun
 
 MAX_WARNINGS = 20
-"""The largest number of warnings that the overview repeats."""
+"""The largest number of warnings on a page."""
 
 
 def report(
@@ -40,11 +44,16 @@ def report(
     ids: Iterable[Any] | None = None,
     columns: dict[str, Any] | None = None,
     sample_weight: Any = None,
+    warnings: Mapping[str, Iterable[Any]] | None = None,
+    decisions: Iterable[Any] | None = None,
     command: str = "",
     reading: str = "",
     random_state: Any = 0,
 ) -> Path:
     """Write a report of one fitted model, or several by name, on the rows of X, and return its path.
+
+    It has a page per model, which opens on its plots, after a first page with the main plot of each if they are
+    several; the last page describes the rows, and has the script that makes the report again.
 
     Args:
         models: a fitted estimator, a list of them, or a dict from names to them; also the results of `compare` and
@@ -55,9 +64,13 @@ def report(
         path: the HTML file, written whole or not at all, below 10 MB whatever X is.
         y: (n,) the classes of the rows, for classifiers; if None, the first of `columns` that holds their classes.
         ids: (n,) names of rows. columns: {name: (n,)} more columns to colour by; the first of them does so when the
-            page is opened, and few whole numbers are classes. sample_weight: (n,) as in the fit.
+            page is opened, and few whole numbers are classes. Those, and columns of X that a PCA was not fitted on, are
+            compared with its components: numbers by correlation, categories by the means of their rows.
+        sample_weight: (n,) as in the fit; a row of weight 0 is supplementary.
+        warnings: {name of a model: what its fit warned of}, for the top of its page; without them, those that can be
+            derived from the model. decisions: what was decided about a file; without them, those of X if it is a scan.
         command: the command line that made it, if one did. reading: Python that reads X and what is given with it, so
-            that the script in the overview runs as it stands.
+            that the script in the report runs as it stands.
         random_state: the seed of the sample of rows, where there are too many to show.
 
     >>> import eigenlens, tempfile
@@ -67,19 +80,16 @@ def report(
     'food.html'
     """
     named, target = check_models(models), checks.target_file(path, make_folder=True)
-    _check_given(columns, title=title, command=command, reading=reading)
+    _check_given(columns, warnings, named, title=title, command=command, reading=reading)
     rows = _rows(named, X, y, ids, columns or {}, sample_weight, checks.generator(random_state))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        sheets = {name: _sheet(model, rows) for name, model in named.items()}
-    found = [shorten(text, 600) for text in dict.fromkeys(str(each.message) for each in caught)]
+    known = {str(name): list(map(str, texts)) for name, texts in (warnings or {}).items()}
+    sheets = {name: _sheet(model, rows, known.get(name)) for name, model in named.items()}
     given = {"y": y, "ids": ids, "columns": columns or None, "sample_weight": sample_weight}
     python = _python(named, rows, target, given, title, reading, random_state)
     estimators = {name: model for name, model in named.items() if hasattr(model, "fit")}
-    charts = overview(rows, estimators, found[:MAX_WARNINGS], command, python, random_state)
-    pages: list[Chart] = [{"id": "overview", "title": "Overview", "charts": charts}]
-    pages += [_page(i, name, sheet) for i, (name, sheet) in enumerate(sheets.items())]
-    more = _columns(sheets)
+    decided = [str(each) for each in (getattr(X, "decisions", ()) if decisions is None else decisions)]
+    last = overview(rows, estimators, decided, command, python, random_state)
+    pages, more = _pages(sheets, last), _columns(sheets)
 
     def whole(keep: Array | None) -> Chart:
         size = f"{count_noun(rows.total, 'row')}, {count_noun(len(rows.names), 'column')}"
@@ -92,10 +102,17 @@ def report(
     return target
 
 
-def _check_given(columns: Any, **texts: Any) -> None:
-    if columns is not None and not isinstance(columns, Mapping):
-        fix = "give {name: values} with one value per row"
-        raise OptionError(f"is a {type(columns).__name__}", argument="columns", fix=fix)
+def _check_given(columns: Any, warnings: Any, models: dict[str, Any], **texts: Any) -> None:
+    for argument, value, fix in (
+        ("columns", columns, "give {name: values} with one value per row"),
+        ("warnings", warnings, "give {name of a model: texts}"),
+    ):
+        if value is not None and not isinstance(value, Mapping):
+            raise OptionError(f"is a {type(value).__name__}", argument=argument, fix=fix)
+    unknown = [name for name in warnings or {} if str(name) not in models]
+    if unknown:
+        what, fix = f"names {unknown[0]!r}, which is not among the models", f"their names are {list(models)}"
+        raise OptionError(what, argument="warnings", fix=fix)
     for name, text in texts.items():
         if not isinstance(text, str):
             raise OptionError(f"is a {type(text).__name__}", argument=name, value=text, fix="give text")
@@ -113,15 +130,44 @@ def _python(
     )  # fmt: skip
 
 
-def _sheet(model: Any, rows: ShownRows) -> PageContent:
+# ---- pages --------------------------------------------------------------------------------------------------
+
+
+def _sheet(model: Any, rows: ShownRows, known: list[str] | None) -> PageContent:
+    """Return the page of a model, with warnings at its top: those of its fit, of its rows, and of making the page."""
     checks.has_components(model)
-    made = import_part(page_of(model))(model, rows.of(model) if hasattr(model, "fit") else rows)
-    return made if isinstance(made, PageContent) else PageContent(made, {})
+    fitted = hasattr(model, "fit")
+    own = rows.of(model) if fitted else rows
+    with catch_warnings(record=True) as caught:
+        simplefilter("always")
+        made = import_part(page_of(model))(model, own)
+    texts = known if known is not None else fit_remarks(model) if fitted else []
+    found = made if isinstance(made, PageContent) else PageContent(made, {})
+    texts = [*texts, *(data_remarks(model, own) if fitted else []), *found.warnings]
+    texts = [*texts, *(str(each.message) for each in caught)]
+    texts = [shorten(text, 600) for text in dict.fromkeys(texts)][:MAX_WARNINGS]
+    return found._replace(charts=[facts("Warnings", warnings=texts), *found.charts]) if texts else found
+
+
+def _pages(sheets: dict[str, PageContent], last: list[Chart]) -> list[Chart]:
+    """Return the page of each model, before them the main plot of each if they are several, and the overview last."""
+    pages = [_page(i, name, sheet) for i, (name, sheet) in enumerate(sheets.items())]
+    if len(pages) > 1:
+        main = [_main_plot(page) for page in pages]
+        pages.insert(0, {"id": "models", "title": "All models", "charts": main})
+    return [*pages, {"id": "overview", "title": "Data and code", "charts": last}]
 
 
 def _page(place: int, name: str, sheet: PageContent) -> Chart:
     slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in name.lower())[:40]
     return {"id": f"page-{place + 1}-{slug}", "title": shorten(name, 80) or "(no name)", "charts": sheet.charts}
+
+
+def _main_plot(page: Chart) -> Chart:
+    """Return the first chart of a page that is not text, under the name of its model."""
+    charts: list[Chart] = page["charts"]
+    first = next((chart for chart in charts if chart["kind"] != "text"), charts[0])
+    return first | {"title": f"{page['title']}: {first['title']}"}
 
 
 def _columns(sheets: dict[str, PageContent]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.reporting.packing import RowNumbers, pixels
-from eigenlens.reporting.page import pack_numbers
+from eigenlens.reporting.page import FINE, pack_numbers
 
 Chart = dict[str, Any]
 """One chart: JSON values under the names of report.ts."""
@@ -70,10 +70,73 @@ def table_chart(title: str, columns: dict[str, Any], about: str = "") -> Chart:
 
 
 def points(title: str, x: Array, y: Array, xlabel: str, ylabel: str, about: str = "", **more: Any) -> Chart:
-    """Return a scatter plot of the rows, linked with other charts; more: arrows, ellipses, lines, equal, density."""
+    """Return a scatter plot of the rows, linked with other charts.
+
+    more: equal, span, arrows, categories, ellipses, lines, priority, density, contours and regions of report.ts.
+    """
     found = {"kind": "rows", "title": title, "about": about, "xlabel": xlabel, "ylabel": ylabel}
     places = (RowNumbers(np.asarray(values, dtype=np.float64)) for values in (x, y))
     return found | dict(zip(("x", "y"), places, strict=True)) | more
+
+
+MAX_AXES, MAX_AXIS_BYTES = 8, 2_200_000
+"""The largest number of axes that a scatter plot offers, and their largest size in bytes: four axes of 200,000 rows."""
+
+
+def axes_points(
+    title: str, Z: Array, labels: Sequence[str], about: str = "", *, scales: Array | None = None, **more: Any
+) -> Chart:
+    """Return a scatter plot of the rows on any two columns of Z (m, k), which the page lets its readers choose.
+
+    labels: (k,) of the axes, with their shares. scales: (k,) factors of the axes: equal columns of Z in several charts
+    are written once. more: as of `points`; arrows and categories have a place on every axis (see `arrow`).
+    """
+    if Z.shape[1] == 1:
+        return plane_points(title, Z, labels, about, **more)
+    count = axes_shown(*Z.shape)
+    factors = [{}] * count if scales is None else [{"times": float(value)} for value in scales[:count]]
+    axes = [
+        {"label": labels[j], "values": RowNumbers(np.asarray(Z[:, j], dtype=np.float64))} | factors[j]
+        for j in range(count)
+    ]
+    return {"kind": "rows", "title": title, "about": about, "axes": axes} | more
+
+
+def axes_shown(m: int, k: int) -> int:
+    """Return how many of k axes a scatter plot of m rows offers, at least two, so that the file stays small.
+
+    >>> axes_shown(150, 4), axes_shown(150, 30), axes_shown(200_000, 30)
+    (4, 8, 4)
+    """
+    size = m * (16 if m > FINE else 32) / 6.0
+    return min(k, MAX_AXES, max(2, int(MAX_AXIS_BYTES / max(1.0, size))))
+
+
+def arrow(label: str, place: Iterable[float], *, supplementary: bool = False) -> Chart:
+    """Return a column as an arrow of a scatter plot, by its place (k,) on the axes; dashed if it is supplementary.
+
+    >>> arrow("sugar", [0.5, 1.0], supplementary=True)
+    {'label': 'sugar', 'at': [0.5, 1.0], 'dash': True}
+    """
+    return {"label": label, "at": [float(v) for v in place]} | ({"dash": True} if supplementary else {})
+
+
+def category_point(label: str, place: Iterable[float], of: str = "") -> Chart:
+    """Return a supplementary category of the column `of` as a named point of a scatter plot, by its place (k,).
+
+    >>> category_point("red", [0.5, 1.0], "colour")
+    {'label': 'red', 'at': [0.5, 1.0], 'of': 'colour'}
+    """
+    return {"label": label, "at": [float(v) for v in place]} | ({"of": of} if of else {})
+
+
+def contour_regions(x: Array, y: Array, values: Array, levels: Mapping[str, float]) -> Chart:
+    """Return the regions of a plane where values (h, w) at the nodes y (h,) and x (w,) reach a level, for `points`.
+
+    levels: the value at the edge of each region by its name, the widest region first.
+    """
+    edges = [{"label": label, "at": float(at)} for label, at in levels.items()]
+    return cell_box(x, y) | {"values": pack_numbers(values, fine=0), "levels": edges}
 
 
 def plane_points(title: str, Z: Array, labels: Sequence[str], about: str = "", **more: Any) -> Chart:
@@ -135,7 +198,8 @@ def loading_heat(
     """Return loadings (d, k) as a heat map of the columns with the largest, in the order of the table."""
     chosen = np.sort(np.argsort(-np.abs(values).max(axis=1))[:MAX_HEAT_ROWS])
     about += f" The {MAX_HEAT_ROWS} columns that move most." if len(values) > MAX_HEAT_ROWS else ""
-    return heat(title, values[chosen], [names[j] for j in chosen], factors, what=what, about=about)
+    top = float(np.abs(values).max()) or 1.0  # zero has the same colour whether or not some are negative
+    return heat(title, values[chosen], [names[j] for j in chosen], factors, what=what, about=about, top=top)
 
 
 def images(
@@ -149,8 +213,18 @@ def images(
     return {"kind": "images", "title": title} | size | {"images": shown, "range": shades}
 
 
+def component_images(title: str, components: Mapping[str, Array], shape: tuple[int, int], about: str = "") -> Chart:
+    """Return components (h · w,) of images by name as images, each in colours that diverge about 0."""
+    shown = [{"label": label, "pixels": pixels(values)} for label, values in components.items()]
+    size = {"height": shape[0], "width": shape[1], "columns": min(8, len(shown))}
+    return {"kind": "images", "title": title, "about": about, "scheme": "diverging"} | size | {"images": shown}
+
+
 def frames(title: str, label: str, steps: Iterable[tuple[str, list[Chart]]], *, start: int = 0, **more: Any) -> Chart:
-    """Return a slider: the same charts for several values of a parameter. steps: (value, charts)."""
+    """Return a slider: the same charts for several values of a parameter.
+
+    steps: (value, charts). more: about; marks, {at, label} of values with a name; fitted, the step of the model.
+    """
     found = [{"value": value, "charts": charts} for value, charts in steps]
     return {"kind": "frames", "title": title, "label": label, "start": start, "frames": found} | more
 
@@ -170,20 +244,9 @@ def note_rows_outside(count: int, way: str = "") -> str:
     return f" {words} outside the plotted range{way}." if count else ""
 
 
-def likelihood_path_chart(path: Array) -> list[Chart]:
-    """Return the log-likelihood after each EM step as a chart; no chart for a single step."""
-    if len(path) < 2:
-        return []
-    x, y = np.arange(1, len(path) + 1), path - path[-1]
-    # Differences in the last digits are rounding, not a decrease.
-    y = np.where(np.abs(y) > 1e-13 * abs(path[-1]), y, 0.0)
-    layers = layer("line", x=x, y=y, colour="#0072b2"), layer("dot", x=x, y=y, colour="#0072b2")
-    about = f"The log-likelihood after each step, less the last, {path[-1]:.7g}; it never falls."
-    return [marks("Likelihood path", *layers, about=about, x="step", y="log-likelihood, less the last")]
-
-
 class PageContent(NamedTuple):
-    """Charts, and columns (m,) of the rows shown by name, to colour by."""
+    """Charts, columns (m,) of the rows shown by name, to colour by, and warnings for the top of the page."""
 
     charts: list[Chart]
     columns: Mapping[str, Any]
+    warnings: Sequence[str] = ()

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from eigenlens.data.memory import ArraySource
 from eigenlens.data.source import Source
 from eigenlens.data.table import MixedSource
 from eigenlens.errors import DataError
-from eigenlens.reporting.charts import Chart
+from eigenlens.reporting.charts import Chart, axes_shown
 from eigenlens.reporting.inputs import format_dates
 from eigenlens.reporting.packing import RowNumbers, RowPositions, RowTexts, encode_names
 from eigenlens.reporting.page import FINE, pack_numbers
@@ -131,10 +132,16 @@ class ShownRows:
         if places == list(range(len(self.names))):
             return self
         return replace(
-            self, X=self.X[:, places], names=tuple(self.names[j] for j in places),
+            self, X=self.X[:, places], names=tuple(self.names[j] for j in places), extra=self._with_others(places),
             texts={i: self.texts[j] for i, j in enumerate(places) if j in self.texts},
             fields=tuple(self.fields[j] for j in places), columns=tuple(self.columns[j] for j in places),
         )  # fmt: skip
+
+    def _with_others(self, places: list[int]) -> Mapping[str, Any]:
+        """Return the columns that were not fitted, with those of the table outside `places`."""
+        rest = sorted(set(range(len(self.names))) - set(places))
+        others = {self.names[j]: self.texts.get(j, self.X[:, j]) for j in rest}
+        return others | dict(self.extra)
 
     def draw(self, most: int) -> Array:
         """Return the positions of `most` of the rows shown, drawn at random and in order; of all if they are fewer."""
@@ -193,7 +200,12 @@ class ShownRows:
         coarse = "Numbers of so many rows are kept to 16 bits." if kept > FINE else ""
         note = " ".join(filter(None, (self._note(kept), said, _left(left), coarse)))
         head = {"total": self.total, "shown": kept, "note": note, "colour": start}
-        return head | {"columns": columns} | ids | steps
+        return head | {"columns": columns} | ids | steps | self._supplementary()
+
+    def _supplementary(self) -> Chart:
+        """Return which rows are hollow: those without weight, which took no part in the fit."""
+        without = np.zeros(len(self.X)) if self.weight is None else (self.weight == 0.0).astype(np.float64)
+        return {"supplementary": RowNumbers(without)} if without.any() else {}
 
     def _offered(self, more: Mapping[str, Any]) -> dict[str, Any]:
         """Return the columns to colour by: classes, given columns, columns that pages made, text, numbers."""
@@ -338,6 +350,16 @@ def density_backdrops(
         return [({}, "") for _ in pairs]
     found = plane_counts((project(block) for block in rows.blocks()), pairs, Z, BACKDROP_CELLS)
     return [({"density": _box(each)}, _words(rows, each)) for each in found]
+
+
+def axes_backdrop(rows: ShownRows, Z: Array, project: Callable[[Array], Array]) -> tuple[Chart, str]:
+    """Return the density of all rows for every pair of axes that a plot of Z (m, k) offers, and a sentence on it."""
+    pairs = list(combinations(range(axes_shown(*Z.shape)), 2))
+    if not pairs or not rows.sampled or rows.source is None:
+        return {}, ""
+    found = plane_counts((project(block) for block in rows.blocks()), pairs, Z, BACKDROP_CELLS)
+    boxes = [_box(each) | {"pair": list(pair)} for pair, each in zip(pairs, found, strict=True)]
+    return {"densities": boxes}, _words(rows, found[0])
 
 
 def _box(found: PlaneCounts) -> Chart:

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from eigenlens.arrays import Array, Like, dense, to_numpy
+from eigenlens.arrays import Array, Like
 from eigenlens.bayes.class_moments import ClassDeviations
 from eigenlens.bayes.classifier.class_density import finite_blocks
 from eigenlens.bayes.discriminant import storage
@@ -27,11 +27,11 @@ from eigenlens.bayes.discriminant.covariances import (
 from eigenlens.bayes.discriminant.fit_missing import complete_classes
 from eigenlens.bayes.discriminant.model import (
     FisherRule,
-    centred_product,
-    expected_scores,
+    discriminant_scores,
     gaussian_classes,
     incomplete_log_likelihoods,
     linear_contributions,
+    nonfinite_rows,
 )
 from eigenlens.bayes.discriminant.options import (
     check_linear_options,
@@ -47,17 +47,18 @@ from eigenlens.bayes.explain import Explanation, classes_to_compare, explain_gau
 from eigenlens.bayes.labels import encode_labels, partial_fit_labels, require_two_classes
 from eigenlens.bayes.rule import BayesRule, ClassCounts, sample_by_class
 from eigenlens.data.coerce import require_finite, require_no_infinity, rereadable
-from eigenlens.data.rows import row_count, select_rows
+from eigenlens.data.rows import row_count
 from eigenlens.data.source import Progress, Source, progress_callback
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.base import ModelEstimator, model_view
 from eigenlens.estimator.rows import dense_blocks, per_row, validate_rows
-from eigenlens.linalg.operators import concatenate, project_rows
+from eigenlens.linalg.operators import concatenate
 from eigenlens.linalg.spectrum import Outcome
+from eigenlens.missing.standardize import StandardizedColumns
 
 
-class GaussianClasses(ClassCounts, BayesRule, ModelEstimator):
+class GaussianClasses(StandardizedColumns, ClassCounts, BayesRule, ModelEstimator):
     """Gaussian classes, the base of `LinearDiscriminant` and `QuadraticDiscriminant`.
 
     A subclass checks its options and estimates its model from moments, or from rows where these are few.
@@ -81,18 +82,20 @@ class GaussianClasses(ClassCounts, BayesRule, ModelEstimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Estimate the classes y (n,) of the rows of X (n, d), row i weighted by sample_weight[i].
 
-        X may be any Source; it is read once. y None is the label column of a scanned file.
+        X may be any Source; it is read once, and twice if it is standardised. y None is the label column of a scanned
+        file.
         """
         self.__dict__.pop("_made", None)  # should this fail, nothing is fitted
         source = validate_rows(self, X, sample_weight, reset=True)
         labels = require_two_classes(encode_labels(y, X, row_count(source)), source.weight)
+        rows, units = self._standardize(source)
         C, shrinkage = len(labels.classes), self._check_options(len(labels.classes))
         with progress_callback(self.verbose) as progress, np.errstate(invalid="ignore", over="ignore"):
-            found = self._read(source, labels.codes, C, shrinkage, progress)
+            found = self._read(rows, labels.codes, C, shrinkage, progress)
             done = None
             if not np.all(np.isfinite(found.mean)):
-                rows = (source, labels.codes, labels.classes)
-                done = complete_classes(*rows, shrinkage, pooled=self._pooled, progress=progress)
+                known = (rows, labels.codes, labels.classes)
+                done = complete_classes(*known, shrinkage, pooled=self._pooled, progress=progress)
         self.classes_ = labels.classes
         self._count(labels.codes, source.weight)
         self._keep(found if done is None else done.moments, X, source)
@@ -102,7 +105,9 @@ class GaussianClasses(ClassCounts, BayesRule, ModelEstimator):
             self._moments = None  # further rows would change what is expected of the missing values
             self.solver_, found, shrinkage = done.outcome, done.moments, done.shrinkage
             warn_about_convergence(done)
-        self._made: tuple[Any, Array] | None = self._solve(found, shrinkage)
+        model, amounts = self._solve(found, shrinkage)
+        self._scale = None if units is None else units.scale
+        self._made: tuple[Any, Array] | None = (model if units is None else model.scaled(units.scale), amounts)
         return self
 
     def _read(self, source: Source, codes: Array, C: int, shrinkage: Shrinkage, progress: Progress | None) -> Any:
@@ -124,6 +129,7 @@ class GaussianClasses(ClassCounts, BayesRule, ModelEstimator):
         The first call may name all classes; by default they are those of its y. The model is computed when it is first
         used, so a class may have too few rows at first. Memory is O(d²) also where there are fewer rows than columns.
         """
+        self._require_own_units("partial_fit")
         first = not hasattr(self, "_made")
         if self.covariance_estimator is not None:
             what, fix = "needs all rows of a class at once", "use fit, or shrinkage"
@@ -219,6 +225,9 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         target: T. "diagonal" keeps the variances, so that units do not matter; "identity", the mean variance times I,
             is the target of scikit-learn where shrinkage is a number. Or a function from the variances (d,) to the
             diagonal (d,) of T.
+        standardize: divide columns by their standard deviations in all rows (divisor Σw) before S shrinks; every result
+            is in the units of the columns. It makes a difference where S shrinks towards "identity" or a function, and
+            to a covariance_estimator that depends on units.
         covariance_estimator: None, or an estimator whose fit(rows) finds `covariance_`, as in sklearn.covariance, in
             place of shrinkage; a clone of it is fitted to the rows of each class, which are kept in memory.
         prior: None for the shares of the classes; "uniform"; probabilities in the order of `classes_`; or a dict. It
@@ -232,7 +241,8 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         coef_: (C, d) w. intercept_: (C,) b. predict_proba is the softmax of X coef_ᵀ + intercept_.
         scalings_: (d, q) the directions v. criterion_: (q,) Fisher's criterion of each, vᵀ B v / vᵀ S v.
         explained_variance_ratio_: (q,) shares of the variance between classes.
-        centre_: (d,) m, which `transform` subtracts. shrinkage_: a, or (C,) by class.
+        centre_: (d,) m, which `transform` subtracts. shrinkage_: a, or (C,) by class. scale_: (d,), ones unless
+            standardised.
         class_count_: (C,) Σw. n_samples_: number of rows with positive weight. solver_: how S was found.
         model_: the frozen `FisherRule`.
 
@@ -252,6 +262,7 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
     _: KW_ONLY
     shrinkage: float | str | Rule | None = None
     target: str | Target = "diagonal"
+    standardize: bool = False
     covariance_estimator: Any = None
     prior: Any = None
     random_state: Any = None
@@ -296,7 +307,7 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         with np.errstate(invalid="ignore", over="ignore"):
             found = self.model_.log_likelihoods(rows)
             whole = np.isfinite(found.sum())
-        odd = np.empty(0) if whole else _nonfinite_rows(found)
+        odd = np.empty(0) if whole else nonfinite_rows(found)
         if odd.size:
             found[odd] = incomplete_log_likelihoods(self.model_, require_no_infinity(rows[odd]))
         return found
@@ -339,7 +350,7 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         """
         check_is_fitted(self)
         source, V = validate_rows(self, X), self._directions
-        project = partial(_project, rule=self.model_, V=V)
+        project = partial(discriminant_scores, rule=self.model_, V=V)
         if hasattr(source, "map_rows"):
             return source.map_rows(project, V.shape[1])
         return concatenate([project(rows) for rows in source.rows()])
@@ -387,26 +398,6 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         return int(self._directions.shape[1])
 
 
-def _nonfinite_rows(statistics: Array) -> Array:
-    """Return the numbers of the rows that are not finite."""
-    return np.flatnonzero(~np.isfinite(statistics).all(axis=1))
-
-
-def _project(rows: Any, rule: FisherRule, V: Array) -> Any:
-    """Return (x − m)·v of rows of any kind, in their kind; missing values are replaced by their expectations."""
-    plain = isinstance(rows, np.ndarray) and rows.dtype == np.float64
-    with np.errstate(invalid="ignore", over="ignore"):
-        found = (centred_product if plain else project_rows)(rows, rule.centre, V)
-        if np.isfinite(to_numpy(found).sum()):
-            return found
-    odd = _nonfinite_rows(to_numpy(found))
-    if not odd.size:  # only the sum overflowed
-        return found
-    values = np.array(to_numpy(found))
-    values[odd] = expected_scores(rule, require_no_infinity(dense(select_rows(rows, odd))), V)
-    return Like(found)(values)
-
-
 @dataclass(eq=False, repr=False)
 class QuadraticDiscriminant(GaussianClasses):
     """Gaussian classes with one covariance each: ln p(c | x) = ln pi_c − ½ ln |S_c| − ½ |x − m_c|²_(S_c) + const.
@@ -417,6 +408,9 @@ class QuadraticDiscriminant(GaussianClasses):
             "auto", which is accepted too. Or a function (n, d, trace, square, quartic) → a.
         target: T_c. "diagonal" keeps the variances, so that units do not matter; "identity" is their mean times I. Or a
             function from the variances (d,) to the diagonal (d,) of T_c.
+        standardize: divide columns by their standard deviations in all rows (divisor Σw) before S_c shrinks; every
+            result is in the units of the columns. It makes a difference to "identity", to reg, and to a
+            covariance_estimator that depends on units.
         reg: in [0, 1], for (1 − reg) S_c + reg I, in the units of the columns: scikit-learn's reg_param.
         covariance_estimator: None, or an estimator whose fit(rows) finds `covariance_`, as in sklearn.covariance, in
             place of shrinkage; a clone of it is fitted to the rows of each class, which are kept in memory.
@@ -426,7 +420,8 @@ class QuadraticDiscriminant(GaussianClasses):
 
     Attributes:
         classes_: (C,). class_prior_, priors_: (C,) pi. means_: (C, d) m_c. covariances_: (C, d, d) S_c, of divisor Σw.
-        shrinkage_: (C,) a. class_count_: (C,) Σw. n_samples_: number of rows with positive weight.
+        shrinkage_: (C,) a. class_count_: (C,) Σw. n_samples_: number of rows with positive weight. scale_: (d,), ones
+            unless standardised.
         solver_: how the covariances were found. model_: the classes as a frozen `Mixture` of Gaussians.
 
     With fewer rows than columns in all, and shrinkage or reg, no d×d matrix is made. Columns that are constant in all
@@ -444,6 +439,7 @@ class QuadraticDiscriminant(GaussianClasses):
     _: KW_ONLY
     shrinkage: float | str | Rule | None = None
     target: str | Target = "diagonal"
+    standardize: bool = False
     covariance_estimator: Any = None
     reg: float = 0.0
     prior: Any = None

@@ -13,15 +13,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from eigenlens.arrays import Array, read_only
+from eigenlens.arrays import Array, Like, dense, read_only, to_numpy
+from eigenlens.data.coerce import require_no_infinity
+from eigenlens.data.rows import select_rows
 from eigenlens.densities.base import rows_by_pattern
 from eigenlens.densities.covariance import Covariance
 from eigenlens.densities.covariance_axes import MIN_AXIS_SHARE, Axes
 from eigenlens.densities.gaussian import Gaussian
 from eigenlens.densities.mixture import Mixture
+from eigenlens.linalg.operators import project_rows
 from eigenlens.linalg.spectrum import orient
 
 MAX_ROUNDING = 1e-11
@@ -36,6 +40,7 @@ class FisherRule:
 
     Attributes:
         prior: pi (C,). means: (C, d). covariance: C, of the rows about the means of their classes.
+        scale: (d,) the units in which the largest entry of a direction is positive; None for those of the columns.
 
     >>> C = Axes.of_matrix(np.eye(2), np.zeros(2))
     >>> rule = FisherRule(np.array([0.5, 0.5]), np.array([[0.0, 0.0], [2.0, 0.0]]), C)
@@ -46,6 +51,7 @@ class FisherRule:
     prior: Array
     means: Array
     covariance: Axes
+    scale: Array | None = None
 
     def __post_init__(self) -> None:
         read_only(self, "prior", "means")
@@ -80,6 +86,10 @@ class FisherRule:
         """The classes as a mixture, which has all densities, also those of incomplete rows."""
         return Mixture(self.prior, tuple(Gaussian(mean, self.covariance) for mean in self.means))
 
+    def scaled(self, scale: Array) -> FisherRule:
+        """Return the rule of the columns times `scale` (d,)."""
+        return FisherRule(self.prior, self.means * scale, self.covariance.scaled(scale), scale)
+
     # ---- Fisher's directions ----------------------------------------------------------------------------
 
     @property
@@ -102,7 +112,7 @@ class FisherRule:
         values, U = values[::-1][: len(M) - 1], U[:, ::-1][:, : len(M) - 1]
         kept = values > len(M) * MIN_AXIS_SHARE * values.max(initial=0.0)
         V = solved.T @ (U[:, kept] / np.sqrt(values[kept]))
-        return values[kept], orient(V)
+        return values[kept], orient(V) if self.scale is None else orient(V * self.scale[:, None]) / self.scale[:, None]
 
 
 def centred_product(X: Array, centre: Array, V: Array, offset: Array | float = 0.0) -> Array:
@@ -192,3 +202,26 @@ def _times(C: Axes, V: Array) -> Array:
     Y = C.scale[:, None] * V
     along = C.axes @ ((C.variances_along - C.rest)[:, None] * (C.axes.T @ Y))
     return np.asarray(C.scale[:, None] * (along + C.rest * Y))
+
+
+# ---- rows of any kind ----------------------------------------------------------------------------------------
+
+
+def nonfinite_rows(statistics: Array) -> Array:
+    """Return the numbers of the rows that are not finite."""
+    return np.flatnonzero(~np.isfinite(statistics).all(axis=1))
+
+
+def discriminant_scores(rows: Any, rule: FisherRule, V: Array) -> Any:
+    """Return (x − m)·v of rows of any kind, in their kind; missing values are replaced by their expectations."""
+    plain = isinstance(rows, np.ndarray) and rows.dtype == np.float64
+    with np.errstate(invalid="ignore", over="ignore"):
+        found = (centred_product if plain else project_rows)(rows, rule.centre, V)
+        if np.isfinite(to_numpy(found).sum()):
+            return found
+    odd = nonfinite_rows(to_numpy(found))
+    if not odd.size:  # only the sum overflowed
+        return found
+    values = np.array(to_numpy(found))
+    values[odd] = expected_scores(rule, require_no_infinity(dense(select_rows(rows, odd))), V)
+    return Like(found)(values)

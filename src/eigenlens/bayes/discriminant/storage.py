@@ -41,7 +41,9 @@ def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]
     """Give an estimator the fit of `pack_fit`."""
     prior, means = arrays["prior"], arrays["means"]
     if f"{POOLED}.axes" in arrays:
-        model: Any = FisherRule(prior, means, unpack(AXES_LAYOUT, arrays_under(POOLED, arrays), {}))
+        model: Any = FisherRule(
+            prior, means, unpack(AXES_LAYOUT, arrays_under(POOLED, arrays), {}), arrays.get("scale")
+        )
     else:
         model = gaussian_classes(prior, means, [_own_covariance(arrays, c) for c in range(len(means))])
     restore_classes(estimator, arrays, header)

@@ -9,10 +9,11 @@ import numpy as np
 from scipy.special import ndtr
 
 from eigenlens.arrays import Array, read_only
+from eigenlens.bayes.latent_classes.options import check_latent_class_options, warn_latent_class_fit
 from eigenlens.bayes.naive.families.gaussian import GaussianColumns
 from eigenlens.bayes.naive.families.multinomial import MultinomialColumns
 from eigenlens.bayes.naive.model import NaiveModel
-from eigenlens.errors import OptionError
+from eigenlens.errors import OptionError, recorded_warnings
 from eigenlens.tables.text_table import format_columns
 
 
@@ -45,7 +46,7 @@ class ProfileTable:
 
     def __str__(self) -> str:
         parts = [[f"{p:.3f}" for p in column] for column in self.probabilities.T]
-        header = ["P( … | component)", *(f"{k + 1} ({w:.1%})" for k, w in enumerate(self.weights))]
+        header = ["P( … | component)", *(f"{k} ({w:.1%})" for k, w in enumerate(self.weights))]
         return format_columns(header, list(self.labels), *parts)
 
     __repr__ = __str__
@@ -57,7 +58,7 @@ def class_profile(model: Any) -> ProfileTable:
     >>> from eigenlens import MixtureModel
     >>> X = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     >>> print(class_profile(MixtureModel(1).fit(X)))
-    P( … | component)  1 (100.0%)
+    P( … | component)  0 (100.0%)
     0                       0.500
     1                       0.750
     """
@@ -74,6 +75,11 @@ def class_profile(model: Any) -> ProfileTable:
     labels, columns, parts = zip(*found, strict=True) if found else ((), (), ())
     values = np.array(parts).reshape(len(parts), len(model.model_.prior))
     return ProfileTable(tuple(labels), tuple(columns), values, np.array(model.model_.prior), tuple(left_out))
+
+
+def latent_class_remarks(model: Any) -> list[Warning]:
+    """Return what the fit of a MixtureModel warned of: an early stop, columns that collapsed, rows left out."""
+    return recorded_warnings(warn_latent_class_fit, model._fitted, check_latent_class_options(model))
 
 
 def _column_lines(name: str, conditional: Any, place: int, weights: Array) -> list[tuple[str, Array]]:

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from eigenlens.cli.commands.report import write_report
 from eigenlens.cli.errors import exit_status, fail
-from eigenlens.cli.files import OUTPUT_FORMATS, check_target, free_name, require_files, write_table
+from eigenlens.cli.files import (
+    OUTPUT_FORMATS,
+    REPORT_SUFFIXES,
+    check_target,
+    free_name,
+    require_files,
+    write_files,
+    write_table,
+)
 from eigenlens.cli.model_options import commands, find_model, flag_of, make_estimator, option_value, takes_text
 from eigenlens.cli.options import DataFiles, Output, ReadingOptions, RunningOptions, given_flags, takes
 from eigenlens.cli.session import session
@@ -33,25 +43,30 @@ def compare_densities(
     ] = None,
     cv: Annotated[int, typer.Option("--cv", metavar="N", min=2, help="Number of folds.")] = 5,
     output: Output = None,
+    report: Annotated[
+        str | None, typer.Option("--report", metavar="FILE", help="Write a report with charts here (.html).")
+    ] = None,
 ) -> None:
     """Compare densities by the log-likelihood of held-out rows.
 
     Every model is fitted to all folds but one, and scored by the log-density of the rows of that one. A difference is
     real if it is more than about two of its standard errors. Default: ppca, fa, gmm with 1 to 3 Gaussians, and kde.
 
-    With --quiet only the name of the best model is printed.
+    --report has a page of the comparison, and one of the best model, fitted to all rows. With --quiet only the name of
+    the best model is printed.
     """
     require_files(files)
     from eigenlens.cli.input_table import read_aloud
 
     with session(running) as now:
         target = check_target(output, running.force, OUTPUT_FORMATS)
+        page = check_target(report, running.force, REPORT_SUFFIXES)
         estimators = dict(_make_model(word, running) for word in _model_words(models))
         table = read_aloud(now, files, reading, mixed=all(map(takes_text, estimators.values())), guess=True)
         now.add_facts(cv=cv)
         if running.dry_run:
             plan = f"compare {', '.join(estimators)} in {cv} folds"
-            return now.show_plan(plan, targets=[target], models=list(estimators))
+            return now.show_plan(plan, targets=[target, page], models=list(estimators))
         found = _compare_models(estimators, table, cv, running, now)
         now.show(str(found))
         rows = _table_columns(found)
@@ -60,7 +75,9 @@ def compare_densities(
             print(found.best)
         if target is not None:
             write_table(rows, target, now.check_interrupt)
-        now.show_written(target)
+        if page is not None:
+            _write_page(found, estimators, table, page, reading, now)
+        now.show_written(target, page)
         now.show_warnings()
         now.show_next(_next_command(found.best, files, reading))
     return None
@@ -122,6 +139,19 @@ def _compare_models(estimators: dict[str, Any], table: Any, cv: int, running: Ru
         for name, error in causes.items()
     }
     return replace(found, failures=dict(found.failures) | flagged)
+
+
+def _write_page(
+    found: Any, estimators: dict[str, Any], table: Any, page: Path, reading: ReadingOptions, now: Any
+) -> None:
+    """Write the report of a comparison, and of the best model fitted to all rows."""
+    weight = {} if table.weight is None else {"sample_weight": table.weight}
+    with now.progress("writing the report"):
+        best = estimators[found.best].fit(table.named_rows, **weight)
+        shown = {"Comparison": found, found.best: best}
+        write_files(
+            (page, lambda path: write_report(shown, table, path, reading, now.running)), check=now.check_interrupt
+        )
 
 
 def _sentence(error: EigenlensError) -> str:

@@ -202,6 +202,7 @@ def _show_result(now: Any, estimator: Any, table: Any) -> None:
     """Print the summary of a model and, unless there are no rows, its accuracy or a plot of them."""
     from eigenlens.cli.summaries import python_call, summarise
     from eigenlens.cli.terminal_plot import draw_model
+    from eigenlens.cli.unit_check import warn_of_units
 
     line, shown, facts = summarise(estimator)
     now.say("model", python_call(estimator))
@@ -210,6 +211,7 @@ def _show_result(now: Any, estimator: Any, table: Any) -> None:
     now.add_facts(model=python_call(estimator), **facts)
     if table is None:
         return
+    warn_of_units(now, estimator, table.fitted.source)
     if hasattr(estimator, "classes_"):
         _show_accuracy(now, estimator, table.fitted)
     if not (now.running.quiet or now.running.json):
@@ -244,7 +246,8 @@ def _write_outputs(
 ) -> None:
     def draw(path: Path) -> None:
         with now.progress("writing the report"):
-            write_report(shown, table, path, reading, now.running)
+            known = {type(estimator).__name__: now.warning_texts()}
+            write_report(shown, table, path, reading, now.running, known)
 
     jobs = [(target, estimator.save), (page, draw)]
     write_files(*((path, fill) for path, fill in jobs if path is not None), check=now.check_interrupt)

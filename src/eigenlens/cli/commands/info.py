@@ -93,7 +93,7 @@ def _describe_table(files: list[str], reading: ParsingOptions, now: Any) -> None
     paths = source.paths
     found = [c.facts | {"role": str(roles[c.name].role), "reason": roles[c.name].reason or None} for c in columns]
     size = f"{len(paths)} files, {file_size(*paths)}" if len(paths) > 1 else file_size(*paths)
-    place = str(paths[0]) if len(paths) == 1 else files[0] if len(files) == 1 else f"{paths[0]} and more"
+    place = str(source.given[0]) if len(paths) == 1 else files[0] if len(files) == 1 else f"{paths[0]} and more"
     now.say("file", f"{place}: {count_noun(n, 'row')}, {count_noun(len(columns), 'column')} ({size})")
     written = _written(source)
     if written is not None:

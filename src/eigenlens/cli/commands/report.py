@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from eigenlens.catalogue import MODELS, page_of
-from eigenlens.cli.errors import fail
+from eigenlens.cli.errors import fail, warning_line
 from eigenlens.cli.files import REPORT_SUFFIXES, check_target, is_model_file, require_files, write_files
 from eigenlens.cli.model_options import takes_text
 from eigenlens.cli.options import ReadingOptions, RunningOptions, takes
@@ -92,15 +92,17 @@ def require_page(estimator: Any, page: Path | None) -> None:
 
 
 def write_report(
-    models: dict[str, Any], table: Any, page: Path, reading: ReadingOptions, running: RunningOptions
-) -> None:
-    """Write the HTML report of models on the rows of a table."""
+    models: dict[str, Any], table: Any, page: Path, reading: ReadingOptions, running: RunningOptions,
+    warnings: dict[str, list[str]] | None = None,
+) -> None:  # fmt: skip
+    """Write the HTML report of models on the rows of a table, with the warnings that are known of each model's fit."""
     from eigenlens.reporting import report
 
-    names = [name for name, model in models.items() if hasattr(model, "fit")]
+    names = [name for name in models if name != "Choice"]
     title = f"{', '.join(names)} of {', '.join(path.name for path in table.paths[:3])}"
     classes = table.label if any(hasattr(model, "classes_") for model in models.values()) else None
     report(
         models, table.source, page, classes, title=title, ids=table.ids, columns=table.shown_columns,
-        sample_weight=table.weight, command=command_line(), reading=table.script, random_state=running.seed,
+        sample_weight=table.weight, warnings=warnings, decisions=[warning_line(each) for each in table.decisions],
+        command=command_line(), reading=table.script, random_state=running.seed,
     )  # fmt: skip

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -23,6 +24,7 @@ from eigenlens.errors import DataError, MissingExtra
 if TYPE_CHECKING:
     from polars import DataFrame, Series
 
+    from eigenlens.data.files.decision import Decision
     from eigenlens.data.files.dialect import Dialect
 
 
@@ -36,12 +38,20 @@ class Reader(ABC):
         dtype: float32 or float64, the type of every block.
         named: whether columns have names; else they are numbered from 0.
         dialect: how delimited text is written; None for other formats.
+        options: the names of the options that the reader takes, as `scan` has them, besides `block_rows`.
+        row_names: the column that names the rows, where the format says so, or None.
+        copies: temporary files that are read, and what they are copies of.
+        decisions: what was decided about the files, and their columns, without being asked for.
     """
 
     fields: tuple[Field, ...]
     dtype: np.dtype[Any] = np.dtype(np.float64)
-    named: ClassVar[bool] = True
+    named: bool = True
+    options: ClassVar[frozenset[str]] = frozenset()
+    row_names: Any = None
+    copies: Mapping[Path, str] = MappingProxyType({})
     dialect: Dialect | None = None
+    decisions: tuple[Decision, ...] = ()
 
     @abstractmethod
     def blocks(self) -> Iterator[Array]:
@@ -57,6 +67,10 @@ class Reader(ABC):
         other = copy.copy(self)
         other.fields = tuple(self.fields[j] for j in columns)
         return other
+
+    def with_categories(self) -> Self:
+        """Return the same columns for a model that takes categories: words that were read as numbers are text."""
+        return self
 
     def count(self) -> int:
         """Return the number of rows."""

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigenlens.data.column_kinds import ColumnKind
 from eigenlens.data.files.base import pl
-from eigenlens.data.files.dialect import is_number
+from eigenlens.data.files.cell_formats.unit_names import CURRENCIES, is_known_unit
+from eigenlens.data.files.number_format import is_number
 from eigenlens.errors import DataError
 
 if TYPE_CHECKING:
@@ -29,11 +30,21 @@ MAX_MARKERS = 3
 # ---- reading cells --------------------------------------------------------------------------------------------
 
 
-def plain_cells(cells: Expr, dialect: Dialect) -> Expr:
-    """Return columns of text without spaces around cells, null where one is missing, points in their numbers."""
+def present_cells(cells: Expr, markers: Sequence[str]) -> Expr:
+    """Return columns of text without spaces around cells, null where a cell is empty or a missing-value marker."""
+    bare = cells.str.strip_chars()
+    found: Expr = pl.when(~bare.is_in(["", *markers])).then(bare)
+    return found
+
+
+def plain_cells(cells: Expr, dialect: Dialect, markers: Sequence[str] | None = None) -> Expr:
+    """Return columns of text without spaces around cells, null where one is missing, points in their numbers.
+
+    markers: of missing values; None for those of columns of text.
+    """
     numbers = dialect.numbers
     bare = cells.str.strip_chars()
-    present = pl.when(~bare.is_in(["", *dialect.na])).then(bare)
+    present = present_cells(cells, dialect.text_markers if markers is None else markers)
     if numbers.thousands:
         ungrouped = bare.str.replace_all(numbers.thousands, "", literal=True)
         present = pl.when(bare.str.contains(f"^{numbers.grouped}$")).then(ungrouped).otherwise(present)
@@ -48,10 +59,14 @@ def plain_cells(cells: Expr, dialect: Dialect) -> Expr:
 
 def as_number(cells: Expr, dialect: Dialect) -> Expr:
     """Return columns of text as floats: true and false are 1 and 0, text and missing cells are null."""
-    word = plain_cells(cells, dialect)
-    lower = word.str.to_lowercase()
+    return parse_numbers(plain_cells(cells, dialect))
+
+
+def parse_numbers(plain: Expr) -> Expr:
+    """Return plain cells as floats: true and false are 1 and 0, text and missing cells are null."""
+    lower = plain.str.to_lowercase()
     boolean = pl.when(lower.is_in(["true", "false"])).then((lower == "true").cast(pl.Float64))
-    found: Expr = boolean.otherwise(word.cast(pl.Float64, strict=False))
+    found: Expr = boolean.otherwise(plain.cast(pl.Float64, strict=False))
     return found
 
 
@@ -62,13 +77,19 @@ def missing_numbers(dialect: Dialect) -> list[float]:
     >>> missing_numbers(Dialect(na=("NA", "-999", "nan")))
     [-999.0]
     """
-    plain = [dialect.numbers.to_plain(token.strip()) for token in dialect.na]
+    plain = [dialect.numbers.to_plain(token.strip()) for token in dialect.number_markers]
     return [float(token) for token in plain if is_number(token)]
 
 
-def mask_missing(cells: Expr, dialect: Dialect) -> Expr:
+def met_markers(frame: DataFrame, markers: Sequence[str]) -> set[str]:
+    """Return the missing-value markers that occur in columns of text."""
+    bare = frame.select(pl.all().str.strip_chars())
+    return {marker for marker in markers if any(bare.select((pl.all() == marker).any()).row(0))}
+
+
+def mask_missing(cells: Expr, markers: Sequence[str]) -> Expr:
     """Return columns of text as they are written, null where a cell is a missing-value marker."""
-    found: Expr = pl.when(~cells.str.strip_chars().is_in(list(dialect.na))).then(cells) if dialect.na else cells
+    found: Expr = pl.when(~cells.str.strip_chars().is_in(list(markers))).then(cells) if markers else cells
     return found
 
 
@@ -109,7 +130,7 @@ def cell_kinds(frame: DataFrame, dialect: Dialect) -> list[ColumnKind]:
     ['integer', 'mixed', 'boolean']
     """
     every = pl.all()
-    cells = frame.select(plain_cells(every, dialect))
+    cells = frame.select(plain_cells(every, dialect, dialect.number_markers))
     tests = (every.count(), every.str.contains(BOOLEAN).sum(), every.cast(pl.Int64, strict=False).count(),
              every.cast(pl.Float64, strict=False).count())  # fmt: skip
     return [_kind(*counts) for counts in zip(*(cells.select(test).row(0) for test in tests), strict=True)]
@@ -144,18 +165,23 @@ THOUSANDS = CellFormat(
     "numbers with signs between thousands", "name the sign between thousands with {thousands}", argument="thousands"
 )
 
+UNIT = CellFormat("numbers with units", "write all of its cells in one unit")
+
 CELL_FORMATS: dict[str, CellFormat] = {
-    r"[+-]?\d{1,3}([,.\u2019' \u00a0\u202f]\d{3})+([.,]\d+)?": THOUSANDS,
+    r"[+-]?\d{1,3}([,.\u2019' \u00a0\u2007\u2009\u202f]\d{3})+([.,]\d+)?": THOUSANDS,
     r"[+-]?\d{1,3}(_\d{3})+(\.\d+)?": THOUSANDS,
-    r"[−–][\d.,]+": CellFormat("numbers with a printer's minus", "write its numbers with a plain minus (-)"),
-    r"[+-]?[\d.,]+\s?%": CellFormat("numbers with %", "write its numbers without %"),
-    r"[+-]?[$€£¥]\s?[\d.,]+|[\d.,]+\s?[$€£¥]": CellFormat(
-        "numbers with signs of currency", "write its numbers without signs of currency"
+    r"[−–][\d.,]+": CellFormat("numbers with a printer's minus", "write all of its cells as numbers"),
+    r"[<>≤≥]=?\s?[\d.,]+.*": CellFormat(
+        "values beyond a limit of detection", "write a number for them (half the limit is usual)", number=False
+    ),
+    r"[+-]?[\d.,]+\s?%": CellFormat("numbers with %", "write all of its cells with %, or none"),
+    rf"[+-]?({CURRENCIES})\s?[\d.,]+|[\d.,]+\s?({CURRENCIES})": CellFormat(
+        "numbers with signs of currency", "write all of its cells with one sign, or none"
     ),
     r"[+-]?\d*,\d+": CellFormat("numbers with decimal commas", "say so with {decimal}", argument="decimal"),
     r"(?i)yes|no|y|n|on|off": CellFormat("yes and no", "write it as 1 and 0", number=False),
     r"\d{4}-\d\d-\d\d.*|\d{1,2}[./]\d{1,2}[./]\d{2,4}.*": CellFormat(
-        "dates", "write it as a number of days", number=False
+        "dates", "read it as days with {dates}", number=False, argument="dates"
     ),
 }
 """Cells that are nearly numbers, by their patterns."""
@@ -167,6 +193,9 @@ def describe_cell(cell: str) -> CellFormat | None:
     >>> describe_cell("9,695.54").what, describe_cell("9.7%").what, describe_cell("north")
     ('numbers with signs between thousands', 'numbers with %', None)
     """
+    unit = re.fullmatch(r"[+−–-]?[\d.,]+\s?([^\W\d].*)", cell.strip())
+    if unit is not None and is_known_unit(unit[1]):
+        return UNIT
     return next((look for pattern, look in CELL_FORMATS.items() if re.fullmatch(pattern, cell.strip())), None)
 
 
@@ -203,7 +232,7 @@ def text_error(
     what = "text among numbers" if as_text else "text, or a point where numbers have commas," if commas else "text"
     ways = _ways_out(texts.value, bool(na), as_text)
     settings: dict[str, Any] = {"drop": list(names), "na": list(na), "text": list(names[:1]), "id": ..., "label": ...}
-    settings |= {"thousands": ..., "decimal": ","}
+    settings |= {"thousands": ..., "decimal": ",", "dates": list(names[:1])}
     settings = {name: value for name, value in settings.items() if f"{{{name}}}" in ways}
     return DataError(f"column {names[0]!r} has {what} {rows}", columns=list(names), fix=ways, settings=settings)
 

@@ -63,10 +63,10 @@ def _not_intact(path: Path, error: Exception) -> DataError:
 
 
 @contextmanager
-def _open_text(path: Path, encoding: str | None = None) -> Iterator[BinaryIO]:
+def _open_text(path: Path, encoding: str | None = None, skip: int = 0) -> Iterator[BinaryIO]:
     """Open a file as text in UTF-8, each line ended by a line feed, perhaps with a carriage return before it.
 
-    UTF-8 is passed on unchanged; anything else is decoded a megabyte at a time.
+    UTF-8 is passed on unchanged; anything else is decoded a megabyte at a time. The first `skip` lines are left out.
     """
     with open_bytes(path) as file:
         head = _peek(file)
@@ -74,6 +74,8 @@ def _open_text(path: Path, encoding: str | None = None) -> Iterator[BinaryIO]:
         plain = name is None and not _has_returns_alone(head.decode("latin-1"))
         text = file if plain else cast("BinaryIO", io.BufferedReader(_Decoded(path, file, name)))
         if SEPARATOR_LINE.match(_peek(text)):
+            text.readline()
+        for _ in range(skip):
             text.readline()
         yield text
 
@@ -95,12 +97,17 @@ def text_encoding(name: str) -> str | None:
     return None if found.name in ("utf-8", "utf-8-sig") else name
 
 
-def text_head(path: Path, encoding: str | None = None) -> str:
-    """Return the start of the text in whole lines: 64 kB, or more where three lines are longer, as names may be."""
-    with _open_text(path, encoding) as file:
+def text_head(path: Path, encoding: str | None = None, skip: int = 0, footer: int = 0) -> str:
+    """Return the start of the text in whole lines: 64 kB, or more where three lines are longer, as names may be.
+
+    It begins after `skip` lines; the last `footer` lines of the file are left out.
+    """
+    with _open_text(path, encoding, skip) as file:
         head = file.read(SAMPLE_BYTES)
         while head.count(b"\n") < MIN_SAMPLE_LINES and len(head) < MAX_SAMPLE_BYTES and (more := file.read(len(head))):
             head += more
+        if footer and not file.read(1):
+            head = head[: _footer_start(head, footer)]
     whole = head if len(head) < SAMPLE_BYTES else head[: head.rfind(b"\n") + 1] or head
     try:
         return whole.decode("utf-8-sig")
@@ -217,7 +224,7 @@ MARK = b"\xef\xbb\xbf"
 
 def first_record(path: Path, dialect: Dialect) -> bytes:
     """Return the first line of the file, in UTF-8, and the next ones if a quoted cell continues there."""
-    with _open_text(path, dialect.encoding) as file:
+    with _open_text(path, dialect.encoding, dialect.skip) as file:
         record = _read_record(file, dialect.comment).removeprefix(MARK)
     return squeeze_spaces(record) if dialect.separator == " " else record
 
@@ -228,7 +235,8 @@ def iterate_pieces(path: Path, size: int, dialect: Dialect, *, blanks: bool = Fa
     Blank lines stay only if `blanks`: editors leave them at the end of files. Where the separator is
     a space, runs of spaces and tabs separate cells too.
     """
-    for piece in _iterate_records(path, size, dialect):
+    records = _iterate_records(path, size, dialect)
+    for piece in _leave_footer(records, dialect.footer) if dialect.footer else records:
         if dialect.comment and dialect.comment_everywhere:
             piece = remove_comments(piece, dialect.comment)
         piece = piece if blanks else _remove_blank_lines(piece)
@@ -265,7 +273,7 @@ def remove_comments(text: bytes, prefix: str, *, everywhere: bool = True) -> byt
 
 
 def _iterate_records(path: Path, size: int, dialect: Dialect) -> Iterator[bytes]:
-    with _open_text(path, dialect.encoding) as file:
+    with _open_text(path, dialect.encoding, dialect.skip) as file:
         # Without names the file is read from its first byte: blank lines are rows where a row is one cell.
         first = _read_record(file, dialect.comment) if dialect.header or dialect.comment else file.read(len(MARK))
         rest = b"" if dialect.header else first.removeprefix(MARK)
@@ -277,6 +285,28 @@ def _iterate_records(path: Path, size: int, dialect: Dialect) -> Iterator[bytes]
             yield rest[:cut]
             rest = rest[cut:]
     yield rest
+
+
+def _leave_footer(pieces: Iterator[bytes], lines: int) -> Iterator[bytes]:
+    """Yield the same text without its last lines; blank ones do not count."""
+    rest = b""
+    for piece in pieces:
+        rest += piece
+        cut = _footer_start(rest, lines)
+        yield rest[:cut]
+        rest = rest[cut:]
+
+
+def _footer_start(text: bytes, lines: int) -> int:
+    r"""Return where the last lines of a text start; blank ones do not count.
+
+    >>> _footer_start(b"a\n1\n\nTotal\n\n", 1), _footer_start(b"a\n1", 5)
+    (5, 0)
+    """
+    start = len(text)
+    for _ in range(lines):
+        start = text.rfind(b"\n", 0, len(text[:start].rstrip(b"\r\n"))) + 1
+    return start
 
 
 def _record_end(text: bytes) -> int:

@@ -1,8 +1,4 @@
-"""How delimited text is written: its encoding, separator, comments, header and numbers, as given or found.
-
-A sign between thousands is accepted without being asked for only where a number can be written in no other way:
-1.234,5 or 1.234.567. A number that can be read in two ways, such as 1,234, is an error or a warning.
-"""
+"""How delimited text is written: its encoding, separator, title, comments, header and numbers, as given or found."""
 
 from __future__ import annotations
 
@@ -11,12 +7,14 @@ import io
 import itertools
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from eigenlens import checks
 from eigenlens.data.files.base import pl, unreadable
+from eigenlens.data.files.decision import Decision
 from eigenlens.data.files.decode import (
     SAMPLE_BYTES,
     detect_encoding,
@@ -29,71 +27,24 @@ from eigenlens.data.files.decode import (
     text_encoding,
     text_head,
 )
+from eigenlens.data.files.number_format import (
+    MISSING_WORDS,
+    PLAIN_NUMBERS,
+    THOUSANDS_LIKE,
+    NumberFormat,
+    detect_number_format,
+    is_number,
+)
 from eigenlens.errors import DataError, DataWarning, OptionError, warn_user
 
-# ---- numbers --------------------------------------------------------------------------------------------------
+USUAL_MARKERS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", ".", "-", "?")
+"""Cells that are missing in a column whose other cells are numbers, unless `na` lists others."""
 
-NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-COMMA_NUMBER = re.compile(r"[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?")
-SWAPPED = str.maketrans(",.", ".,")
-
-THOUSANDS_LIKE = str.maketrans("", "", " '\u2019\u00a0\u202f")
-"""Deletes signs that may separate thousands and are never decimal signs."""
-
-MISSING_WORDS = frozenset({"", "na", "nan", "null", "none"})
-"""Cells, in lower case, that are ignored where the format of a file is inferred from its cells."""
+TEXT_MARKERS = ("NA",)
+"""Cells that are missing in a column of text, unless `na` lists others."""
 
 MISSING_MARKERS = MISSING_WORDS | {"n/a", "n.a.", "#n/a", "nil", "missing", "unknown", "?", "-", "--", ".", "*"}
 """Texts, in lower case, that often mean missing in a column of numbers; `na` says which of them are read so."""
-
-
-def is_number(cell: str) -> bool:
-    """Return whether a cell is a number with a decimal point, or a whole number."""
-    return NUMBER.fullmatch(cell) is not None
-
-
-class NumberFormat(NamedTuple):
-    """The decimal sign of numbers, and the sign between thousands or None."""
-
-    decimal: str = "."
-    thousands: str | None = None
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether numbers are written as Python writes them."""
-        return self == PLAIN_NUMBERS
-
-    def to_plain(self, cell: str) -> str:
-        """Return a cell with a point in its number and nothing between its thousands.
-
-        With decimal commas points and commas are exchanged: 3.14, which may mean 314, is not a number then.
-
-        >>> NumberFormat(",", ".").to_plain("1.234,5"), NumberFormat(",").to_plain("3,14")
-        ('1234.5', '3.14')
-        >>> NumberFormat(",").to_plain("3.14"), NumberFormat(",", ".").to_plain("0.123")
-        ('3,14', '0,123')
-        """
-        if self.thousands and re.fullmatch(self.grouped, cell):
-            cell = cell.replace(self.thousands, "")
-        return cell.translate(SWAPPED) if self.decimal == "," else cell
-
-    @property
-    def grouped(self) -> str:
-        """The pattern of numbers with signs between thousands; 0.123 is not one."""
-        return _grouped_pattern(self.decimal, self.thousands or "")
-
-
-PLAIN_NUMBERS = NumberFormat()
-"""Numbers as Python writes them."""
-
-
-def _grouped_pattern(decimal: str, thousands: str) -> str:
-    """Return the pattern of numbers with signs between thousands, whole ones if there is no decimal sign."""
-    rest = f"(?:{re.escape(decimal)}[0-9]*)?" if decimal else ""
-    return rf"[+-]?[1-9][0-9]{{0,2}}(?:{re.escape(thousands)}[0-9]{{3}})+{rest}"
-
-
-# ---- dialects -------------------------------------------------------------------------------------------------
 
 SEPARATORS = ",\t;|"
 NAMED_SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}
@@ -116,7 +67,8 @@ class Dialect:
         numbers: the decimal sign and the sign between thousands.
         comment: the prefix of lines that are skipped, or None; `comment_everywhere`: also below the names.
         encoding: None for UTF-8, or for the encoding that each file's byte order mark declares.
-        na: missing-value markers; an empty cell is always missing.
+        na: missing-value markers, or None for the usual ones; an empty cell is always missing.
+        skip, footer: the numbers of lines above the names and at the end that are left out.
     """
 
     separator: str = ","
@@ -125,13 +77,40 @@ class Dialect:
     comment: str | None = None
     comment_everywhere: bool = False
     encoding: str | None = None
-    na: tuple[str, ...] = ()
+    na: tuple[str, ...] | None = None
+    skip: int = 0
+    footer: int = 0
+
+    @property
+    def number_markers(self) -> tuple[str, ...]:
+        """The missing-value markers of columns of numbers."""
+        return USUAL_MARKERS if self.na is None else self.na
+
+    @property
+    def text_markers(self) -> tuple[str, ...]:
+        """The missing-value markers of columns of text."""
+        return TEXT_MARKERS if self.na is None else self.na
 
     @property
     def settings(self) -> dict[str, Any]:
         """The arguments of `scan` that describe this dialect."""
         written = {"na": self.na, "separator": self.separator, "header": self.header} | self.numbers._asdict()
-        return written | {"comment": self.comment, "encoding": self.encoding}
+        lines = {"skip": self.skip or None, "footer": self.footer or None}
+        return written | {"comment": self.comment, "encoding": self.encoding} | lines
+
+    def decisions(self, given: Mapping[str, Any]) -> Iterator[Decision]:
+        """Yield what the file showed and nobody gave; `given`: the options that were given."""
+        if self.skip and "skip" not in given:
+            lines = f"the first {self.skip} lines are" if self.skip > 1 else "the first line is"
+            fix = "if that is wrong, give {skip}"
+            yield Decision("title", f"{lines} taken for a title and left out", (), fix, {"skip": 0}, surprising=True)
+        if not self.header and "header" not in given:
+            what, fix = "the first line holds no names, so columns are numbered", "if it does, give {header}"
+            yield Decision("names", what, (), fix, {"header": True})
+        if not (self.numbers.is_plain or {"decimal", "thousands"} & set(given)):
+            signs = {name: sign for name, sign in self.numbers._asdict().items() if sign is not None}
+            what = f"numbers are read with {' and '.join(f'{{{name}}}' for name in signs)}, as the file shows"
+            yield Decision("numbers", what, (), "give these to confirm, or others", signs, surprising=True)
 
 
 def find_dialect(
@@ -143,30 +122,46 @@ def find_dialect(
     thousands: str | None = None,
     comment: str | None = None,
     encoding: str | None = None,
-    na: Sequence[str] = (),
+    na: Sequence[str] | None = None,
+    skip: int | None = None,
+    footer: int | None = None,
 ) -> Dialect:
     """Return the dialect of a file: what is given, and the rest as its first lines show."""
     encoding = None if encoding is None else text_encoding(encoding)
     _check_is_text(path, encoding)
     _check_comment(comment)
-    head = text_head(path, encoding)
+    skip, footer = (
+        None if n is None else checks.integer(name, n, 0) for name, n in (("skip", skip), ("footer", footer))
+    )
+    head = text_head(path, encoding, skip or 0, footer or 0)
     separator = _one_character(separator)
     prefix = comment or _find_comment(path, head, separator)
     text = remove_comments(head.encode(), prefix, everywhere=comment is not None).decode() if prefix else head
+    found = Dialect(comment=prefix, comment_everywhere=comment is not None, encoding=encoding, skip=skip or 0,
+                    footer=footer or 0, na=None if na is None else tuple(na))  # fmt: skip
+    if skip is None and prefix is None:
+        title = _find_title(path, text, separator)
+        found, text = replace(found, skip=title), "".join(text.splitlines(keepends=True)[title:])
     separator = separator or find_separator(path, text)
-    rows = list(itertools.islice(read_cells(path, _squeeze(text, separator), separator), MAX_LINES))
-    rows = [[cell.strip() for cell in row] for row in rows if row]
-    if not rows and text:
-        raise DataError(f"'{path}' holds nothing but blank lines", fix="write it again, with names and rows")
-    _check_widths(path, rows)
-    numbers = _detect_number_format(rows, separator, decimal=decimal, thousands=thousands, na=na)
+    rows = _first_rows(path, text, separator)
+    numbers = detect_number_format(rows, separator, decimal=decimal, thousands=thousands, na=found.number_markers)
     if numbers.decimal == "," == separator:
         what = "numbers with decimal commas cannot also be separated by commas"
         raise OptionError(what, fix="say what separates them: {separator}", settings={"separator": ";"})
     # 1'234 in the first line is hardly a name, though only `thousands` makes it a number.
     plain = [[numbers.to_plain(cell).translate(THOUSANDS_LIKE) for cell in row] for row in rows]
-    found = _is_header(plain, na) if header is None else header
-    return Dialect(separator, found, numbers, prefix, comment is not None, encoding, tuple(na))
+    names = _is_header(plain, found.number_markers) if header is None else header
+    return replace(found, separator=separator, header=names, numbers=numbers)
+
+
+def _first_rows(path: Path, text: str, separator: str) -> list[list[str]]:
+    """Return the cells of the first rows, without spaces around them; rows of different lengths are an error."""
+    rows = list(itertools.islice(read_cells(path, _squeeze(text, separator), separator), MAX_LINES))
+    rows = [[cell.strip() for cell in row] for row in rows if row]
+    if not rows and text:
+        raise DataError(f"'{path}' holds nothing but blank lines", fix="write it again, with names and rows")
+    _check_widths(path, rows)
+    return rows
 
 
 def read_cells(path: Path, text: str, separator: str) -> Iterator[list[str]]:
@@ -217,6 +212,45 @@ def _squeeze(text: str, separator: str) -> str:
     return squeeze_spaces(text.encode()).decode() if separator == " " else text
 
 
+# ---- title lines ----------------------------------------------------------------------------------------------
+
+MAX_TITLE_LINES = 10
+
+
+def _find_title(path: Path, text: str, separator: str | None) -> int:
+    r"""Return the number of lines above the names that are certainly a title: a single cell above a wider table.
+
+    >>> _find_title(Path("t.csv"), "Sales 2020\n\nshop,sum\na,1\nb,2\n", None)
+    2
+    >>> _find_title(Path("t.csv"), "Sales 2020,\nshop,sum\na,1\n", None), _find_title(Path("t.csv"), "a\n1\n", None)
+    (1, 0)
+    """
+    lines = text.splitlines()[:MAX_LINES]
+    if any(line.count('"') % 2 for line in lines) or "\r" in text.replace("\r\n", ""):
+        return 0
+    for count in range(min(MAX_TITLE_LINES, len(lines) - 2) + 1):
+        rest = "\n".join(lines[count:])
+        cut = separator or find_separator(path, rest)
+        rows = [[cell.strip() for cell in row] for row in csv.reader(io.StringIO(rest), delimiter=cut) if row]
+        even = len(rows) > 2 and sum(map(bool, rows[0])) > 1 and len(rows[0]) == len(rows[1])
+        if not count and (cut == " " or len(rows) < 3 or even):
+            return 0
+        titles = csv.reader(lines[:count], delimiter=cut)
+        if count and lines[count].strip() and cut != " " and _is_titled(list(titles), rows):
+            return count
+    return 0
+
+
+def _is_titled(titles: list[list[str]], rows: list[list[str]]) -> bool:
+    """Return whether rows of one length start with a full line of names, and the lines above are far shorter."""
+    d = len(rows[0])
+    if d < 2 or not all(rows[0][1:]) or any(len(row) != d for row in rows) or any(map(is_number, rows[0])):
+        return False
+    short = all(sum(map(bool, cells)) < 2 or len(cells) < d - 1 for cells in titles)
+    below = any(re.match(r"\W*[0-9]", cell) for row in rows[1:] for cell in row)
+    return short and below
+
+
 # ---- what is wrong with the first lines -----------------------------------------------------------------------
 
 
@@ -242,17 +276,31 @@ def _check_widths(path: Path, rows: list[list[str]]) -> None:
         fix = "end the first line with a separator too" if last else f"if the first column names rows, {first}"
     for place, row in enumerate(rows):
         if len(row) != len(rows[0]):
-            fix = "delete the lines above the names" if len(rows[0]) == 1 else fix
-            raise ragged_row(path, place + 1, row, len(rows[0]), fix)
+            titled = len(rows[0]) == 1 < len(row)
+            raise ragged_row(path, place + 1, row, len(rows[0]), fix, title=titled, footer=footer_lines(rows[place:]))
 
 
-def ragged_row(path: Path, row: int, cells: Sequence[str], d: int, fix: str = "") -> DataError:
-    """Return the error for a row, counted from 1 with the line of names, that does not have d cells."""
+def footer_lines(rows: Sequence[Sequence[str]]) -> int:
+    """Return the number of rows, if each is one cell of text, as remarks below a table are; else 0."""
+    return len(rows) if all(len(row) == 1 and row[0].strip() and not is_number(row[0].strip()) for row in rows) else 0
+
+
+def ragged_row(
+    path: Path, row: int, cells: Sequence[str], d: int, fix: str = "", *, title: bool = False, footer: int = 0
+) -> DataError:
+    """Return the error for a row, counted from 1 with the line of names, that does not have d cells.
+
+    title, footer: whether there are lines above the names, and how many remarks at the end, as it seems.
+    """
     what = f"'{path}' is ragged: row {row} has {len(cells)} cell{'s' * (len(cells) != 1)}, and the first has {d}"
+    if title:
+        return DataError(what, fix="leave out the lines above the names with {skip}", settings={"skip": ...})
     if fix:
         return DataError(what, fix=fix)
     if cells and cells[0].startswith("#"):
         return DataError(what, fix="if that is a comment, add {comment}", settings={"comment": "#"})
+    if footer:
+        return DataError(what, fix="leave out the remarks at the end with {footer}", settings={"footer": footer})
     usual = "mend that row, quote cells that hold the separator, or say what it is with {separator}"
     return DataError(what, fix=usual, settings={"separator": ...})
 
@@ -364,82 +412,3 @@ def column_names(path: Path, dialect: Dialect) -> list[str]:
             what, fix = f"'{path}' has {times} columns named {name!r}", "rename them, so that each has its own name"
             raise DataError(what, columns=[name], fix=fix)
     return names
-
-
-# ---- decimal and thousands signs ------------------------------------------------------------------------------
-
-
-def _detect_number_format(
-    rows: Sequence[Sequence[str]],
-    separator: str,
-    *,
-    decimal: str | None = None,
-    thousands: str | None = None,
-    na: Sequence[str] = (),
-) -> NumberFormat:
-    """Return how numbers are written: as given, or else as the cells of the first rows show."""
-    _check_signs(decimal, thousands)
-    missing = MISSING_WORDS | {token.lower() for token in na}
-    columns = [[c for c in column if c.lower() not in missing] for column in zip(*(rows[1:] or rows), strict=True)]
-    for one in (NumberFormat(",", "."), NumberFormat(".", ",")):
-        possible = decimal in (None, one.decimal) and thousands in (None, one.thousands)
-        if possible and one.decimal != separator and _is_proved(columns, one):
-            return one
-    implied = {".": ",", ",": "."}.get(thousands or "", "")
-    return NumberFormat(decimal or implied or _find_decimal(columns, separator), thousands)
-
-
-def _check_signs(decimal: str | None, thousands: str | None) -> None:
-    if decimal not in (None, ".", ","):
-        fix = "for numbers such as 3,14 it is ','"
-        raise OptionError("must be '.' or ','", argument="decimal", value=decimal, fix=fix)
-    if thousands is not None and (len(thousands) != 1 or thousands.isalnum() or thousands in "+-"):
-        fix = "for numbers such as 1.234,5 it is '.'"
-        raise OptionError("must be one sign", argument="thousands", value=thousands, fix=fix)
-    if thousands is not None and thousands == decimal:
-        fix = "give each its own sign"
-        raise OptionError("is also the decimal sign", argument="thousands", value=thousands, fix=fix)
-
-
-def _is_proved(columns: Sequence[Sequence[str]], written: NumberFormat) -> bool:
-    """Return whether a column can be numbers in this format only, and no cell contradicts it."""
-    thousands = written.thousands or ""
-    sign, point = re.escape(thousands), re.escape(written.decimal)
-    proof = re.compile(rf"[+-]?[1-9][0-9]{{0,2}}(({sign}[0-9]{{3}})+{point}[0-9]+|({sign}[0-9]{{3}}){{2,}})")
-    group = re.compile(written.grouped)
-    odd = (c for column in columns for c in column if thousands in c and not group.fullmatch(c))
-    if any(is_number(cell.replace(thousands, ".")) for cell in odd):
-        return False
-    return any(
-        any(map(proof.fullmatch, column)) and all(is_number(written.to_plain(cell)) for cell in column)
-        for column in columns
-    )
-
-
-def _find_decimal(columns: Sequence[Collection[str]], separator: str) -> str:
-    """Return a comma where cells such as 3,14 occur and none such as 3.14, else a point."""
-    cells = [cell.translate(THOUSANDS_LIKE) for column in columns for cell in column]
-    commas = [cell for cell in cells if COMMA_NUMBER.fullmatch(cell)]
-    points = [cell for cell in cells if "." in cell and is_number(cell)]
-    decimal = "." if separator == "," or not commas or points else ","
-    shown = {",": commas, ".": [] if commas else points}[decimal]
-    if shown and all(re.fullmatch(_grouped_pattern("", decimal), cell) for cell in shown):
-        _report_ambiguity(shown[0], decimal, separator)
-    return decimal
-
-
-def _report_ambiguity(cell: str, sign: str, separator: str) -> None:
-    """Raise or warn where a sign may be the decimal sign or separate thousands.
-
-    Points are decimal everywhere, except perhaps where semicolons separate cells; commas are decimal there, and
-    elsewhere they may be either.
-    """
-    one, other = cell.replace(sign, "."), cell.replace(sign, "")
-    either = {"decimal": sign, "thousands": sign}
-    if sign == "," and separator != ";":
-        what = f"numbers such as '{cell}' may mean {one} or {other}"
-        raise DataError(what, fix="choose one: {decimal} or {thousands}", settings=either)
-    if separator == ";":
-        what = f"numbers such as '{cell}' are read as {one}"
-        fix = f"give {{decimal}} if that is right, {{thousands}} if they mean {other}"
-        warn_user(DataWarning(what, fix=fix, settings=either))

@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.data.categories import encode
 from eigenlens.data.column_kinds import ColumnKind, Field, stored_field
-from eigenlens.data.files.base import Reader, as_array, fill, pl, same_columns, unreadable
+from eigenlens.data.files.base import Reader, as_array, fill, listed_columns, pl, same_columns, unreadable
+from eigenlens.data.files.cell_formats.dates import days_since_1970, find_date_format
 from eigenlens.data.files.cells import TextCells, text_error
 from eigenlens.data.source import FILE_BLOCK_BYTES
 from eigenlens.data.table import MixedRows, exceeds_float_precision, join_text_columns
@@ -52,17 +53,45 @@ class Slab(NamedTuple):
 
 
 class TableReader(Reader):
-    """Columns of Parquet files, or of Arrow IPC files, which Feather files are too; `scan`: the function of Polars."""
+    """Columns of Parquet files, of Arrow IPC files (Feather files are such), or of any table that Polars reads.
 
-    def __init__(self, paths: tuple[Path, ...], *, scan: str, block_rows: int | None = None) -> None:
+    open_table: returns the table of a path. dates: columns of dates to read as days since 1 January 1970.
+    """
+
+    options: ClassVar[frozenset[str]] = frozenset({"dates"})
+
+    def __init__(
+        self,
+        paths: tuple[Path, ...],
+        *,
+        open_table: Callable[[Path], LazyFrame],
+        dates: Sequence[str] = (),
+        block_rows: int | None = None,
+    ) -> None:
         # Opened once: a wide file's metadata takes longer to parse than some of its columns.
-        self._tables: dict[Path, LazyFrame] = {path: getattr(pl, scan)(path, glob=False) for path in paths}
+        self._tables: dict[Path, LazyFrame] = {path: open_table(path) for path in paths}
         self._schemas = {path: _schema(path, table) for path, table in self._tables.items()}
         same_columns(paths, [list(schema) for schema in self._schemas.values()])
+        for name in listed_columns(dates, "dates", list(self._schemas[paths[0]])) or ():
+            self._read_dates(name)
         first = self._schemas[paths[0]]
         self._width, self._block_rows = len(first), block_rows
         types = ({path: schema[name] for path, schema in self._schemas.items()} for name in first)
         self._set_fields(tuple(map(stored_field, first, types)))
+
+    def _read_dates(self, name: str) -> None:
+        """Make days since 1 January 1970 of a column of dates, or of text that means dates."""
+        for path, table in self._tables.items():
+            column = pl.col(name)
+            if self._schemas[path][name] == pl.String:
+                found = find_date_format(
+                    name, table.select(column.drop_nulls().unique()).collect().to_series().to_list()
+                )
+                column = found.to_plain(column).cast(pl.Float64)
+            elif self._schemas[path][name].is_temporal():
+                column = days_since_1970(column)
+            self._tables[path] = table.with_columns(column.alias(name))
+            self._schemas[path] = self._schemas[path] | {name: pl.Float64()}
 
     def _set_fields(self, fields: tuple[Field, ...]) -> None:
         self.fields = fields
@@ -183,6 +212,16 @@ class TableReader(Reader):
                 return text_error(names, TextCells(where, str(text[present[0]]), count))
         what, fix = f"column {names[0]!r} is a text column without entries", "leave it out with {drop}"
         return DataError(what, columns=names, fix=fix, settings={"drop": names})
+
+
+def scan_parquet(path: Path) -> LazyFrame:
+    """Return the table of a Parquet file."""
+    return cast("LazyFrame", pl.scan_parquet(path, glob=False))
+
+
+def scan_arrow(path: Path) -> LazyFrame:
+    """Return the table of an Arrow IPC file."""
+    return cast("LazyFrame", pl.scan_ipc(path, glob=False))
 
 
 def cut_slabs(chunks: Sequence[int], most: int) -> Iterator[tuple[int, int]]:

@@ -8,37 +8,40 @@ them, and an error for those that need numbers.
 
 from __future__ import annotations
 
+import copy
 import itertools
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.data.column_kinds import ColumnKind, Field, join_kinds, polars_kind
+from eigenlens.data.column_kinds import ColumnKind, Field, polars_kind
 from eigenlens.data.files.base import Reader, as_array, listed_columns, pl, same_columns, unreadable
+from eigenlens.data.files.cell_formats.first_rows import FirstRows
 from eigenlens.data.files.cells import (
     TextCells,
     as_exact_integers,
-    as_number,
-    cell_kinds,
     mask_missing,
+    met_markers,
     missing_numbers,
     narrow_type,
+    parse_numbers,
     plain_cells,
+    present_cells,
     text_error,
 )
 from eigenlens.data.files.decode import HEAD_BYTES, PIECE_BYTES, iterate_pieces, reject_undecodable
-from eigenlens.data.files.dialect import Dialect, column_names, find_dialect, ragged_row, read_cells
+from eigenlens.data.files.dialect import Dialect, column_names, find_dialect, footer_lines, ragged_row, read_cells
 from eigenlens.data.source import BLOCK_BYTES, column_block
 from eigenlens.data.table import MixedRows, mixed_rows
 from eigenlens.errors import DataError
 
 if TYPE_CHECKING:
-    from polars import DataFrame
+    from polars import DataFrame, Expr, Series
 
 
 QUOTED = re.compile(rb'"[^"]*"')
@@ -51,26 +54,35 @@ class DelimitedReader(Reader):
     """
 
     dialect: Dialect
+    options: ClassVar[frozenset[str]] = frozenset(
+        ["na", "text", "dates", "separator", "header", "decimal", "thousands", "comment", "encoding", "skip", "footer"]
+    )
 
     def __init__(
         self,
         paths: tuple[Path, ...],
         *,
-        na: Sequence[str] = (),
         text: Sequence[str] = (),
+        dates: Sequence[str] = (),
         block_rows: int | None = None,
         **written: Any,
     ) -> None:
         self.paths = paths
-        self.dialect = find_dialect(paths[0], na=(na,) if isinstance(na, str) else tuple(na), **written)
+        na = written.get("na")
+        self.dialect = find_dialect(paths[0], **written | {"na": (na,) if isinstance(na, str) else na})
         columns = {path: column_names(path, self.dialect) for path in paths}
         same_columns(paths, list(columns.values()))
         self._places = {path: {name: place for place, name in enumerate(names)} for path, names in columns.items()}
         self._block_rows = block_rows
         self._rows: dict[Path, int] = {}
         names = columns[paths[0]]
-        kinds = self._find_kinds(names, listed_columns(text, "text", names) or [])
-        self.fields = tuple(Field(name, kind) for name, kind in kinds.items())
+        as_text, as_dates = (listed_columns(value, o, names) or [] for o, value in (("text", text), ("dates", dates)))
+        self._null_values = self.dialect.number_markers
+        found = self._find_columns(names, as_text, as_dates)
+        self.fields = tuple(Field(name, kind) for name, kind in found.kinds.items())
+        self._formats, self._null_values = found.formats, found.markers
+        self._worded: frozenset[str] = frozenset()  # columns of text that `with_categories` has made of numbers
+        self.decisions = (*self.dialect.decisions(written), *found.decisions())
 
     def count(self) -> int:
         """Return the number of rows, counted in a pass over the text unless an earlier pass has done so."""
@@ -100,18 +112,62 @@ class DelimitedReader(Reader):
         return (self._typed(path, piece, as_text=True) for path, piece in self._pieces())
 
     def cells(self) -> Iterator[DataFrame]:
-        """Yield the columns as they are written, as text."""
-        return (self._parse(path, piece, self.names, self.names) for path, piece in self._pieces())
+        """Yield the columns as text as it is written, null where missing; numbers without units and other signs."""
+        numeric = [f.name for f in self.fields if f.kind not in (ColumnKind.TEXT, ColumnKind.MIXED)]
+        plain = [pl.col(name) for name in numeric if name not in self._formats]
+        masked = [present_cells(each, self.dialect.number_markers) for each in plain]
+        masked += [self._in_dialect(self._plain(name)) for name in numeric if name in self._formats]
+        for path, piece in self._pieces():
+            yield self._parse(path, piece, self.names, self.names).with_columns(masked)
+
+    def _in_dialect(self, plain: Expr) -> Expr:
+        """Return plain numbers with the decimal sign of the file, as other cells have."""
+        return plain.str.replace(".", ",", literal=True) if self.dialect.numbers.decimal == "," else plain
 
     def column(self, name: Any) -> Array:
         """Return one whole column (n,): integers or floats where every entry is one, else text as it is written."""
         cells = pl.concat([self._parse(path, piece, [name], [name]) for path, piece in self._pieces()])
-        numbers = narrow_type(cells.select(plain_cells(pl.all(), self.dialect)).to_series())
-        text = numbers if numbers.dtype.is_numeric() else cells.select(mask_missing(pl.all(), self.dialect)).to_series()
-        return as_array(text)
+        written = self._formats.get(name)
+        text = name in self._of_kind(ColumnKind.TEXT)
+        markers = self._text_markers(name) if text else self.dialect.number_markers
+        as_written = written is None or written.words
+        plain = plain_cells(pl.all(), self.dialect, markers) if as_written else self._plain(name)
+        numbers = narrow_type(cells.select(plain).to_series())
+        return as_array(
+            numbers if numbers.dtype.is_numeric() else cells.select(mask_missing(pl.all(), markers)).to_series()
+        )
+
+    def with_categories(self) -> Self:
+        """Return the same columns for a model that takes categories: words that were read as numbers are text."""
+        words = {name for name, written in self._formats.items() if written.words}
+        other = copy.copy(self)
+        other._formats = {name: written for name, written in self._formats.items() if name not in words}
+        other.fields = tuple(f._replace(kind=ColumnKind.TEXT) if f.name in words else f for f in self.fields)
+        other._worded = self._worded | words
+        other.decisions = tuple(
+            each for each in self.decisions if not words.issuperset(each.columns) or not each.columns
+        )
+        return other
 
     def _of_kind(self, *kinds: ColumnKind) -> list[str]:
         return [field.name for field in self.fields if field.kind in kinds]
+
+    def _text_markers(self, name: str) -> tuple[str, ...]:
+        """Return the missing-value markers of a column of text; words that can be numbers have those of numbers."""
+        return self.dialect.number_markers if name in self._worded else self.dialect.text_markers
+
+    def _plain_columns(self, names: Sequence[str]) -> list[Expr]:
+        """Return the cells of columns as plain numbers in text, null where missing."""
+        rest = [name for name in names if name not in self._formats]
+        every = [plain_cells(pl.col(rest), self.dialect, self.dialect.number_markers)] if rest else []
+        return [*every, *(self._plain(name) for name in names if name in self._formats)]
+
+    def _plain(self, name: str) -> Expr:
+        """Return the cells of one column as plain numbers in text, null where missing."""
+        written = self._formats.get(name)
+        if written is None:
+            return plain_cells(pl.col(name), self.dialect, self.dialect.number_markers)
+        return written.to_plain(present_cells(pl.col(name), self.dialect.number_markers)).alias(name)
 
     # ---- pieces -----------------------------------------------------------------------------------------------
 
@@ -143,14 +199,15 @@ class DelimitedReader(Reader):
         places = self._places[path]
         kinds = dict.fromkeys(places, pl.Float64) | dict.fromkeys(text, pl.String) | dict.fromkeys(integers, pl.Int64)
         try:
-            frame = pl.read_csv(piece, schema=kinds, columns=[places[name] for name in names], **self._how())
+            frame = pl.read_csv(piece, schema=kinds, columns=[places[name] for name in names], **self._how(text))
         except pl.exceptions.PolarsError as error:
             raise unreadable(path, error) from error
         chosen: DataFrame = frame[list(names)]
         return chosen
 
-    def _how(self) -> dict[str, Any]:
-        na, commas = list(self.dialect.na) or None, self.dialect.numbers.decimal == ","
+    def _how(self, text: Collection[str] = ()) -> dict[str, Any]:
+        """Return the arguments of Polars; cells of text stay as they are written, and are masked later."""
+        na, commas = None if text else list(self._null_values) or None, self.dialect.numbers.decimal == ","
         return {"has_header": False, "separator": self.dialect.separator, "null_values": na, "decimal_comma": commas}
 
     # ---- from text to numbers ---------------------------------------------------------------------------------
@@ -159,19 +216,24 @@ class DelimitedReader(Reader):
         """Return a piece as numbers and text; cells are parsed one by one where Polars cannot parse a number."""
         text = self._of_kind(ColumnKind.TEXT)
         integers = self._of_kind(ColumnKind.INTEGER) if as_text else []
-        words = self._of_kind(ColumnKind.BOOLEAN)
+        words = [f.name for f in self.fields if f.kind == ColumnKind.BOOLEAN or f.name in self._formats]
         frame = self._parse_numbers(path, piece, {*text, *words}, integers)
         if frame is None:
             frame = self._parse(path, piece, self.names, self.names)
             words = [name for name in self.names if name not in text]
-        typed = frame.with_columns(as_number(pl.col(words), self.dialect)) if words else frame
-        if words:
-            plain = frame.select(plain_cells(pl.col(words), self.dialect))
-            if any(plain[name].null_count() < typed[name].null_count() for name in words):
-                raise self._text_error(as_text=as_text)
-            whole = [name for name in integers if name in plain.columns]
-            typed = typed.with_columns(as_exact_integers(plain[name], typed[name]) for name in whole)
+        typed = frame.with_columns(self._words(frame, words, integers, as_text)) if words else frame
         return self._mask_missing(typed, text, [name for name in self.names if name not in (*text, *words)])
+
+    def _words(
+        self, frame: DataFrame, words: Sequence[str], integers: Sequence[str], as_text: bool
+    ) -> Iterator[Series]:
+        """Yield columns of text as numbers; cells that are not numbers are an error."""
+        plain = frame.select(self._plain_columns(words))
+        numbers = plain.select(parse_numbers(pl.all()))
+        if any(plain[name].null_count() < numbers[name].null_count() for name in words):
+            raise self._text_error(as_text=as_text)
+        for name in words:
+            yield as_exact_integers(plain[name], numbers[name]) if name in integers else numbers[name]
 
     def _parse_numbers(
         self, path: Path, piece: bytes, text: Collection[str], integers: Collection[str]
@@ -181,48 +243,57 @@ class DelimitedReader(Reader):
         # Polars takes 3.14 for a number among decimal commas, where it may mean 314.
         if numbers.thousands or (numbers.decimal == "," and b"." in piece):
             return None
+        parts = [name for name in self.names if name not in text], [name for name in self.names if name in text]
         try:
-            return self._parse(path, piece, self.names, text, integers)
+            frames = [self._parse(path, piece, names, {*names} & {*text}, integers) for names in parts if names]
         except DataError:
-            return None
+            if set(self._null_values) >= set(self.dialect.number_markers):
+                return None
+            # Markers below the first rows: from now on all of them are looked for, which takes longer.
+            self._null_values = self.dialect.number_markers
+            return self._parse_numbers(path, piece, text, integers)
+        return pl.concat(frames, how="horizontal")[list(self.names)] if len(frames) > 1 else frames[0]
 
     def _mask_missing(self, frame: DataFrame, text: Sequence[str], numbers: Sequence[str]) -> DataFrame:
         """Return a frame with null for missing-value markers, in text and in numbers however these are written."""
-        if not self.dialect.na:
-            return frame
         missing = missing_numbers(self.dialect)
-        if text:
-            frame = frame.with_columns(mask_missing(pl.col(text), self.dialect))
+        for names in ([n for n in text if n not in self._worded], [n for n in text if n in self._worded]):
+            if names:
+                frame = frame.with_columns(mask_missing(pl.col(names), self._text_markers(names[0])))
         if numbers and missing:
             every = pl.col(numbers)
             frame = frame.with_columns(pl.when(~every.cast(pl.Float64).is_in(missing).fill_null(False)).then(every))
         return frame
 
-    def _find_kinds(self, names: Sequence[str], text: Collection[str]) -> dict[str, ColumnKind]:
-        """Return the kind of each column, by the first megabyte of each file; those named in `text` are text."""
-        heads = [(path, piece) for path in self.paths for piece in itertools.islice(self._records(path, HEAD_BYTES), 1)]
-        if not heads:
+    # ---- what the first rows show -----------------------------------------------------------------------------
+
+    def _find_columns(self, names: Sequence[str], text: Collection[str], dates: Collection[str]) -> FirstRows:
+        """Return what the first megabyte of each file shows about its columns."""
+        found = FirstRows(self.dialect, text, dates)
+        for path in self.paths:
+            pieces = self._records(path, HEAD_BYTES)
+            for piece in itertools.islice(pieces, 1):
+                rows = _check_rows(path, piece, self.dialect, len(self._places[path]), int(self.dialect.header))
+                kinds, complete = self._numeric_kinds(path, piece)
+                others = [name for name in names if name not in complete or name in dates]
+                found.add(kinds, self._parse(path, piece, others, others), rows, any(pieces))
+        if not found.rows:
             what = f"'{self.paths[0]}' has a line of names and no rows"
             raise DataError(what, fix="write it again, with at least one row")
-        found = [self._head_kinds(path, piece) for path, piece in heads]
-        return {name: ColumnKind.TEXT if name in text else join_kinds(kinds[name] for kinds in found) for name in names}
+        found.finish(names)
+        return found
 
-    def _head_kinds(self, path: Path, piece: bytes) -> Mapping[str, ColumnKind]:
-        """Return the kinds of all columns in a piece; the cells are looked at where Polars found no numbers."""
-        _check_rows(path, piece, self.dialect, len(self._places[path]), int(self.dialect.header))
-        kinds: dict[str, ColumnKind] = {}
-        if self.dialect.numbers.decimal == ".":
-            try:
-                frame = pl.read_csv(piece, infer_schema_length=None, **self._how())
-                paired = zip(self._places[path], frame.iter_columns(), strict=True)
-                kinds = {name: kind for name, column in paired if (kind := _numeric_kind(column))}
-            except pl.exceptions.PolarsError:
-                kinds = {}
-        rest = [name for name in self._places[path] if name not in kinds]
-        if not rest:
-            return kinds
-        cells = self._parse(path, piece, rest, rest)
-        return kinds | dict(zip(rest, cell_kinds(cells, self.dialect), strict=True))
+    def _numeric_kinds(self, path: Path, piece: bytes) -> tuple[dict[str, ColumnKind], set[str]]:
+        """Return the kinds of columns in which Polars finds numbers only, and which of these have no missing value."""
+        if self.dialect.numbers.decimal != ".":
+            return {}, set()
+        try:
+            frame = pl.read_csv(piece, infer_schema_length=None, **self._how())
+        except pl.exceptions.PolarsError:
+            return {}, set()
+        paired = list(zip(self._places[path], frame.iter_columns(), strict=True))
+        kinds = {name: kind for name, column in paired if (kind := _numeric_kind(column))}
+        return kinds, {name for name, column in paired if name in kinds and not column.null_count()}
 
     # ---- text among numbers -----------------------------------------------------------------------------------
 
@@ -234,10 +305,12 @@ class DelimitedReader(Reader):
         names = [f.name for f in self.fields if not (as_text and f.kind == ColumnKind.TEXT)]
         found: dict[str, TextCells] = {}
         rows: Counter[Path] = Counter()
+        markers: set[str] = set()
         for path, piece in self._pieces():
             frame = self._parse(path, piece, names, names)
-            plain = frame.select(plain_cells(pl.all(), self.dialect))
-            numbers = frame.select(as_number(pl.all(), self.dialect))
+            markers |= met_markers(frame, self.dialect.number_markers)
+            plain = frame.select(self._plain_columns(names))
+            numbers = plain.select(parse_numbers(pl.all()))
             for name in names:
                 places = (plain[name].is_not_null() & numbers[name].is_null()).arg_true()
                 if len(places):
@@ -247,7 +320,9 @@ class DelimitedReader(Reader):
             rows[path] += len(frame)
         names = [name for name in names if name in found]
         first, commas = found[names[0]], self.dialect.numbers.decimal == ","
-        return text_error(names, first, first.markers(rows.total()), as_text=as_text, commas=commas)
+        texts = first.markers(rows.total())
+        na = [*(m for m in self.dialect.number_markers if m in markers), *texts] if texts else []
+        return text_error(names, first, na, as_text=as_text, commas=commas)
 
 
 def _numeric_kind(column: Any) -> ColumnKind | None:
@@ -278,9 +353,11 @@ def _check_rows(path: Path, piece: bytes, dialect: Dialect, d: int, before: int)
     n = signs.count(b"\n")
     if signs != (dialect.separator.encode() * (d - 1) + b"\n") * n:
         # Check cell by cell: a stray quotation mark may have hidden separators from the count.
-        for place, cells in enumerate(read_cells(path, piece.decode(errors="replace"), dialect.separator), 1):
+        rows = list(read_cells(path, piece.decode(errors="replace"), dialect.separator))
+        for place, cells in enumerate(rows, 1):
             if cells and len(cells) != d:
-                raise ragged_row(path, before + place, cells, d)
+                remarks = footer_lines([row for row in rows[place - 1 :] if row])
+                raise ragged_row(path, before + place, cells, d, footer=remarks)
     return n
 
 

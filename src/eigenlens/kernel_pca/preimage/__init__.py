@@ -84,14 +84,15 @@ def find_preimages(
     if type(model.kernel) in NO_ROWS:
         raise NO_ROWS[type(model.kernel)]
     dtype, Z = working_dtype(Z.dtype), np.asarray(Z, dtype=np.float64)
+    scale = np.ones(()) if model.scale is None else model.scale
     if model.kernel.identity:
-        found = RawPreImages.at_once(_reconstruct(model, Z))
+        found = RawPreImages.at_once(_reconstruct(model, Z) * scale)
         return PreImages(found.rows.astype(dtype), found.failed, found.iterations, np.zeros(len(Z), dtype))
     support = Support.of(model)
-    origin = None if start is None else dense(start) - support.shift
+    origin = None if start is None else dense(start) / scale - support.shift
     found = PREIMAGES[method](support, Z, origin, options or PreImageOptions())
     failed = found.failed if origin is None else found.failed | _orthogonal(support, origin)
-    rows = (found.rows + support.shift).astype(dtype)
+    rows = ((found.rows + support.shift) * scale).astype(dtype)
     return PreImages(rows, failed, found.iterations, _distances(support, Z, found.rows).astype(dtype))
 
 

@@ -130,6 +130,8 @@ class FactorAnalysis(LatentGaussian):
     random_state: Any = None
     verbose: Any = False
 
+    _scalar_noise = False
+
     # ---- fitting ----------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -304,8 +306,8 @@ class FactorAnalysis(LatentGaussian):
         Columns that count the other way must be reversed first. `eigenlens.cronbach_alpha` needs no factors.
         """
         check_is_fitted(self)
-        W = self.model_.loadings / self._scale[:, None]
-        return factor_omega(W, np.eye(W.shape[1]), self.model_.noise / self._scale**2)
+        W = self._over_scale.loadings
+        return factor_omega(W, np.eye(W.shape[1]), np.asarray(self._over_scale.noise))
 
     def _likelihoods(self, X: Any, sample_weight: Any) -> ReferenceLikelihoods:
         fit = self._fitted
@@ -334,23 +336,6 @@ class FactorAnalysis(LatentGaussian):
     # ---- learned attributes: views of the model ---------------------------------------------------------
 
     @property
-    def loadings_(self) -> Any:
-        """Return the rotated loadings (d, k), of columns over `scale_`."""
-        W = self.model_.loadings / self._scale[:, None]
-        return self._like(W if self._rotation_matrix is None else np.linalg.solve(self._rotation_matrix, W.T).T)
-
-    @property
-    def noise_variance_(self) -> Any:
-        """Return the noise variances Psi (d,), of columns over `scale_`."""
-        return self._like(self.model_.noise / self._scale**2)
-
-    @property
-    def scale_(self) -> Any:
-        """Return standard deviations (d,) with divisor n if standardised, else ones."""
-        check_is_fitted(self)
-        return self._like(self._scale)
-
-    @property
     def communalities_(self) -> Any:
         """Return the share (d,) of each column's variance that the factors explain."""
         return self._like(1.0 - self._shares)
@@ -362,8 +347,8 @@ class FactorAnalysis(LatentGaussian):
         With Λ the loadings and Φ the factors' correlations, diag(Φ Λᵀ Λ) / tr(Λ Φ Λᵀ + Psi): the sums of squared
         loadings over the number of columns, if they are standardised and the rotation is orthogonal.
         """
-        W, T = self.model_.loadings / self._scale[:, None], self._rotation_matrix
-        total = float(np.sum(W**2) + np.sum(self.model_.noise / self._scale**2))
+        W, T = self._over_scale.loadings, self._rotation_matrix
+        total = float(np.sum(W**2) + np.sum(self._over_scale.noise))
         rotated = W if T is None else np.linalg.solve(T, W.T).T
         return self._like(np.sum(rotated * (W if T is None else W @ T), axis=0) / total)
 

@@ -24,6 +24,7 @@ from eigenlens.latent.ppca.fit import (
     truncated_ppca,
 )
 from eigenlens.latent.ppca.options import check_ppca_start
+from eigenlens.latent.ppca.standard_units import fit_each_standardized_ppca, fit_standardized_ppca
 
 
 @dataclass(eq=False, repr=False)
@@ -39,11 +40,16 @@ class ProbabilisticPCA(LatentGaussian):
         n_components: the number k < d of latent dimensions, 0 for noise alone (a spherical Gaussian); or "bic" for the
             smallest Bayesian information criterion, "cv" for the best likelihood of held-out rows in five folds (1, 2,
             … dimensions, at most 100).
+        standardize: fit the columns over their standard deviations (divisor n, that of maximum likelihood), as PCA of
+            the correlation matrix does. The density, mean_, imputed values, samples and model_ are in the units of the
+            columns; loadings_, components_, noise_variance_ and variances are those of the standardised columns, as in
+            `FactorAnalysis`.
         solver: "auto" is "closed-form", and "em" if X has NaN. "closed-form" costs what PCA does. "em" is
             expectation-maximisation as it is taught (ibid., eq. 29 and 30), one pass over the rows and O(ndk) per step.
             "accelerated-em" has the same limit and cost, but maximises sigma² and the lengths of the columns of W
             outright in each step, and takes fewer. With NaN both are EM with parameter expansion, then Newton's method.
-        init: (W, sigma²), the loadings (d, k) and the noise variance that "em" starts from; random if None.
+        init: (W, sigma²), the loadings (d, k) and the noise variance that "em" starts from; random if None. If
+            standardised, those of the standardised columns.
             "accelerated-em" starts from the space of W. With NaN only this start is tried, not several.
         max_iter: the largest number of steps of EM.
         tol: EM stops when the log-likelihood is estimated to be within tol per observed entry of its maximum; for
@@ -54,6 +60,7 @@ class ProbabilisticPCA(LatentGaussian):
     Attributes:
         loadings_: (d, k) W, its columns orthogonal, the longest first, the largest entry of each positive.
         mean_: (d,) mu. noise_variance_: sigma². components_: (k, d) the columns of W at unit length: principal axes.
+        scale_: (d,) the standard deviations of the columns, ones unless standardised.
         explained_variance_: (k,) variances along them, |w|² + sigma², with divisor n: (n − 1) / n of PCA's.
         explained_variance_ratio_: (k,) over the trace of the model's covariance.
         loglik_: Σ log p(x observed) of the fitted rows. loglik_path_: after each step of EM, never decreasing.
@@ -82,6 +89,7 @@ class ProbabilisticPCA(LatentGaussian):
 
     n_components: int | str
     _: KW_ONLY
+    standardize: bool = False
     solver: str = "auto"
     init: Any = None
     max_iter: int = 1000
@@ -90,6 +98,7 @@ class ProbabilisticPCA(LatentGaussian):
     verbose: Any = False
 
     _takes_fewer = True
+    _scalar_noise = True
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Maximise the likelihood of the rows of X (n, d), row i counting sample_weight[i] times; NaN is missing.
@@ -101,9 +110,11 @@ class ProbabilisticPCA(LatentGaussian):
         source = validate_rows(self, X, sample_weight, reset=True)
         most = source.n_features - 1
         wanted = self._wanted_dimensions(most)
-        methods = (DIMENSION_RULES, fit_ppca, fit_each_ppca)
+        each = (fit_standardized_ppca, fit_each_standardized_ppca) if self.standardize else (fit_ppca, fit_each_ppca)
+        methods = (DIMENSION_RULES, *each)
         fit, selection = self._fit_rows(source, wanted, most, self._checked_options(source.n_features), *methods)
         self._keep(X, source, replace(fit, moments=None), selection)
+        self._scale = fit.scale
         warn_latent_fit(fit, source, self.tol, self.max_iter)
         return self
 
@@ -130,8 +141,9 @@ class ProbabilisticPCA(LatentGaussian):
             raise OptionError(
                 what, argument="solver", value=self.solver, fix="use {solver}", settings={"solver": "auto"}
             )
-        fit, selection = fit_ppca_covariance(given, wanted, options["rng"])
+        fit, selection = fit_ppca_covariance(given, wanted, options["rng"], standardize=self.standardize)
         self._keep(S, given.source, fit, selection)
+        self._scale = fit.scale
         warn_latent_fit(fit, given.source, self.tol, self.max_iter)
         return self
 
@@ -142,6 +154,7 @@ class ProbabilisticPCA(LatentGaussian):
     def _checked_options(self, d: int) -> dict[str, Any]:
         """Check the parameters; return the keywords of `fit_ppca`."""
         solver = checks.name("solver", self.solver, PPCA_SOLVERS)
+        checks.boolean("standardize", self.standardize)
         return {
             "solver": solver,
             "init": check_ppca_start(self.init, d, self.n_components, solver),
@@ -169,7 +182,7 @@ class ProbabilisticPCA(LatentGaussian):
     @property
     def components_(self) -> Any:
         """Return the principal axes (k, d), one per row; zeros for a dimension with no more variance than the noise."""
-        W = self.model_.loadings
+        W = self._over_scale.loadings
         length = np.linalg.norm(W, axis=0)
         return self._like((W / np.where(length > 0.0, length, 1.0)).T)
 
@@ -181,11 +194,11 @@ class ProbabilisticPCA(LatentGaussian):
     @property
     def explained_variance_ratio_(self) -> Any:
         """Return the shares (k,) of the trace of the model's covariance."""
-        model = self.model_
+        model = self._over_scale
         total = float(np.sum(model.loadings**2)) + model.mean.size * float(model.noise)
         return self._like(self._variances / total)
 
     @property
     def _variances(self) -> Any:
-        model = self.model_
+        model = self._over_scale
         return np.sum(model.loadings**2, axis=0) + float(model.noise)

@@ -36,6 +36,7 @@ from eigenlens.missing.result import (
     needs_complete_rows,
     principal_form,
 )
+from eigenlens.missing.units import Units
 from eigenlens.pca.fit import PCAFit, principal_components, weighted_row_count
 from eigenlens.stats.moments import ColumnMoments
 from eigenlens.tables.text_table import count_noun
@@ -131,9 +132,13 @@ def fit_each_ppca(
 
 
 def fit_ppca_covariance(
-    given: GivenCovariance, wanted: int | str, rng: np.random.Generator
+    given: GivenCovariance, wanted: int | str, rng: np.random.Generator, *, standardize: bool = False
 ) -> tuple[LatentFit, DimensionChoice | None]:
     """Fit the wanted number of dimensions, or that of the smallest BIC, to a covariance matrix with divisor n."""
+    units = None
+    if standardize:
+        units = Units.of(ColumnMoments(given.n, given.mean, given.S.diagonal() * given.n))
+        given = given._replace(S=given.S / np.outer(units.scale, units.scale), mean=given.mean / units.scale)
     rows = rows_from_moments(given.moments(given.n))
     most = min(rows.size - 1, max(1, round(given.n) - 2), MAX_COMPARED)
     if isinstance(wanted, int):
@@ -145,7 +150,8 @@ def fit_ppca_covariance(
 
     def fit_each(source: Source, counts: Sequence[int]) -> Iterator[LatentFit]:
         found = (replace(_from_spectrum(leading, k), reason="of a covariance matrix", moments=None) for k in counts)
-        return _until_no_noise(found)
+        scaled = found if units is None else (fit.scaled(units.scale, units.log_scale) for fit in found)
+        return _until_no_noise(scaled)
 
     if isinstance(wanted, int):
         return next(fit_each(rows.source, [wanted])), None
@@ -250,6 +256,11 @@ def truncated_ppca(fit: LatentFit, k: int) -> LatentFit:
     >>> np.allclose(truncated.model.loadings, fitted.model.loadings), round(truncated.loglik - fitted.loglik, 9)
     (True, 0.0)
     """
+    if fit.scale is not None:
+        volume = fit.weight * float(np.log(fit.scale).sum())
+        standardized = replace(fit.scaled(1.0 / fit.scale, -volume), scale=None)
+        one_noise = replace(standardized.model, noise=float(np.mean(standardized.model.noise)))
+        return truncated_ppca(replace(standardized, model=one_noise), k).scaled(fit.scale, volume)
     model, (d, most) = fit.model, fit.model.loadings.shape
     squares, noise = np.sum(model.loadings**2, axis=0), float(model.noise)
     values = squares + noise

@@ -59,6 +59,9 @@ class CovarianceStructure(Protocol):
     def n_parameters(self, d: int, K: int) -> int:
         """Return the number of free parameters of the covariances."""
 
+    def in_any_units(self) -> CovarianceStructure:
+        """Return the structure of the same covariances once each column is multiplied by a number of its own."""
+
     def prior_rows(self, d: int, K: int) -> tuple[float, float]:
         """Return how many rows the conjugate prior of one component adds, and its share of the prior's scale."""
 
@@ -74,6 +77,10 @@ class JointStructure:
 
     joint: ClassVar[bool] = True
     moments: ClassVar[type[Moments]] = Moments
+
+    def in_any_units(self) -> Any:
+        """Return this structure: the covariances of columns in other units have it too."""
+        return self
 
     def covariances(self, components: Sequence[Any]) -> Array:
         """Return the covariances (K, d, d)."""
@@ -93,6 +100,10 @@ class IndependentStructure:
 
     joint: ClassVar[bool] = False
     moments: ClassVar[type[ColumnMoments]] = ColumnMoments
+
+    def in_any_units(self) -> Any:
+        """Return this structure: the covariances of columns in other units have it too."""
+        return self
 
 
 def positive_weight(moments: Moments | ColumnMoments) -> Array:

@@ -83,6 +83,10 @@ class SphericalStructure(DiagonalStructure):
         """Return the variances (K,)."""
         return np.array([component.covariance.variance for component in components])
 
+    def in_any_units(self) -> DiagonalStructure:
+        """Return the structure of one variance per column, which these have in other units."""
+        return DiagonalStructure()
+
     def covariance_shape(self, d: int, K: int) -> tuple[int, ...]:
         """Return the shape (K,) of the stored variances."""
         return (K,)

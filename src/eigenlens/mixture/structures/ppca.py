@@ -73,6 +73,12 @@ class PPCAStructure(LatentStructure):
         K, d = covariances.shape[:2]
         return self.estimate(Moments(np.ones(K), np.zeros((K, d)), covariances), np.zeros(d), None)
 
+    def in_any_units(self) -> LatentStructure:
+        """Return the structure of one noise variance per column, which these have in other units."""
+        from eigenlens.mixture.structures.factor import FactorStructure  # a module that imports this one
+
+        return FactorStructure(self.n_factors)
+
     def start_coordinates(self, covariance: Array) -> tuple[Array, ...]:
         """Return the columns unchanged, since the noise depends on their units."""
         return (np.ones(len(covariance)),)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.arrays import Array, to_numpy
+from eigenlens.arrays import Array
 from eigenlens.bayes import held_out
 from eigenlens.bayes import tables as class_tables
 from eigenlens.errors import EigenlensError
@@ -25,6 +25,7 @@ from eigenlens.reporting.charts import (
     table_chart,
 )
 from eigenlens.reporting.page import pack_numbers
+from eigenlens.reporting.pages.class_distributions import class_planes, distribution_charts
 from eigenlens.reporting.pages.cross_validation import ClassifierEvaluation, class_names, evaluate_classifier
 from eigenlens.reporting.rows import ShownRows
 from eigenlens.tables.names import shorten
@@ -42,12 +43,13 @@ GRID, MEDIAN = 100, 2_000
 def bayes_page(model: Any, rows: ShownRows) -> PageContent:
     """Return the charts of a fitted classifier, and columns to colour by: predictions and their probabilities."""
     found = evaluate_classifier(model, rows)
-    charts = [_about(model, rows, found), _priors(model, found)]
-    if found.scored.size:
-        charts += [*_confusion(model, found), *_reliability(found)]
-    charts += [*_directions(model, rows), *_regions(model, rows, found)]
-    charts += [*explanation_charts(model, rows, found), *family_charts(model, rows)]
-    return PageContent(charts, _columns(model, found))
+    main = [*class_planes(model, rows), *distribution_charts(model, rows, found)]
+    regions, errors = _regions(model, rows, found), _confusion(model, found) if found.scored.size else []
+    charts = [*main, *errors, *regions] if main else [*regions, *errors]
+    charts += explanation_charts(model, rows, found)
+    charts += [*_reliability(found), _priors(model, found)] if found.scored.size else [_priors(model, found)]
+    charts += [*family_charts(model, rows), _about(model, rows, found)]
+    return PageContent(charts, _columns(model, found), found.warnings)
 
 
 def _columns(model: Any, found: ClassifierEvaluation) -> dict[str, Any]:
@@ -71,7 +73,7 @@ def _about(model: Any, rows: ShownRows, found: ClassifierEvaluation) -> Chart:
             ("always the most frequent class", f"{common:.1%}"),
             ("log loss", f"{held_out.log_loss(proba, codes, found.scored_weight):.4g} nats per row"),
         ]
-    return facts("The model", pairs, warnings=list(found.warnings))
+    return facts("The model", pairs)
 
 
 def _priors(model: Any, found: ClassifierEvaluation) -> Chart:
@@ -100,7 +102,8 @@ def _confusion(model: Any, found: ClassifierEvaluation) -> list[Chart]:
     shares = 100.0 * np.divide(part, total, out=np.zeros_like(part), where=total > 0)
     shown = [names[c] for c in order]
     texts = [f"{value:g}" for value in part.ravel()] if len(order) <= 20 else None
-    about = f"True classes down, predicted across; shades are shares of each true class. On {found.how}."
+    right = f"{found.confusion.accuracy:.1%} ± {found.confusion.accuracy_error:.1%} are right, on {found.how}."
+    about = f"{right} True classes down, predicted across; shades are shares of each true class."
     about += f" The {SHOWN_CLASSES} of {C} classes that are confused most." if len(order) < C else ""
     options: dict[str, Any] = {"what": "% of the true class", "about": about, "texts": texts}
     matrix = heat("Confusion", shares, shown, shown, x="predicted", y="true", **options)
@@ -147,21 +150,6 @@ def _reliability(found: ClassifierEvaluation) -> list[Chart]:
 
 
 # ---- plots --------------------------------------------------------------------------------------------------
-
-
-def _directions(model: Any, rows: ShownRows) -> list[Chart]:
-    """Return the rows projected on the directions of a linear discriminant."""
-    if not hasattr(model, "transform"):
-        return []
-    Z = np.asarray(to_numpy(model.transform(rows.given)), dtype=np.float64)
-    shares = 100.0 * np.asarray(to_numpy(model.explained_variance_ratio_), dtype=np.float64)
-    axes = [f"LD{j + 1} ({share:.1f}%)" for j, share in enumerate(shares[:2])]
-    about = "Rows on the directions that part the classes best, in units of the spread within classes."
-    if Z.shape[1] == 1:
-        jitter = np.random.default_rng(0).uniform(-1.0, 1.0, len(Z))
-        words = about + " Height is chance, so that rows do not hide each other."
-        return [points("Discriminant direction", Z[:, 0], jitter, axes[0], "", words)]
-    return [points("Discriminant plane", Z[:, 0], Z[:, 1], axes[0], axes[1], about, equal=True)]
 
 
 def _regions(model: Any, rows: ShownRows, found: ClassifierEvaluation) -> list[Chart]:
@@ -263,11 +251,11 @@ def _rows_explained(
     true = ["" if found.codes[i] < 0 else names[found.codes[i]] for i in picked]
     taken = [names[c] for c in found.proba[picked].argmax(axis=1)]
     pair = [f"{shorten(parts.of[p], 40)} against {shorten(parts.against[p], 40)}" for p in places]
-    reasons = [_largest(parts, int(p)) for p in places]
+    reasons = [_largest(parts, int(p), rows, int(i)) for p, i in zip(places, picked, strict=True)]
     columns = {
         "row": [rows.name(int(i)) for i in picked], "why here": kinds, "true class": true, "predicted": taken,
         "probability": found.proba[picked].max(axis=1), "log-odds of": pair,
-        "largest contributions": ["; ".join(f"{name} {value:+.3g}" for name, value in each[:4]) for each in reasons],
+        "largest contributions": ["; ".join(f"{name}: {value:+.3g}" for name, value in each[:4]) for each in reasons],
     }  # fmt: skip
     about = f"The most confident wrong predictions and the least certain ones, on {found.how or 'the rows shown'}."
     about += " Contributions are those of the model."
@@ -278,12 +266,20 @@ def _rows_explained(
     return [listed, frames("Why", "row", steps, about=words)]
 
 
-def _largest(parts: held_out.ColumnLogOdds, p: int) -> list[tuple[str, float]]:
-    """Return the largest contributions of a row, the sum of the others, and the prior."""
+def _entry(rows: ShownRows, i: int, j: int) -> str:
+    """Return a column of a row and its value, as text."""
+    value = rows.texts[j][i] if j in rows.texts else rows.X[i, j]
+    missing = value is None or value != value
+    shown = "missing" if missing else f"{value:.4g}" if isinstance(value, float) else shorten(value, 20)
+    return f"{rows.labels[j]} = {shown}"
+
+
+def _largest(parts: held_out.ColumnLogOdds, p: int, rows: ShownRows, i: int) -> list[tuple[str, float]]:
+    """Return the largest contributions of row i, by column and value, the sum of the others, and the prior."""
     values = np.clip(parts.values[p], -700.0, 700.0)
     order = np.argsort(-np.abs(values), kind="stable")
     most = TERMS if len(order) > TERMS + 1 else len(order)
-    pairs = [(parts.names[j], float(values[j])) for j in order[:most]]
+    pairs = [(_entry(rows, i, int(j)), float(values[j])) for j in order[:most]]
     if len(order) > most:
         pairs.append((f"{len(order) - most} others", float(values[order[most:]].sum())))
     return pairs if parts.prior is None else [*pairs, ("prior", float(parts.prior[p]))]

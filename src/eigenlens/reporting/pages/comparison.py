@@ -8,33 +8,34 @@ import numpy as np
 from scipy.special import ndtri
 
 from eigenlens.comparison.compare import Comparison
-from eigenlens.reporting.charts import Chart, facts, layer, marks, points, table_chart
+from eigenlens.reporting.charts import Chart, PageContent, facts, layer, marks, points, table_chart
 from eigenlens.reporting.rows import ShownRows
 
 LEVEL = 0.95
 
 
-def comparison_page(found: Comparison, rows: ShownRows) -> list[Chart]:
+def comparison_page(found: Comparison, rows: ShownRows) -> PageContent:
     """Return the charts of a comparison. rows: those that were compared on, for the plot row by row."""
     seen = np.flatnonzero(np.isfinite(found.behind))
-    charts = [_about(found), _table(found)]
-    if seen.size:
-        charts += [_behind(found, seen), _folds(found, seen)]
+    charts = [_behind(found, seen), _table(found), _folds(found, seen)] if seen.size else [_table(found)]
     if seen.size > 1 and found.values.shape[1] == rows.total:
         charts.append(_row_by_row(found, rows, int(seen[0]), int(seen[1])))
-    return charts
+    return PageContent([*charts, _about(found)], {}, _failures(found))
 
 
 def _about(found: Comparison) -> Chart:
     n, k = found.folds.size, int(found.folds.max()) + 1
     pairs = [("rows", f"{n:,}"), ("folds", k), ("best", found.best)]
-    warnings = [f"{name} failed {why}" for name, why in found.failures.items()]
-    lost = (~np.isfinite(found.means)).nonzero()[0]
-    warnings += [
-        f"{found.names[i]} gives a held-out row density zero" for i in lost if found.names[i] not in found.failures
-    ]
     words = "Each estimator was fitted without a fold and asked for the log density of its rows, in the same units."
-    return facts("The comparison", pairs, paragraphs=[words], warnings=warnings)
+    return facts("The comparison", pairs, paragraphs=[words])
+
+
+def _failures(found: Comparison) -> list[str]:
+    """Return what went wrong with some estimators, for the top of the page."""
+    lost = np.flatnonzero(~np.isfinite(found.means))
+    without = [found.names[i] for i in lost if found.names[i] not in found.failures]
+    failed = [f"{name} failed {why}" for name, why in found.failures.items()]
+    return [*failed, *(f"{name} gives a held-out row density zero" for name in without)]
 
 
 def _table(found: Comparison) -> Chart:

@@ -17,6 +17,7 @@ from eigenlens.reporting.charts import (
     Chart,
     box_span,
     cell_box,
+    contour_regions,
     facts,
     frames,
     histogram_layer,
@@ -26,10 +27,8 @@ from eigenlens.reporting.charts import (
     points,
     table_chart,
 )
-from eigenlens.reporting.page import pack_numbers
 from eigenlens.reporting.rows import ShownRows
 from eigenlens.tables.rows import visible_range
-from eigenlens.tables.text_table import join_words
 
 STEPS, PLACES = 25, 400
 """Bandwidths of the slider besides those of the rules, and points along each of its curves."""
@@ -51,15 +50,13 @@ def density_page(model: Any, rows: ShownRows) -> list[Chart]:
     """Return the charts of a fitted KernelDensity."""
     d = model.n_features_in_
     names = rows.labels if len(rows.names) == d else tuple(f"x{j}" for j in range(d))
-    charts = [_about(model)]
     if d == 1:
-        return [*charts, *_only_column(model.model_, names[0]), *_least_likely(model, rows)]
+        return [*_only_column(model.model_, names[0]), *_least_likely(model, rows), _about(model)]
+    pairs = [_pair(model.model_, rows, (i, j), (names[i], names[j])) for i, j in combinations(range(min(d, PAIRED)), 2)]
     marginals = {names[j]: model.model_.marginal([j]) for j in range(min(d, MARGINALS))}
-    charts += [_curve(f, name, f"Density of {name}") for name, f in marginals.items()]
-    for i, j in combinations(range(min(d, PAIRED)), 2):
-        charts.append(_pair(model.model_, rows, (i, j), (names[i], names[j])))
+    curves = [_curve(f, name, f"Density of {name}") for name, f in marginals.items()]
     sliders = [chart for name, f in marginals.items() for chart in _own_slider(f, name)]
-    return [*charts, *sliders, *_least_likely(model, rows)]
+    return [*pairs, *curves, *sliders, *_least_likely(model, rows), _about(model)]
 
 
 def _about(model: Any) -> Chart:
@@ -229,17 +226,14 @@ def _rules(tables: dict[str, density_tables.BandwidthTable]) -> Chart:
 def _pair(f: KernelEstimate, rows: ShownRows, pair: tuple[int, int], names: tuple[str, str]) -> Chart:
     """Return the rows over the highest-density regions of 50%, 80% and 95%."""
     found = density_tables.masses_of_plane(f, columns=list(pair), resolution=CELLS)
-    behind = found.regions()
-    shades = np.nan_to_num(sum((behind <= share).astype(float) for share in found.mass.masses))
-    # The page shades by log(1 + count): even steps from one region to the next.
-    box = cell_box(found.x, found.y) | {"counts": pack_numbers(np.expm1(shades))}
-    shares = join_words([f"{100.0 * share:g}%" for share in found.mass.masses], "and")
-    about = f"Shaded, from the inside out: the smallest regions that hold {shares} of the mass."
-    i, j = pair
-    more: dict[str, Any] = {"density": box}
+    edges = sorted(zip(found.mass.masses, found.mass.levels, strict=True), reverse=True)
+    levels = {f"{100.0 * mass:g}% of the mass": level for mass, level in edges}
+    about = "Shaded: the smallest regions that hold these shares of the mass."
+    more: dict[str, Any] = {"contours": contour_regions(found.x, found.y, found.values, levels)}
     if found.beyond:
         about += note_rows_outside(found.beyond, ": zoom out")
-        more["span"] = box_span(box)
+        more["span"] = box_span(cell_box(found.x, found.y))
+    i, j = pair
     return points(f"{names[0]} and {names[1]}", rows.X[:, i], rows.X[:, j], *names, about, **more)
 
 

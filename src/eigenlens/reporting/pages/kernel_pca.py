@@ -11,7 +11,8 @@ from eigenlens.arrays import Array
 from eigenlens.data.memory import ArraySource
 from eigenlens.errors import EigenlensError
 from eigenlens.pca.estimator import PCA
-from eigenlens.reporting.charts import Chart, facts, frames, images, layer, marks, plane_points, points
+from eigenlens.pca.tables import image_side
+from eigenlens.reporting.charts import Chart, axes_points, facts, frames, images, layer, marks, points
 from eigenlens.reporting.rows import ShownRows
 
 TRIED, GAMMAS, FEWEST = 1_000, 9, 4
@@ -21,14 +22,14 @@ TRIED, GAMMAS, FEWEST = 1_000, 9, 4
 def kernel_page(model: Any, rows: ShownRows) -> list[Chart]:
     """Return the charts of a fitted KernelPCA."""
     Z = np.asarray(model.transform(rows.given))
-    charts = [_about(model), _variance(model), _embedding("Embedding", Z)]
+    charts = [_embedding("Embedding", Z), _variance(model)]
     # Of kernel values there are no columns to go back to, and too few rows have no components of their own.
     if model.kernel == "precomputed" or len(rows.X) < FEWEST:
-        return charts
+        return [*charts, _about(model)]
     plain = np.asarray(PCA(min(2, *rows.X.shape), random_state=0).fit_transform(rows.X))
     linear = _embedding("Linear PCA of the same rows", plain, equal=True)
     widths = getattr(model, "gamma_", None) is not None and model.kernel in ("rbf", "laplacian")
-    return [*charts, _widths(model, rows, linear) if widths else linear, *_denoising(model, rows)]
+    return [*charts, _widths(model, rows, linear) if widths else linear, *_denoising(model, rows), _about(model)]
 
 
 def _about(model: Any) -> Chart:
@@ -50,7 +51,7 @@ def _variance(model: Any) -> Chart:
 
 
 def _embedding(title: str, Z: Array, **more: Any) -> Chart:
-    return plane_points(title, Z, ("component 1", "component 2"), **more)
+    return axes_points(title, Z, [f"component {j + 1}" for j in range(Z.shape[1])], **more)
 
 
 def _widths(model: Any, rows: ShownRows, linear: Chart) -> Chart:
@@ -68,15 +69,14 @@ def _widths(model: Any, rows: ShownRows, linear: Chart) -> Chart:
         steps.append((f"{gamma:.3g}", [_embedding(f"Kernel PCA, gamma {gamma:.3g}", Z), linear]))
     about = "Small gamma comes near linear PCA; large gamma sees only close neighbours."
     about += "" if n <= TRIED else f" {TRIED:,} rows drawn at random."
-    return frames("Embedding by width", "gamma", steps, start=GAMMAS // 2, about=about)
+    return frames("Embedding by width", "gamma", steps, start=GAMMAS // 2, fitted=GAMMAS // 2, about=about)
 
 
 def _denoising(model: Any, rows: ShownRows) -> list[Chart]:
     """Return rows before and after denoising: as images if they are images, else on their first two columns."""
-    d = rows.X.shape[1]
-    side = round(d**0.5)
+    d, side = rows.X.shape[1], image_side(rows.X)
     try:
-        if side * side == d and side >= 6:
+        if side:
             return [_images(model, rows, side)]
         return [_plane(model, rows)] if d > 1 else []
     except EigenlensError as error:

@@ -15,16 +15,18 @@ from eigenlens.errors import EigenlensError
 from eigenlens.latent import tables as latent_tables
 from eigenlens.reporting.charts import (
     Chart,
+    axes_points,
     facts,
+    frames,
     heat,
     layer,
-    likelihood_path_chart,
     loading_heat,
     marks,
-    plane_points,
     table_chart,
 )
+from eigenlens.reporting.pages.likelihood_path import likelihood_path_chart
 from eigenlens.reporting.rows import ShownRows
+from eigenlens.tables.text_table import count_noun
 
 MAX_BARS, MAX_LISTED, MAX_IMPUTED, MAX_DRAWN = 40, 2_000, 200, 40
 """The largest numbers of columns in a chart and in a table, and of imputed values listed and drawn."""
@@ -38,15 +40,17 @@ Z95 = float(ndtri(0.975))
 def latent_page(model: Any, rows: ShownRows) -> list[Chart]:
     """Return the charts of a fitted ProbabilisticPCA or FactorAnalysis."""
     Z = np.asarray(model.transform(ArraySource(rows.X)))
-    charts = [_about(model, rows), *likelihood_path_chart(np.asarray(model.loglik_path_)), _scores(Z)]
-    charts += [*_factors(model, rows), *_errors(model, rows)]
-    charts += [_noise(model, rows), _communalities(model, rows)]
+    found = latent_tables.factor_table(model, names=rows.labels)
+    main = [_scores(Z, found), _loadings(found)]
+    charts = [*(main[::-1] if found.factors[0].startswith("F") else main), _variances(found), *_fit(model, rows)]
+    charts += [*_rotation(model, rows), *_errors(model, rows), _noise(model, rows), _communalities(model, rows)]
     if np.isnan(rows.X).any():
         charts += _imputed(model, rows)
-    return [*charts, _coverage(model, rows)]
+    path = likelihood_path_chart(np.asarray(model.loglik_path_))
+    return [*charts, _coverage(model, rows), *path, _about(model)]
 
 
-def _about(model: Any, rows: ShownRows) -> Chart:
+def _about(model: Any) -> Chart:
     pairs = [
         ("latent dimensions", model.n_components_),
         ("log-likelihood", f"{model.loglik_:.6g}"),
@@ -56,53 +60,88 @@ def _about(model: Any, rows: ShownRows) -> Chart:
     ]
     if np.ndim(model.noise_variance_) == 0:
         pairs.insert(1, ("noise variance", f"{float(model.noise_variance_):.6g}"))
-    return facts("The model", [*pairs, *_goodness(model, rows)])
+    return facts("The model", pairs)
 
 
-def _goodness(model: Any, rows: ShownRows) -> list[tuple[str, str]]:
-    """Return the goodness of fit of a factor analysis."""
-    if not hasattr(model, "goodness_of_fit") or np.isnan(rows.X).any():
+def _fit(model: Any, rows: ShownRows) -> list[Chart]:
+    """Return the test that the factors suffice and the indices of fit; nothing where they are not known."""
+    incomplete = bool(np.isnan(rows.X).any())
+    if incomplete and (rows.sampled or rows.weight is not None or rows.X.size > MAX_REFITTED):
         return []
-    try:
-        found = model.goodness_of_fit()
-    except EigenlensError:  # after partial fits, or of many columns, the rows are needed
+    found = latent_tables.fit_indices(model, ArraySource(rows.X) if incomplete else None)
+    if found is None or not np.isfinite(found.chi2):
         return []
-    if not np.isfinite(found.chi2):
-        return []
-    test = f"chi² {found.chi2:.4g}, {found.df} degrees of freedom, p = {found.p:.3g}"
-    near = f"{found.rmsea:.3f} (90% interval {found.rmsea_low:.3f} to {found.rmsea_high:.3f}), {found.tli:.3f}"
-    return [("do so many factors suffice?", test), ("RMSEA, TLI", near)]
-
-
-def _scores(Z: Array) -> Chart:
-    about = "The expected latent values of each row, given what is observed of it."
-    return plane_points("Latent values", Z, ("factor 1", "factor 2"), about, equal=True)
-
-
-def _factors(model: Any, rows: ShownRows) -> list[Chart]:
-    """Return the loadings before and after rotation, and the correlations of the rotated factors."""
-    noise = latent_tables.noise(model, names=rows.labels)
-    spread = np.sqrt(noise.noise + noise.common)
-    if model.n_components_ < 2:
-        return [_loadings("Loadings", latent_tables.latent_loadings(model, names=rows.labels), spread)]
-    found = latent_tables.rotation(model, names=rows.labels)
-    charts = [
-        _loadings("Loadings before rotation", found.before, spread),
-        _loadings(f"Loadings after {found.name}", found.after, spread),
+    lines = [
+        ("chi²", found.chi2, f"{found.df} degrees of freedom, p = {found.p:.3g}: a small p is evidence against {{k}}"),
+        ("RMSEA", found.rmsea, f"90% interval {found.rmsea_low:.3f} to {found.rmsea_high:.3f}; below 0.05 is close"),
+        ("TLI", found.tli, "above 0.95 is good"),
+        ("AIC", found.aic, "the smallest is best, of several numbers of factors"),
+        ("BIC", found.bic, "as AIC, with a larger penalty"),
     ]
+    names, values, words = zip(*lines, strict=True)
+    meanings = [each.format(k=count_noun(model.n_components_, "factor")) for each in words]
+    return [table_chart("Fit of the model", {"index": names, "value": [f"{v:.5g}" for v in values], "": meanings})]
+
+
+def _scores(Z: Array, found: latent_tables.FactorTable) -> Chart:
+    about = "The expected latent values of each row, given what is observed of it."
+    labels = [f"{name} ({share:.1f}%)" for name, share in zip(found.factors, found.shares, strict=True)]
+    return axes_points("Latent values", Z, labels, about, equal=True)
+
+
+THRESHOLDS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
+"""Sizes below which loadings are hidden; the page is opened at the second."""
+
+
+def _loadings(found: latent_tables.FactorTable) -> Chart:
+    """Return a slider over the smallest loading that is shown: a table of loadings, sorted by factor and size."""
+    sizes = np.abs(found.loadings).max(axis=1)
+    kept = set(np.argsort(-sizes, kind="stable")[:MAX_BARS].tolist())
+    order = np.array([j for j in found.grouped if j in kept])
+    values, names = found.loadings[order], [found.names[j] for j in order]
+    steps = []
+    for least in THRESHOLDS:
+        seen = np.abs(values) >= least
+        texts = [f"{v:.2f}" if there else "" for v, there in zip(values.ravel(), seen.ravel(), strict=True)]
+        cells = heat("", np.where(seen, values, 0.0), names, found.factors, what="loading", texts=texts, top=1.0)
+        steps.append((f"{least:g}" if least else "0 (all are shown)", [cells]))
+    about = (
+        "By how many of its standard deviations a column moves when a factor moves by one; sorted by factor and size."
+    )
+    about += f" The {MAX_BARS} columns that move most." if len(found.names) > MAX_BARS else ""
+    return frames("Loadings", "hide below", steps, start=1, about=about)
+
+
+def _variances(found: latent_tables.FactorTable) -> Chart:
+    layers = [
+        layer("bar", "share of each", x=found.factors, y=found.shares),
+        layer("line", "cumulative", x=found.factors, y=np.cumsum(found.shares), colour="#e69f00"),
+        layer("dot", x=found.factors, y=np.cumsum(found.shares), colour="#e69f00"),
+    ]
+    factors = found.factors[0].startswith("F")
+    about = "How much of the variance of all columns, each divided by its standard deviation, a factor explains."
+    about = about if factors else "How much of the variance of all columns a component explains; the rest is noise."
+    title = f"Variance by {'factor' if factors else 'component'}"
+    return marks(title, *layers, about=about, y="% of the variance")
+
+
+def _rotation(model: Any, rows: ShownRows) -> list[Chart]:
+    """Return the loadings before a rotation, or after one that the model does not have, and correlations of factors."""
+    if model.n_components_ < 2:
+        return []
+    found, noise = latent_tables.rotation(model, names=rows.labels), latent_tables.noise(model, names=rows.labels)
+    spread = np.sqrt(noise.noise + noise.common)
+    rotated = getattr(model, "rotation", None) is not None
+    title, other = ("Loadings before rotation", found.before) if rotated else (f"After {found.name}", found.after)
+    values = other.values / np.where(spread > 0.0, spread, 1.0)[:, None]
+    factors = [f"{other.stem}{j}" for j in other.components]
+    about = "The loadings of the canonical form." if rotated else "The same model with its factors rotated."
+    charts = [loading_heat(title, values, other.names, factors, what="standardised loading", about=about)]
     k = len(found.correlations)
-    if not np.allclose(found.correlations, np.eye(k), atol=1e-8):
+    if rotated and not np.allclose(found.correlations, np.eye(k), atol=1e-8):
         names = [f"F{j + 1}" for j in range(k)]
         charts.append(heat("Correlations of factors", found.correlations, names, names, what="correlation"))
     return charts
-
-
-def _loadings(title: str, found: Any, spread: Array) -> Chart:
-    """Return loadings divided by the standard deviations (d,) of their columns, so that large units do not dominate."""
-    values = found.values / np.where(spread > 0.0, spread, 1.0)[:, None]
-    factors = [f"{found.stem}{j}" for j in found.components]
-    about = "By how many of its standard deviations a column moves when a factor moves by one."
-    return loading_heat(title, values, found.names, factors, what="standardised loading", about=about)
 
 
 def _errors(model: Any, rows: ShownRows) -> list[Chart]:

@@ -19,11 +19,11 @@ from eigenlens.reporting.charts import (
     facts,
     heat,
     layer,
-    likelihood_path_chart,
     marks,
     table_chart,
 )
 from eigenlens.reporting.pages.bayes import family_charts
+from eigenlens.reporting.pages.likelihood_path import likelihood_path_chart
 from eigenlens.reporting.pages.mixture import responsibility_chart, uncertainty_chart
 from eigenlens.reporting.pages.selection_criteria import criteria
 from eigenlens.reporting.rows import ShownRows
@@ -38,17 +38,19 @@ MAX_TRIED_ENTRIES, MORE_COMPONENTS, TRIAL_STARTS = 40_000, 3, 3
 def latent_class_page(model: Any, rows: ShownRows) -> PageContent:
     """Return the charts of a fitted MixtureModel, and columns to colour by: components and uncertainty."""
     found = latent_class_charts(model, rows)
-    return PageContent([*found.charts, *_other_sizes(model, rows)], found.columns)
+    *charts, last = found.charts
+    return PageContent([*charts, *_other_sizes(model, rows), last], found.columns)
 
 
 def latent_class_charts(model: Any, rows: ShownRows) -> PageContent:
-    """Return the charts of one mixture, without those of other sizes."""
+    """Return the charts of one mixture, without those of other sizes; the facts about it come last."""
     proba = np.asarray(model.predict_proba(rows.given))
-    charts = [_about(model, proba), _sizes(model, proba, rows), *_profile(model), *_numbers(model, rows)]
+    charts = [*_profile(model), _sizes(model, proba, rows), *_numbers(model, rows)]
     charts += [uncertainty_chart(proba, rows), responsibility_chart(proba), *family_charts(model, rows, "component")]
-    components = np.array([f"component {k + 1}" for k in proba.argmax(axis=1)])
+    components = np.array([f"component {k}" for k in proba.argmax(axis=1)])
     columns = {"component": components, "uncertainty": mixture_tables.uncertainty(proba)}
-    return PageContent([*charts, *likelihood_path_chart(np.asarray(model.loglik_path_))], columns)
+    path = likelihood_path_chart(np.asarray(model.loglik_path_))
+    return PageContent([*charts, *path, _about(model, proba)], columns)
 
 
 def _about(model: Any, proba: Array) -> Chart:
@@ -70,7 +72,7 @@ def _about(model: Any, proba: Array) -> Chart:
 def _sizes(model: Any, proba: Array, rows: ShownRows) -> Chart:
     """Return the weights of the components, beside the shares of rows of which each is the most likely one."""
     K = min(len(model.weights_), MAX_NAMED_COMPONENTS)
-    names = [f"component {k + 1}" for k in range(K)]
+    names = [f"component {k}" for k in range(K)]
     counts = np.bincount(proba.argmax(axis=1), rows.weight, minlength=proba.shape[1])
     layers = [
         layer("bar", "weight in the model", x=names, y=100.0 * np.asarray(model.weights_)[:K]),
@@ -93,7 +95,7 @@ def _profile(model: Any) -> list[Chart]:
     kept = np.sort(np.argsort(-found.spread, kind="stable")[:MAX_PROFILE_LINES])
     K = min(len(found.weights), MAX_NAMED_COMPONENTS)
     values = 100.0 * found.probabilities[kept, :K]
-    names = [f"{k + 1} ({w:.0%})" for k, w in enumerate(found.weights[:K])]
+    names = [f"{k} ({w:.0%})" for k, w in enumerate(found.weights[:K])]
     texts = [f"{value:.0f}" for value in values.ravel()] if values.size <= MAX_CELL_TEXTS else None
     about = "The probability of each category within each component, the second alone of two; of numbers, that they "
     about += "are above the mean of all components; of counts, their shares."
@@ -109,7 +111,7 @@ def _numbers(model: Any, rows: ShownRows) -> list[Chart]:
     gaussian = np.flatnonzero(~np.isnan(means).all(axis=0))
     if not gaussian.size:
         return []
-    columns: dict[str, Any] = {"component": [str(k + 1) for k in range(len(means))], "weight": model.weights_}
+    columns: dict[str, Any] = {"component": [str(k) for k in range(len(means))], "weight": model.weights_}
     for j in gaussian[:MAX_LISTED_GAUSSIANS]:
         columns |= {f"mean of {rows.labels[j]}": means[:, j], f"± sd of {rows.labels[j]}": np.sqrt(variances[:, j])}
     about = (

@@ -7,11 +7,13 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from eigenlens.arrays import Array
 from eigenlens.data.memory import ArraySource
 from eigenlens.densities.mixture_terms import covariance_matrix
 from eigenlens.errors import EigenlensError
+from eigenlens.mixture import planes
 from eigenlens.mixture import tables as mixture_tables
 from eigenlens.mixture.select import MixtureSelection, select_mixture
 from eigenlens.reporting.charts import (
@@ -22,15 +24,16 @@ from eigenlens.reporting.charts import (
     heat,
     histogram_layer,
     layer,
-    likelihood_path_chart,
     marks,
     note_rows_outside,
     points,
     table_chart,
 )
+from eigenlens.reporting.pages.likelihood_path import likelihood_path_chart
 from eigenlens.reporting.pages.selection_criteria import criteria
 from eigenlens.reporting.rows import ShownRows, density_backdrops
 from eigenlens.tables.rows import count_outside
+from eigenlens.tables.text_table import join_words
 
 PAIRED, LISTED, MATRIX, NAMED = 5, 12, 40, 20
 """The largest numbers of columns paired, listed and in a matrix, and of components with a curve or a matrix."""
@@ -42,30 +45,53 @@ TRIED, MORE, STARTS = 20_000, 3, 3
 """The largest number of entries for which mixtures of other sizes are fitted for comparison, the number of components
 that they may have beyond those of the model, and the starts of each."""
 
+OTHER_STARTS = 8
+"""The number of other starts whose likelihood paths are shown."""
+
 PATTERNS = 60
 """The largest number of patterns of missing values for which they are fitted."""
 
 LEVEL = 0.95
 
+FISHER, NEAREST = 500, 2
+"""The largest number of columns for which the plane that separates components is sought, and columns that name an axis.
+"""
+
 
 def mixture_page(model: Any, rows: ShownRows) -> PageContent:
     """Return the charts of a fitted GaussianMixture, and columns to colour by: components and uncertainty."""
     found = mixture_charts(model, rows)
-    return PageContent([*found.charts, *_other_sizes(model, rows)], found.columns)
+    *charts, last = found.charts
+    return PageContent([*charts, *_other_sizes(model, rows), last], found.columns)
 
 
 def mixture_charts(model: Any, rows: ShownRows) -> PageContent:
-    """Return the charts of one mixture, without those of other sizes."""
+    """Return the charts of one mixture, without those of other sizes; the facts about it come last."""
     proba = np.asarray(model.model_.responsibilities(rows.X))
-    labels = proba.argmax(axis=1) + 1
-    charts = [_about(model, rows, proba)]
-    charts += [_line(model, rows)] if rows.X.shape[1] == 1 else _planes(model, rows)
-    charts += [uncertainty_chart(proba, rows), responsibility_chart(proba), _components(model, rows)]
-    if rows.X.shape[1] > 1:
-        charts.append(_covariances(model, rows))
-    components = np.array([f"component {k}" for k in labels])
+    several = rows.X.shape[1] > 1
+    charts = _planes(model, rows) if several else [_line(model, rows)]
+    charts += [_components(model, rows), uncertainty_chart(proba, rows), responsibility_chart(proba)]
+    charts += [_covariances(model, rows)] if several else []
+    charts += likelihood_path_chart(np.asarray(model.loglik_path_), _other_starts(model, rows))
+    components = np.array([f"component {k}" for k in proba.argmax(axis=1)])
     columns = {"component": components, "uncertainty": mixture_tables.uncertainty(proba)}
-    return PageContent([*charts, *likelihood_path_chart(np.asarray(model.loglik_path_))], columns)
+    return PageContent([*charts, _about(model, rows, proba)], columns)
+
+
+def _other_starts(model: Any, rows: ShownRows) -> list[Array]:
+    """Return the likelihood paths from other starts, if fitting is quick and the model has several components."""
+    if model.n_components_ < 2 or _long(model, rows) or not isinstance(model.init, str):
+        return []
+    given, paths = ArraySource(rows.X, names=rows.names if rows.named else None), []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # only the likelihood of these fits is shown
+        for seed in range(1, OTHER_STARTS + 1):
+            other = clone(model).set_params(n_init=1, random_state=seed, verbose=False, warm_start=False)
+            try:
+                paths.append(np.asarray(other.fit(given, sample_weight=rows.weight).loglik_path_))
+            except EigenlensError:  # a start that leaves a component without rows
+                continue
+    return paths
 
 
 def _about(model: Any, rows: ShownRows, proba: Array) -> Chart:
@@ -99,7 +125,7 @@ def _line(model: Any, rows: ShownRows) -> Chart:
         layer("line", "density", x=found.x, y=found.density, colour="blue"),
     ]
     for k, (share, part) in enumerate(zip(100.0 * found.weights[:NAMED], found.parts, strict=False)):
-        label, colour = f"component {k + 1} ({share:.3g}%)", COMPONENT_COLOURS[k % len(COMPONENT_COLOURS)]
+        label, colour = f"component {k} ({share:.3g}%)", COMPONENT_COLOURS[k % len(COMPONENT_COLOURS)]
         layers.append(layer("line", label, x=found.x, y=part, dash=True, colour=colour))
     x = rows.X[np.isfinite(rows.X[:, 0])]
     off = count_outside(x, found.x[:1], found.x[-1:])
@@ -112,34 +138,51 @@ COMPONENT_COLOURS = ("#e69f00", "#009e73", "#cc79a7", "#d55e00", "#8a8a00", "#7b
 
 
 def _planes(model: Any, rows: ShownRows) -> list[Chart]:
-    d = rows.X.shape[1]
-    names = rows.labels
+    d, names, mixture = rows.X.shape[1], rows.labels, model.model_
     if d == 2:
-        plane = mixture_tables.pair_plane(model.model_, rows.X, (0, 1), LEVEL)
+        plane = planes.pair_plane(mixture, rows.X, (0, 1), LEVEL)
         return [_plane(f"{names[0]} and {names[1]}", plane, rows, names, WORDS)]
-    plane = mixture_tables.principal_plane(model.model_, rows.X, rows.weight, LEVEL)
-    axes = [f"PC{j + 1} ({share:.1f}%)" for j, share in enumerate(plane.shares)]
-    words = "Rows on the two directions along which they vary most. " + WORDS
-    if np.isnan(rows.X).any():
-        words += " Missing values are replaced by their expectations."
-    charts = [_plane("Components", plane, rows, axes, words, equal=True)]
+    charts = [_separation(model, rows) if model.n_components_ > 1 and d <= FISHER else _variation(model, rows)]
     chosen = np.sort(np.argsort(-mixture_tables.component_separation(model))[:PAIRED])
     steps = []
     for i, j in combinations(chosen.tolist(), 2):
-        pair = mixture_tables.pair_plane(model.model_, rows.X, (i, j), LEVEL)
+        pair = planes.pair_plane(mixture, rows.X, (i, j), LEVEL)
         steps.append((f"{names[i]}, {names[j]}", [_plane("", pair, rows, (names[i], names[j]), "")]))
     about = WORDS + (f" The {PAIRED} columns in which components lie farthest apart." if d > PAIRED else "")
     return [*charts, frames("Pairs of columns", "columns", steps, about=about)]
 
 
+def _separation(model: Any, rows: ShownRows) -> Chart:
+    """Return the plane on which the components lie farthest apart, and which columns its axes correlate with."""
+    plane = planes.separating_plane(model.model_, rows.X, LEVEL)
+    correlations = np.abs(planes.plane_correlations(model.model_, plane))
+    made = [
+        f"D{j + 1} is near {join_words([rows.labels[i] for i in np.argsort(-correlations[:, j])[:NEAREST]], 'and')}"
+        for j in range(2)
+    ]
+    words = "The two directions along which the components lie farthest apart, in standard deviations within them: "
+    words += f"{'; '.join(made)}. {WORDS}{_imputed(rows)}"
+    return _plane("Components", plane, rows, plane.separation_names, words, equal=True)
+
+
+def _variation(model: Any, rows: ShownRows) -> Chart:
+    """Return the plane of the two directions along which the rows vary most."""
+    plane = planes.principal_plane(model.model_, rows.X, rows.weight, LEVEL)
+    axes = [f"PC{j + 1} ({share:.1f}%)" for j, share in enumerate(plane.shares)]
+    words = f"Rows on the two directions along which they vary most. {WORDS}{_imputed(rows)}"
+    return _plane("Components", plane, rows, axes, words, equal=True)
+
+
+def _imputed(rows: ShownRows) -> str:
+    return " Missing values are replaced by their expectations." if np.isnan(rows.X).any() else ""
+
+
 WORDS = f"Each ellipse holds {LEVEL:.0%} of the rows that its component would draw."
 
 
-def _plane(
-    title: str, plane: mixture_tables.Plane, rows: ShownRows, axes: Any, about: str, *, equal: bool = False
-) -> Chart:
+def _plane(title: str, plane: planes.Plane, rows: ShownRows, axes: Any, about: str, *, equal: bool = False) -> Chart:
     ellipses = [
-        {"x": each.x, "y": each.y, "a": each.a, "b": each.b, "angle": each.angle, "label": str(k + 1)}
+        {"x": each.x, "y": each.y, "a": each.a, "b": each.b, "angle": each.angle, "label": str(k)}
         for k, each in enumerate(plane.ellipses)
     ]
     more, words = ({}, "") if not title else density_backdrops(rows, plane.points, [(0, 1)], plane.project)[0]
@@ -166,7 +209,7 @@ def responsibility_chart(proba: Array) -> Chart:
     groups = np.array_split(np.arange(len(found.order)), min(STRIPES, len(found.order)))
     values = 100.0 * np.stack([found.values[group].mean(axis=0) for group in groups], axis=1)
     K = min(len(values), NAMED)
-    names = [f"component {k + 1}" for k in range(K)]
+    names = [f"component {k}" for k in range(K)]
     order = f"in {len(groups)} groups of equal size" if len(groups) < len(found.order) else "one by one"
     about = f"Rows by their most likely component, the most certain first, {order}"
     about += ": shades between the ends are rows that lie between components."
@@ -183,7 +226,7 @@ def _components(model: Any, rows: ShownRows) -> Chart:
     mixture = model.model_
     parts: list[Any] = list(mixture.components)
     deviations = np.sqrt(np.stack([np.diag(covariance_matrix(part)) for part in parts]))
-    columns: dict[str, Any] = {"component": [str(k + 1) for k in range(len(parts))], "weight": mixture.weights}
+    columns: dict[str, Any] = {"component": [str(k) for k in range(len(parts))], "weight": mixture.weights}
     for j in range(min(LISTED, rows.X.shape[1])):
         columns |= {f"mean of {rows.labels[j]}": mixture.means[:, j], f"± sd of {rows.labels[j]}": deviations[:, j]}
     about = f"The first {LISTED} of {rows.X.shape[1]} columns." if rows.X.shape[1] > LISTED else ""
@@ -201,7 +244,7 @@ def _covariances(model: Any, rows: ShownRows) -> Chart:
         R = C / np.outer(s, s)
         texts = [f"{value:.3g}" for value in C.ravel()] if len(chosen) <= 10 else None
         matrix = heat("", R, names, names, what="correlation", texts=texts, top=1.0)
-        steps.append((f"component {k + 1}", [matrix]))
+        steps.append((f"component {k}", [matrix]))
     words = f"Shades are correlations within the component{', numbers its covariances' * (len(chosen) <= 10)}."
     words += f" The {MATRIX} columns in which components lie farthest apart." if rows.X.shape[1] > MATRIX else ""
     words += f" The first {NAMED} of {len(parts)} components." if len(parts) > NAMED else ""

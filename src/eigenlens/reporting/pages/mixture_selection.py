@@ -15,13 +15,16 @@ BEST_CHARTS = {"GaussianMixture": mixture_charts, "MixtureModel": latent_class_c
 
 
 def selection_page(found: MixtureSelection, rows: ShownRows) -> PageContent:
-    """Return the charts of a mixture selection, then those of the best mixture on the rows."""
-    charts = [_selection_facts(found), *criteria(found)]
+    """Return the curve of the criterion, the best mixture on the rows, the other criteria, and the facts."""
+    charts = criteria(found)
     if found.best is None:
-        return PageContent(charts, {})
+        return PageContent([*charts, _selection_facts(found)], {}, _remarks(found))
     best = BEST_CHARTS[type(found.best).__name__](found.best, rows.of(found.best))
-    title = f"The best: {count_noun(found.components[0], 'component')}, {found.types[0]}"
-    return PageContent([*charts, best.charts[0] | {"title": title}, *best.charts[1:]], best.columns)
+    main, *others, about = best.charts
+    name = f"{count_noun(found.components[0], 'component')}, {found.types[0]}"
+    first, *curves = sorted(charts, key=lambda chart: not chart["title"].startswith(CRITERION_TITLES[found.criterion]))
+    whole = [first, main | {"title": f"The best: {name}"}, *curves, *others, about | {"title": f"The best: {name}"}]
+    return PageContent([*whole, _selection_facts(found)], best.columns, _remarks(found))
 
 
 def _selection_facts(found: MixtureSelection) -> Chart:
@@ -32,5 +35,9 @@ def _selection_facts(found: MixtureSelection) -> Chart:
         ("criterion", CRITERION_TITLES[found.criterion]),
         ("best", best),
     ]
-    warnings = [f"{found.types[i]}, {sizes[i]}: {text}" for i, text in found.remarks.items()]
-    return facts("The comparison", pairs, warnings=warnings[:12])
+    return facts("The comparison", pairs)
+
+
+def _remarks(found: MixtureSelection) -> list[str]:
+    """Return what the fit of the best mixture warned of; the table of all has the remarks on the others."""
+    return [f"The best, {found.types[0]}: {text}" for i, text in found.remarks.items() if i == 0]

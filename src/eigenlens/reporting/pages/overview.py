@@ -1,4 +1,4 @@
-"""The overview page: the rows, their missing values, the models, and how to make the report again."""
+"""The last page: the rows, their missing values, the models, and how to make the report again."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ STRIPES, NAMED, LISTED = 30, 40, 5_000
 
 
 def overview(
-    rows: ShownRows, models: dict[str, Any], warnings: list[str], command: str, python: str, seed: Any = None
+    rows: ShownRows, models: dict[str, Any], decisions: list[str], command: str, python: str, seed: Any = None
 ) -> list[Chart]:
-    """Return the charts of shape, columns, missing values, preprocessing, seeds, warnings and the script."""
+    """Return the charts of shape, decisions about the file, columns, missing values, and last the script."""
     missing = _missing(rows)
     count = int(missing.sum())
     pairs = [
@@ -33,8 +33,10 @@ def overview(
     ]
     code = [{"label": "Python", "text": python}]
     code += [{"label": "Command line", "text": command}] if command else []
-    charts = [facts("What this is", pairs, warnings=warnings, code=code), *_columns(rows, missing)]
-    return [*charts, *([_missing_map(rows, missing)] if count else [])]
+    decided = [facts("Decisions about the file", paragraphs=decisions)] if decisions else []
+    maps = [_missing_map(rows, missing)] if count else []
+    again = facts("How to make this report again", code=code)
+    return [facts("What this is", pairs), *decided, *_columns(rows, missing), *maps, again]
 
 
 def _missing(rows: ShownRows) -> Array:

@@ -1,7 +1,4 @@
-"""The page of a PCA: variance, scores, columns, reconstruction and outliers.
-
-A slider over the number of components shows the reconstruction of rows.
-"""
+"""The page of a PCA: scores, variance, columns, what took no part in the fit, outliers and reconstruction."""
 
 from __future__ import annotations
 
@@ -9,18 +6,21 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from eigenlens.arrays import Array
+from eigenlens.data.memory import ArraySource
 from eigenlens.linalg.resampling import permuted_spectra
 from eigenlens.pca import interpret as reading
 from eigenlens.pca import tables
 from eigenlens.pca.outliers import OutlierTable, outlier_limits, row_distances
 from eigenlens.reporting.charts import (
     Chart,
+    arrow,
+    axes_points,
+    axes_shown,
     facts,
-    frames,
     heat,
-    images,
     layer,
     loading_heat,
     marks,
@@ -28,7 +28,10 @@ from eigenlens.reporting.charts import (
     points,
     table_chart,
 )
-from eigenlens.reporting.rows import ShownRows, density_backdrops
+from eigenlens.reporting.pages.covariates import covariate_charts, find_covariates, supplementary_categories
+from eigenlens.reporting.pages.reconstruction import image_components, reconstruction_chart
+from eigenlens.reporting.remarks import dominant_column
+from eigenlens.reporting.rows import ShownRows, axes_backdrop
 from eigenlens.tables.names import axis_names, axis_stem
 from eigenlens.tables.text_table import count_noun
 
@@ -43,15 +46,22 @@ def pca_page(model: Any, rows: ShownRows) -> list[Chart]:
     """Return the charts of a fitted PCA."""
     Z = tables.unwhitened_scores(model, rows.given)
     rows = _filled(model, rows, Z)
-    pairs = [(0, 1), (2, 3)][: 1 + (Z.shape[1] > 3)] if Z.shape[1] > 1 else []
-    backdrop = density_backdrops(rows, Z, pairs, model.model_.scores) if pairs else []
-    charts = [_about(model), _scree(model, *_noise(model, rows)), _scores(model, Z, (0, 1), *backdrop[:1])]
-    if Z.shape[1] > 3:
-        charts.append(_scores(model, Z, (2, 3), *backdrop[1:]))
-    if Z.shape[1] > 1:
-        charts += [_biplot(model, rows, Z), _circle(model, rows)]
-    charts += [_loadings(model, rows), *_contributions(model, rows), _row_table(model, Z, rows)]
-    return [*charts, reconstruction_chart(model, rows), _outliers(model, rows)]
+    backdrop, words = axes_backdrop(rows, Z, model.model_.scores)
+    side = tables.image_side(rows.X)
+    others = find_covariates(model, rows, Z)
+    charts = [_scores(model, Z, others, backdrop, words), *_standardised(model, rows)]
+    charts.append(_scree(model, *_noise(model, rows)))
+    charts += [image_components(model, side)] if side else _columns(model, rows, Z, others)
+    charts += covariate_charts(model, others)
+    charts += [] if side else _contributions(model, rows)
+    charts += [_row_table(model, Z, rows), _outliers(model, rows), reconstruction_chart(model, rows, side)]
+    return [*charts, _about(model)]
+
+
+def _columns(model: Any, rows: ShownRows, Z: Array, supplementary: reading.Supplementary | None) -> list[Chart]:
+    """Return the charts of what components say of columns; a table of images has images of the components instead."""
+    plane = [_biplot(model, rows, Z), _circle(model, rows, supplementary)] if Z.shape[1] > 1 else []
+    return [_loadings(model, rows), *plane]
 
 
 def _filled(model: Any, rows: ShownRows, Z: Array) -> ShownRows:
@@ -121,52 +131,71 @@ def _axis(model: Any, j: int) -> str:
     return f"{axis_stem(model)}{j + 1} ({tables.variance(model).shares[j]:.1f}%)"
 
 
-def _scores(model: Any, Z: Array, pair: tuple[int, int], backdrop: tuple[Chart, str] = ({}, "")) -> Chart:
+def _scores(model: Any, Z: Array, others: reading.Supplementary | None, backdrop: Chart, words: str) -> Chart:
     if Z.shape[1] == 1:
         return plane_points("Scores", Z, [_axis(model, 0)], "The rows on the only component.")
-    i, j = pair
-    about = "Every row at its place on two components; rows near each other are alike." + backdrop[1]
-    names = _axis(model, i), _axis(model, j)
-    title = f"Scores on components {i + 1} and {j + 1}"
-    return points(title, Z[:, i], Z[:, j], *names, about, equal=True, **backdrop[0])
+    about = "Every row at its place on two components; rows near each other are alike." + words
+    names = [_axis(model, j) for j in range(Z.shape[1])]
+    found = supplementary_categories(others, axes_shown(*Z.shape))
+    about += " Triangles are the means of categories that took no part in the fit." if found else ""
+    more: Chart = ({"categories": found} if found else {}) | backdrop
+    return axes_points("Scores", Z, names, about, equal=True, **more)
+
+
+def _standardised(model: Any, rows: ShownRows) -> list[Chart]:
+    """Return the scores of standardised columns, where units decide those of the columns as they are."""
+    if dominant_column(model, rows) is None:
+        return []
+    other = clone(model).set_params(standardize=True, n_components=min(model.n_components_, 4), whiten=False)
+    Z = np.asarray(other.fit(ArraySource(rows.X), sample_weight=rows.weight).transform(ArraySource(rows.X)))
+    about = "The same rows if every column is divided by its standard deviation, so that units do not matter."
+    names = [_axis(other, j) for j in range(Z.shape[1])]
+    return [axes_points("Scores if columns are standardised", Z, names, about, equal=True)]
 
 
 def _biplot(model: Any, rows: ShownRows, Z: Array) -> Chart:
-    found = tables.biplot(model.model_, rows.X[:1], [1, 2], names=rows.labels)
-    columns, names = found.columns, rows.labels
+    """Return rows, U Sᵅ, and columns, V S¹⁻ᵅ, in one unit on all axes; of many columns the longest."""
+    k = axes_shown(*Z.shape)
+    columns = tables.biplot(model.model_, rows.X[:1], range(1, k + 1), names=rows.labels).columns
     rotated = model.model_.rotation is not None
-    S = np.full(2, np.sqrt(model.model_.divisor)) if rotated else np.sqrt(model.model_.singular_values[:2])
-    place = Z[:, :2] / np.where(S > 0.0, S, 1.0)
-    longest = np.argsort(-np.hypot(*columns.T))[:ARROWS]
-    stretch = float(np.abs(place).max() / (np.abs(columns).max() or 1.0)) * 0.9
-    arrows = [
-        {"x": stretch * float(a), "y": stretch * float(b), "label": names[j]}
-        for j, (a, b) in zip(longest, columns[longest], strict=True)
-    ]
+    S = np.full(k, np.sqrt(model.model_.divisor)) if rotated else np.sqrt(model.model_.singular_values[:k])
+    longest = np.argsort(-np.linalg.norm(columns, axis=1), kind="stable")[:ARROWS]
+    arrows = [arrow(rows.labels[j], columns[j]) for j in longest]
     about = "Rows and columns together: a row lies far along an arrow if it is high in that column."
-    if len(names) > ARROWS:
-        about += f" The {ARROWS} longest arrows of {len(names):,}."
-    return points("Biplot", place[:, 0], place[:, 1], _axis(model, 0), _axis(model, 1), about, arrows=arrows)
+    if len(columns) > ARROWS:
+        about += f" The {ARROWS} longest arrows of {len(columns):,}."
+    scales = 1.0 / np.where(S > 0.0, S, 1.0)
+    names = [_axis(model, j) for j in range(k)]
+    return axes_points("Biplot", Z, names, about, scales=scales, equal=True, arrows=arrows, stretch=True)
 
 
-def _circle(model: Any, rows: ShownRows) -> Chart:
+def _circle(model: Any, rows: ShownRows, supplementary: reading.Supplementary | None) -> Chart:
     found = tables.correlations(model.model_, [1, 2], names=rows.labels).values
     longest = np.argsort(-np.hypot(*found.T))[:ARROWS]
+    names, ends = [rows.labels[j] for j in longest], found[longest]
     turn = np.linspace(0.0, 2.0 * np.pi, 181)
-    x, y = found[longest].T
-    first, second = axis_names(model, 2)
     layers = [
         layer("line", x=np.cos(turn), y=np.sin(turn), colour="grey"),
-        layer("link", x1=np.zeros(len(x)), y1=np.zeros(len(x)), x2=x, y2=y, title=[
-            f"{rows.labels[j]}: {a:.3f} with {first}, {b:.3f} with {second}"
-            for j, a, b in zip(longest, x, y, strict=True)
-        ]),
-        layer("text", x=x + np.where(x < 0.0, -0.02, 0.02), y=_apart(x, y), text=[rows.labels[j] for j in longest],
-              side=["end" if value < 0.0 else "start" for value in x]),
-    ]  # fmt: skip
+        _correlation_arrows(model, names, ends, "active" if supplementary and supplementary.names else ""),
+    ]
+    if supplementary and supplementary.names:
+        others = np.argsort(-np.hypot(*supplementary.correlations[:, :2].T))[:ARROWS]
+        more = [supplementary.names[j] for j in others], supplementary.correlations[others, :2]
+        layers.append(_correlation_arrows(model, *more, "supplementary", colour="orange"))
+        names, ends = [*names, *more[0]], np.concatenate([ends, more[1]])
+    x, y = ends.T
+    sides = ["end" if value < 0.0 else "start" for value in x]
+    layers.append(layer("text", x=x + np.where(x < 0.0, -0.02, 0.02), y=_apart(x, y), text=names, side=sides))
     across, up = {"label": _axis(model, 0), "domain": [-1.7, 1.7]}, {"label": _axis(model, 1), "domain": [-1.15, 1.15]}
     about = "Correlations of columns with components: an arrow near the circle is well shown by these two."
     return marks("Correlation circle", *layers, about=about, x=across, y=up, equal=True, height=460)
+
+
+def _correlation_arrows(model: Any, names: list[str], ends: Array, label: str, colour: str = "blue") -> Chart:
+    first, second = axis_names(model, 2)
+    titles = [f"{name}: {a:.3f} with {first}, {b:.3f} with {second}" for name, (a, b) in zip(names, ends, strict=True)]
+    zero = np.zeros(len(names))
+    return layer("link", label, x1=zero, y1=zero, x2=ends[:, 0], y2=ends[:, 1], title=titles, colour=colour)
 
 
 def _apart(x: Array, y: Array, distance: float = 0.085) -> Array:
@@ -247,58 +276,3 @@ def _within(found: Any) -> Chart:
     about = "Above: far from the mean. All the variance is kept, so no row is badly shown."
     order = np.arange(1.0, len(found.t2) + 1.0)
     return points("Outliers", order, found.t2, "row", "Hotelling's T²", about, lines=lines)
-
-
-FEATURES, SIDE = 20, 64
-"""The largest number of columns drawn for one row, and of pixels along the side of an image."""
-
-
-def reconstruction_chart(model: Any, rows: ShownRows) -> Chart:
-    """Return a slider over the number of components: images if rows are images, else the columns of one row."""
-    k, d = model.n_components_, len(rows.names)
-    side = round(d**0.5)
-    as_images = side * side == d and side >= 6
-    counts = sorted({int(q) for q in np.unique(np.geomspace(1, k, min(k, 12)).round())})
-    found = tables.reconstruction(model.model_, rows.X, counts, limit=8 if as_images else 3, names=rows.labels)
-    named = [rows.name(i) for i in range(len(found.rows))]
-    steps = []
-    for place, q in enumerate(counts):
-        charts = [_images(found, place, side, named)] if as_images else _profiles(model, found, place, named)
-        share = found.lost[place] if found.lost[place] > 1e-9 else 0.0
-        lost = f"{share:.2g}% of these rows' squared distance from the mean lost"
-        steps.append((f"{count_noun(q, 'component')}, {lost}", charts))
-    about = "Rows built again from their first components only."
-    if as_images:
-        about += f" Images of {side} × {side} pixels are shown smaller." if side > SIDE else ""
-    else:
-        about += f" The {FEATURES} columns in which a row is farthest from the mean." if d > FEATURES else ""
-    return frames("Reconstruction", "from", steps, start=len(steps) - 1, about=about)
-
-
-def _images(found: Any, place: int, side: int, named: list[str]) -> Chart:
-    step = -(-side // SIDE)
-    labels = [*named, *(f"{name}, reconstructed" for name in named)]
-    shown = [_smaller(row, side, step) for rows in (found.rows, found.reconstructions[place]) for row in rows]
-    return images("", zip(labels, shown, strict=True), (side // step, side // step), len(found.rows), found.rows)
-
-
-def _smaller(row: Array, side: int, step: int) -> Array:
-    """Return the means over squares of step × step pixels."""
-    whole = side // step * step
-    return np.asarray(row.reshape(side, side)[:whole, :whole].reshape(side // step, step, -1, step).mean(axis=(1, 3)))
-
-
-def _profiles(model: Any, found: Any, place: int, named: list[str]) -> list[Chart]:
-    """Return the columns of some rows beside their reconstructions."""
-    charts = []
-    given, made = (model.model_.standardised(rows) for rows in (found.rows, found.reconstructions[place]))
-    unit = ", in standard deviations" if model.standardize else ""
-    for i, name in enumerate(named):
-        chosen = np.sort(np.argsort(-np.abs(given[i]), kind="stable")[:FEATURES])
-        names = [found.names[j] for j in chosen]
-        layers = [
-            layer("bar", "as it is", x=names, y=given[i, chosen]),
-            layer("dot", "reconstructed", x=names, y=made[i, chosen]),
-        ]
-        charts.append(marks(name, *layers, y=f"from the mean{unit}", height=300))
-    return charts

@@ -1,4 +1,4 @@
-"""The page of a sparse PCA: what the components are made of, what each adds beside PCA, and the rows on them."""
+"""The page of a sparse PCA: the rows on the components, what these are made of, and what each adds."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.reporting.charts import Chart, layer, loading_heat, marks, plane_points, table_chart
+from eigenlens.reporting.charts import Chart, axes_points, facts, layer, loading_heat, marks, table_chart
 from eigenlens.reporting.rows import ShownRows
 from eigenlens.sparse_pca.tables import component_terms, sparse_loadings
 
@@ -16,14 +16,23 @@ def sparse_page(model: Any, rows: ShownRows) -> list[Chart]:
     found, table = model.model_, sparse_loadings(model, rows.labels)
     names = [f"{table.stem}{number}" for number in table.components]
     about = "Change of a column when a component changes by one standard deviation; 0 for columns that it does not use."
+    Z = np.asarray(model.transform(rows.given))
+    axes = [f"{name} ({share:.1f}%)" for name, share in zip(names, table.shares, strict=True)]
     return [
-        _components(model, names, rows),
-        _variance(table.shares, 100.0 * np.asarray(model.bound_) / found.total, names),
+        axes_points("Scores", Z, axes, "Rows on two components; the share is what a component adds.", equal=True),
         loading_heat("Loadings", table.values[:, :8], table.names, names[:8], what="loading", about=about),
-        plane_points(
-            "Scores", np.asarray(model.transform(rows.given)), names[:2] if len(names) > 1 else [names[0], ""]
-        ),
+        _variance(table.shares, 100.0 * np.asarray(model.bound_) / found.total, names),
+        _components(model, names, rows),
+        _about(model),
     ]
+
+
+def _about(model: Any) -> Chart:
+    pairs = [
+        ("components", model.n_components_),
+        ("columns", "standardised" if model.standardize else "centred, in their own units"),
+    ]
+    return facts("The model", pairs)
 
 
 def _components(model: Any, names: list[str], rows: ShownRows) -> Chart:

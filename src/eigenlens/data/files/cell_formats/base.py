@@ -1,0 +1,47 @@
+"""The protocol of a format: how the cells of a column, which are not plain numbers, mean numbers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from eigenlens.data.column_kinds import ColumnKind
+from eigenlens.data.files.decision import Decision
+
+if TYPE_CHECKING:
+    from polars import Expr
+
+
+class ColumnFormat(ABC):
+    """How the cells of a column mean numbers. A subclass is a frozen dataclass, so that equal columns are one decision.
+
+    Attributes:
+        kind: the kind of the column that they make.
+        words: whether the cells are words, which stay categories for models that take those.
+    """
+
+    kind: ColumnKind = ColumnKind.NUMBER
+    words: ClassVar[bool] = False
+
+    @abstractmethod
+    def to_plain(self, cells: Expr) -> Expr:
+        """Return present cells, without spaces around them, as plain numbers in text; other cells as other text."""
+
+    @abstractmethod
+    def decision(self, columns: Sequence[str]) -> Decision:
+        """Return the decision to read these columns so."""
+
+
+def list_names(columns: Sequence[str]) -> str:
+    """Return columns for the middle of a sentence.
+
+    >>> list_names(["a"]), list_names(["a", "b", "c"])
+    ("column 'a'", "column 'a' and 2 more")
+    """
+    return f"column {columns[0]!r}" + (f" and {len(columns) - 1} more" if len(columns) > 1 else "")
+
+
+def keep_text(columns: Sequence[str]) -> dict[str, object]:
+    """Return the way out and the setting of a decision that makes numbers of text."""
+    return {"fix": "keep it as text with {text}", "settings": {"text": list(columns)}, "surprising": True}

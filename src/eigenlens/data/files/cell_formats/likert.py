@@ -1,0 +1,80 @@
+"""Scales of questionnaires: the answers in their order, from the lowest to the highest.
+
+The words are those of Likert (1932) and of the forms in common use; a point may have several wordings. A new scale is
+one line in `SCALES`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A scale: its points from the lowest to the highest, each with its wordings in lower case."""
+
+    points: tuple[tuple[str, ...], ...]
+
+    @classmethod
+    def of(cls, points: str) -> Scale:
+        """Return the scale of points separated by semicolons, their wordings by bars.
+
+        >>> Scale.of("never; rarely | seldom; always").codes
+        {'never': 1, 'rarely': 2, 'seldom': 2, 'always': 3}
+        """
+        return cls(tuple(tuple(word.strip() for word in point.split("|")) for point in points.split(";")))
+
+    @property
+    def codes(self) -> dict[str, int]:
+        """The number of the point that each wording means, from 1."""
+        return {word: place for place, words in enumerate(self.points, 1) for word in words}
+
+
+NEUTRAL = "neutral | undecided | unsure | not sure | neither"
+DISAGREE = "strongly disagree | completely disagree | totally disagree | fully disagree"
+AGREE = "strongly agree | completely agree | totally agree | fully agree"
+NO_VIEW = f"{NEUTRAL} | neither agree nor disagree | neither disagree nor agree | no opinion"
+NO_MOOD = f"{NEUTRAL} | neither satisfied nor dissatisfied | neither dissatisfied nor satisfied"
+
+SCALES: dict[str, tuple[Scale, ...]] = {
+    "agreement": (
+        Scale.of(f"{DISAGREE}; disagree; {NO_VIEW}; agree; {AGREE}"),
+        Scale.of(
+            f"{DISAGREE}; disagree; somewhat disagree | slightly disagree; {NO_VIEW}; "
+            f"somewhat agree | slightly agree; agree; {AGREE}"
+        ),
+    ),
+    "frequency": (
+        Scale.of("never; rarely | seldom; sometimes | occasionally; often | frequently; always"),
+        Scale.of("never; almost never; sometimes; fairly often; very often"),
+        Scale.of("never; rarely | seldom; sometimes | occasionally; often | frequently; very often; always"),
+        Scale.of("never; almost never | rarely; sometimes; often; almost always | usually; always"),
+    ),
+    "quality": (
+        Scale.of("very poor | very bad; poor | bad; fair | average | acceptable | ok; good; very good"),
+        Scale.of("poor; fair; good; very good; excellent"),
+        Scale.of("very poor | very bad; poor | bad; fair | average; good; very good; excellent"),
+    ),
+    "satisfaction": (
+        Scale.of(
+            f"very dissatisfied | very unsatisfied; dissatisfied | unsatisfied; {NO_MOOD}; satisfied; very satisfied"
+        ),
+        Scale.of(
+            f"very dissatisfied | very unsatisfied; dissatisfied | unsatisfied; somewhat dissatisfied; {NO_MOOD}; "
+            "somewhat satisfied; satisfied; very satisfied"
+        ),
+    ),
+    "likelihood": (
+        Scale.of(
+            f"very unlikely | extremely unlikely; unlikely; {NEUTRAL} | neither likely nor unlikely; likely; "
+            "very likely | extremely likely"
+        ),
+    ),
+    "importance": (
+        Scale.of("not at all important; slightly important; moderately important; very important; extremely important"),
+    ),
+    "intensity": (
+        Scale.of("not at all; a little | slightly; moderately | somewhat; quite a bit | very; extremely | very much"),
+    ),
+}
+"""Scales by what they measure, the usual one first."""

@@ -1,0 +1,108 @@
+"""Remarks on a fit that deserve a second look, derived from the model and its rows: no model keeps its warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from eigenlens.arrays import Array
+from eigenlens.bayes.fit_remarks import classifier_remarks
+from eigenlens.bayes.latent_classes.tables import latent_class_remarks
+from eigenlens.catalogue import entry_of
+from eigenlens.errors import list_columns
+from eigenlens.latent.tables import latent_remarks
+from eigenlens.mixture.tables import mixture_remarks
+from eigenlens.pca.tables import image_side
+from eigenlens.reporting.rows import ShownRows
+from eigenlens.stats.unequal_units import UnequalUnits, unequal_units
+
+FIT_REMARKS: dict[str, Callable[[Any], list[Warning]]] = {
+    "ProbabilisticPCA": latent_remarks,
+    "FactorAnalysis": latent_remarks,
+    "GaussianMixture": mixture_remarks,
+    "MixtureModel": latent_class_remarks,
+    "NaiveBayes": classifier_remarks,
+    "LinearDiscriminant": classifier_remarks,
+    "QuadraticDiscriminant": classifier_remarks,
+}
+"""Functions that give the warnings of a fit again, by the class of the model."""
+
+MISSING_METHODS = {
+    "PCA": "the components are those of maximum likelihood given the observed ones",
+    "ProbabilisticPCA": "the fit maximises the likelihood of the observed ones",
+    "FactorAnalysis": "the fit maximises the likelihood of the observed ones",
+    "GaussianMixture": "the fit maximises the likelihood of the observed ones",
+    "MixtureModel": "the fit maximises the likelihood of the observed ones",
+    "NaiveBayes": "a missing value is left out of its row's product",
+    "LinearDiscriminant": "moments and probabilities are those given the observed ones",
+    "QuadraticDiscriminant": "moments and probabilities are those given the observed ones",
+}
+"""What a model does with missing values, by its class."""
+
+
+def fit_remarks(model: Any) -> list[str]:
+    """Return what the fit of a model warned of, where that can be derived: no convergence, degenerate parameters."""
+    again = FIT_REMARKS.get(type(model).__name__)
+    if again is not None:
+        return [str(each) for each in again(model)]
+    outcome: Any = getattr(model, "solver_", None)
+    if getattr(outcome, "converged", True):
+        return []
+    return [f"solver {outcome.solver!r} stopped before its tolerance: the components are not exact."]
+
+
+def data_remarks(model: Any, rows: ShownRows) -> list[str]:
+    """Return what is notable about the rows for this model: missing values, constant columns, unequal scales."""
+    numbers = np.array([j for j in range(len(rows.names)) if j not in rows.texts], dtype=np.intp)
+    X = rows.X[:, numbers]
+    return [*_missing(model, rows), *_constant(model, rows, numbers, X), *_scale(model, rows)]
+
+
+def _missing(model: Any, rows: ShownRows) -> list[str]:
+    missing = np.isnan(rows.X)
+    for j, values in rows.texts.items():
+        missing[:, j] = [value is None or value != value for value in values.tolist()]
+    count = int(missing.sum())
+    if not count:
+        return []
+    columns = np.flatnonzero(missing.any(axis=0))
+    of = " of the rows shown" if rows.sampled else ""
+    where = f"in {columns.size} of {len(rows.names)} columns ({list_columns(columns, rows.labels)})"
+    how = MISSING_METHODS.get(type(model).__name__)
+    return [f"{count:,} values{of} are missing ({count / missing.size:.2%}), {where}{f': {how}' if how else ''}."]
+
+
+def _constant(model: Any, rows: ShownRows, numbers: Array, X: Array) -> list[str]:
+    """Return a sentence on constant columns, for models whose own warnings do not name them."""
+    if type(model).__name__ in FIT_REMARKS or len(X) < 2 or image_side(rows.X):
+        return []  # images have corners where nothing is drawn
+    with np.errstate(all="ignore"):
+        constant = numbers[np.fmax.reduce(X, axis=0) == np.fmin.reduce(X, axis=0)]
+    if not constant.size:
+        return []
+    verb = "column is" if constant.size == 1 else "columns are"
+    return [f"{constant.size} {verb} constant in these rows ({list_columns(constant, rows.labels)})."]
+
+
+def _scale(model: Any, rows: ShownRows) -> list[str]:
+    """Return a sentence on a column that has nearly all the variance, if units may be the reason."""
+    found = dominant_column(model, rows)
+    if found is None:
+        return []
+    return [
+        f"Column {rows.labels[found.column]!r} has {100.0 * found.share:.3g}% of the variance of all columns, whose "
+        f"standard deviations differ by a factor of {found.ratio:,.0f}. If they are in different units, fit with "
+        "standardize=True."
+    ]
+
+
+def dominant_column(model: Any, rows: ShownRows) -> UnequalUnits | None:
+    """Return the column whose unit decides the result of a fit to columns in their own units, or None."""
+    entry = entry_of(model)
+    if entry is None or not entry.by_units or model.standardize or rows.texts or len(rows.X) < 2:
+        return None
+    seen = np.maximum(1, np.count_nonzero(~np.isnan(rows.X), axis=0))
+    mean = np.nansum(rows.X, axis=0) / seen
+    return unequal_units(mean, np.nansum((rows.X - mean) ** 2, axis=0) / seen)

@@ -1,0 +1,79 @@
+"""Reports of the command line: warnings of the fit, comparisons, and components numbered alike everywhere."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+
+from eigenlens.cli import main
+from written_reports import contents, named, table
+
+RNG = np.random.default_rng(5)
+ROWS = RNG.standard_normal((90, 2)) @ RNG.standard_normal((2, 6)) + RNG.standard_normal((90, 6))
+ROWS[60:] += 4.0
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """A command line in a folder with a table: (exit code, standard output, standard error)."""
+    monkeypatch.chdir(tmp_path)
+    pl.DataFrame(ROWS, schema=["acid", "ash", "hue", "iron", "sugar", "water"]).write_csv("wine.csv")
+
+    def command(*words):
+        capsys.readouterr()
+        code = main([str(word) for word in words])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return command
+
+
+def done(result):
+    code, out, err = result
+    assert code == 0, err
+    return out
+
+
+def test_what_a_fit_warned_of_is_in_its_report(run, tmp_path):
+    done(run("fit", "fa", "wine.csv", "-k", "1", "--set", "max_iter=1", "--report", "r.html"))
+    charts = contents(tmp_path / "r.html")["first"]["charts"]
+    (said,) = charts[0]["warnings"]
+    assert said.startswith("solver 'quasi-newton' stopped after 1 steps")
+    assert "--set max_iter=" in said
+
+
+def test_a_comparison_has_a_report_with_the_best_model(run, tmp_path):
+    words = ("compare", "wine.csv", "--models", "gmm:k=1,ppca:k=1", "--report", "r.html")
+    assert "wrote     r.html (" in done(run(*words))
+    best = json.loads(done(run(*words, "--force", "--json")))["best"]
+    found = contents(tmp_path / "r.html")
+    assert [page["title"] for page in found["pages"]] == ["All models", "Comparison", best, "Data and code"]
+    assert found["first"]["charts"][0]["title"] == "Behind the best"
+    assert found["title"] == f"Comparison, {best} of wine.csv"
+
+
+def test_components_are_numbered_as_predict_numbers_them(run, tmp_path):
+    shown = done(run("fit", "gmm", "wine.csv", "-k", "2", "-o", "m.safetensors", "--report", "r.html"))
+    done(run("predict", "m.safetensors", "wine.csv", "-o", "p.csv"))
+    labels = pl.read_csv("p.csv")["predicted"].to_list()
+    assert set(labels) == {0, 1}
+    assert re.search(r"^0 +0\.", shown, flags=re.MULTILINE)
+    found = contents(tmp_path / "r.html")
+    columns = {column["name"]: column["values"] for column in found["rows"]["columns"]}
+    assert columns["component"] == [f"component {label}" for label in labels]
+    listed = table(named(found["first"]["charts"], "Components: weights, means and standard deviations"))
+    assert listed["component"] == ["0", "1"]
+
+
+def test_a_factor_analysis_shows_its_fit(run):
+    out = done(run("fit", "fa", "wine.csv", "-k", "1"))
+    facts = json.loads(done(run("fit", "fa", "wine.csv", "-k", "1", "--json")))
+    fit = facts["goodness_of_fit"]
+    assert f"chi²            {fit['chi2']:.4f}  (df {fit['df']}, p {fit['p']:.4g})" in out
+    for name in ("RMSEA", "TLI", "AIC", "BIC"):
+        assert re.search(rf"^{name}  ", out, flags=re.MULTILINE)
+    assert f"variance %  {100 * facts['variance_ratio'][0]:.2f}" in re.sub(" {2,}", "  ", out)

@@ -1,0 +1,251 @@
+"""Cells as people write them: markers, units, signs and words are read as meant, and each decision is reported."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eigenlens import PCA, NaiveBayes, scan
+from eigenlens.data.files import text as text_reader
+from eigenlens.data.files.cell_formats.likert import SCALES
+from eigenlens.data.files.dialect import USUAL_MARKERS
+from eigenlens.data.files.scan import open_files
+from eigenlens.errors import DataError, DataWarning, OptionError
+
+
+def write(path, *columns, names="abcdefg"):
+    """Write columns of cells, quoted where they hold commas."""
+    quoted = [[f'"{cell}"' if "," in cell else cell for cell in column] for column in columns]
+    path.write_text(
+        "\n".join([",".join(names[: len(columns)]), *(",".join(row) for row in zip(*quoted, strict=True))]) + "\n"
+    )
+    return path
+
+
+def column(source, place=0):
+    return np.concatenate(list(source.rows()))[:, place].tolist()
+
+
+def reported(source, subject):
+    return [str(each) for each in source.decisions if each.subject == subject]
+
+
+# ---- missing-value markers ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("marker", USUAL_MARKERS)
+@pytest.mark.parametrize(
+    ("cells", "kind"), [(["1", "2"], "integer"), (["1.5", "2"], "number"), (["true", "false"], "boolean")]
+)
+def test_a_usual_marker_is_missing_and_the_column_keeps_its_kind(tmp_path, marker, cells, kind):
+    source = scan(write(tmp_path / "t.csv", [*cells, f" {marker} "], ["1", "2", "3"]))
+    assert source.fields[0].kind == kind
+    found = column(source)
+    assert np.isnan(found[2])
+    assert not np.isnan(found[:2]).any()
+    assert reported(source, "missing values") == [
+        f"1 cell is {marker!r} in column 'a': missing values; if they are not, give na=[]."
+    ]
+
+
+def test_markers_are_counted_by_spelling(tmp_path):
+    source = scan(
+        write(tmp_path / "t.csv", ["1", "NA", "NA", "-", ""], ["?", "1", "2", "3", "4"], ["u", "NA", "-", "v", "w"])
+    )
+    expected = "3 cells are 'NA', 1 empty, 1 is '-', 1 is '?' in column 'a' and 2 more: missing values"
+    assert reported(source.table(), "missing values")[0].startswith(expected)
+    # Text keeps all but NA.
+    assert np.concatenate([frame["c"].to_numpy() for frame in source.table().frames()]).tolist() == [
+        "u",
+        None,
+        "-",
+        "v",
+        "w",
+    ]
+    assert reported(scan(tmp_path / "t.csv", columns=["b"]), "missing values") == reported(source, "missing values")
+    assert reported(scan(write(tmp_path / "t.csv", ["1", ""], ["1", "2"])), "missing values") == []
+
+
+def test_a_list_of_markers_replaces_the_usual_ones(tmp_path):
+    path = write(tmp_path / "t.csv", ["1", "NA", "-999", "4"], ["1", "2", "3", "4"])
+    assert column(scan(path, na=["-999", "NA"]))[1:3] == pytest.approx([np.nan] * 2, nan_ok=True)
+    assert scan(path, na=["-999", "NA"]).decisions == ()
+    for na in ([], ["-999"]):
+        with pytest.raises(DataError, match=r"'a' has text in 1 row \(first: row 2, 'NA'\)") as caught:
+            column(scan(path, na=na))
+        assert caught.value.settings["na"] == [*na, "NA"]
+
+
+@pytest.mark.parametrize("text", [False, True])
+def test_a_marker_far_below_the_first_rows(tmp_path, monkeypatch, text):
+    monkeypatch.setattr(text_reader, "HEAD_BYTES", 64)
+    monkeypatch.setattr(text_reader, "PIECE_BYTES", 200)
+    cells = [str(i) for i in range(100)]
+    cells[90] = "n/a"
+    source = scan(write(tmp_path / "t.csv", cells, cells, ["u"] * 100), **({} if text else {"drop": ["c"]}))
+    assert reported(source, "missing values") == []
+    if text:
+        found = [value for frame in source.table().frames() for value in frame["a"].to_list()]
+        assert found == [None if i == 90 else i for i in range(100)]
+    else:
+        assert np.flatnonzero(np.isnan(column(source))).tolist() == [90]
+    cells[95] = "many"
+    source = scan(write(tmp_path / "t.csv", cells, cells, ["u"] * 100), drop=["c"])
+    with pytest.raises(DataError, match=r"'a' has text in 1 row \(first: row 96, 'many'\)") as caught:
+        column(source)
+    assert caught.value.settings["na"] == ["n/a", "many"]
+
+
+def test_counts_of_a_long_file_are_those_of_its_first_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr(text_reader, "HEAD_BYTES", 200)
+    cells = ["NA" if i % 10 == 0 else str(i) for i in range(1000)]
+    [sentence] = reported(scan(write(tmp_path / "t.csv", cells, cells)), "missing values")
+    assert sentence.startswith("in the first ")
+
+
+# ---- units and signs ------------------------------------------------------------------------------------------
+
+READ = {
+    "a unit": (["12 kg", "5.3kg", "0"], [12, 5.3, 0]),
+    "a composed unit": (["5.3 mg/L", "1e3 mg/L"], [5.3, 1000]),
+    "temperatures": (["-5 °C", "30 °C"], [-5, 30]),
+    "days": (["1 day", "2 days"], [1, 2]),
+    "a unit of the user": (["3 plots", "4 plots", "5 plots"], [3, 4, 5]),
+    "dollars": (["$1,200", "-$3.50", "$7"], [1200, -3.5, 7]),
+    "euros": (["€ 1.200,50", "€ 3,00"], [1200.5, 3]),
+    "per cent": (["45%", "7.5 %"], [45, 7.5]),
+    "minus signs": (["−3", "–4.5", "5"], [-3, -4.5, 5]),
+    "spaces between thousands": (["1 234", "5"], [1234, 5]),
+    "no-break spaces": (["1\u00a0234\u00a0567", "5"], [1234567, 5]),
+    "thin spaces": (["1\u202f234.5", "12\u2009345"], [1234.5, 12345]),
+    "apostrophes": (["1'234.5", "1’234"], [1234.5, 1234]),
+    "accounts": (["(1,234)", "56"], [-1234, 56]),
+    "powers": (["1e3", "2.5E-1"], [1000, 0.25]),
+}
+
+
+@pytest.mark.parametrize(("cells", "values"), READ.values(), ids=READ)
+@pytest.mark.filterwarnings("ignore::eigenlens.errors.DataWarning")
+def test_numbers_with_something_around_them(tmp_path, cells, values):
+    path = write(tmp_path / "t.csv", [*cells, "NA"], ["1"] * (len(cells) + 1))
+    source = scan(path)
+    np.testing.assert_array_equal(column(source), [*values, np.nan])
+    np.testing.assert_array_equal(scan(path, label="a").read_label().astype(float), [*values, np.nan])
+    whole = all(float(value).is_integer() for value in values) and not any(sign in "".join(cells) for sign in ".eE€")
+    assert (source.fields[0].kind == "integer") == whole
+    kept = scan(path, text=["a"])
+    assert kept.fields[0].kind == "text"
+    assert [each.subject for each in kept.decisions] == ["missing values"]
+
+
+def test_units_are_reported_with_the_option_that_keeps_them(tmp_path):
+    with pytest.warns(DataWarning, match=r"'12 kg' in column 'a' and 1 more is read as 12; .*text=\['a', 'b'\]"):
+        scan(write(tmp_path / "t.csv", ["12 kg", "3 kg"], ["7 kg", "8 kg"]))
+
+
+UNCERTAIN = [
+    ["12", "13 kg"], ["10-20", "20-30"], ["3+", "2+"], ["1A", "2A", "3A"], ["1st", "21st", "31st"], ["2020-01-31"] * 2,
+    ["12:30", "12:45"], ["male", "female"], ["030 123 456", "040 123 456"], ["1.2.3", "1.2.4"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("cells", UNCERTAIN)
+def test_what_is_not_certain_stays_text(tmp_path, cells):
+    source = open_files(write(tmp_path / "t.csv", cells, ["1"] * len(cells)))
+    assert source.fields[0].kind in ("text", "mixed")
+    assert source.decisions == ()
+
+
+def test_units_that_differ_stay_text_and_are_reported(tmp_path):
+    source = open_files(write(tmp_path / "t.csv", ["12 kg", "5 g"], ["1", "2"]))
+    assert source.fields[0].kind == "text"
+    assert reported(source, "units") == [
+        "column 'a' stays text: its cells have different units ('g' and 'kg'); write its numbers in one unit."
+    ]
+
+
+def test_another_unit_far_below_is_an_error(tmp_path, monkeypatch):
+    monkeypatch.setattr(text_reader, "HEAD_BYTES", 64)
+    cells = [f"{i} kg" for i in range(100)]
+    for odd in ("90 g", "90"):
+        cells[90] = odd
+        with pytest.warns(DataWarning, match="is read as"):
+            source = scan(write(tmp_path / "t.csv", cells, ["1"] * 100))
+        with pytest.raises(DataError, match=rf"'a' has text in 1 row \(first: row 91, '{odd}'\)"):
+            column(source)
+
+
+def test_values_below_a_limit_are_an_error_with_advice(tmp_path):
+    with pytest.raises(DataError, match=r"'<0\.5'\); write a number for them \(half the limit is usual\)"):
+        column(scan(write(tmp_path / "t.csv", ["<0.5", "0.7"], ["1", "2"])))
+
+
+def test_thousands_that_may_be_decimals_are_left_to_the_user(tmp_path):
+    with pytest.raises(DataError, match="thousands"):
+        column(scan(write(tmp_path / "t.csv", ["1,234", "2,345"], ["1", "2"])))
+
+
+# ---- words ----------------------------------------------------------------------------------------------------
+
+
+def test_yes_and_no_are_numbers_for_models_that_need_them_and_categories_for_others(tmp_path):
+    path = write(tmp_path / "t.csv", ["Yes", "no", "yes", "?"], ["1", "2", "5", "6"], ["u", "v", "u", "v"])
+    source = scan(path, label="c")
+    assert source.fields[0].kind == "boolean"
+    np.testing.assert_array_equal(column(source), [1, 0, 1, np.nan])
+    with pytest.warns(DataWarning, match="yes and no in column 'a' are read as 1 and 0"):
+        PCA(1, missing="em").fit(source)
+    assert [frame["a"].to_list() for frame in source.table().frames()] == [["Yes", "no", "yes", None]]
+    assert NaiveBayes().fit(source).score(source, source.read_label()) >= 0.5
+    assert scan(path, label="a").read_label().tolist() == ["Yes", "no", "yes", None]
+
+
+@pytest.mark.parametrize("scale", [scale for scales in SCALES.values() for scale in scales])
+def test_every_scale_is_read_in_its_order(tmp_path, scale):
+    cells = [words[-1].title() for words in scale.points]
+    source = scan(write(tmp_path / "t.csv", cells, ["1"] * len(cells)))
+    assert column(source) == list(range(1, len(cells) + 1))
+    assert f"are read as 1 … {len(cells)}" in reported(source, "words")[0]
+
+
+def test_the_questions_of_a_questionnaire_share_one_scale(tmp_path):
+    questions = (["agree", "Disagree", "neutral"], ["agree", "agree", "agree"], ["Slightly  agree", "agree", "agree"])
+    source = scan(write(tmp_path / "t.csv", *questions))
+    np.testing.assert_array_equal(np.concatenate(list(source.rows())), [[6, 6, 5], [2, 6, 6], [4, 6, 6]])
+    assert len(reported(source, "words")) == 1
+    assert [field.kind for field in scan(tmp_path / "t.csv", text=["a"]).fields] == ["text"] * 3
+    assert open_files(write(tmp_path / "u.csv", ["good", "bad"], ["1", "2"])).fields[0].kind == "text"
+
+
+# ---- dates ----------------------------------------------------------------------------------------------------
+
+DATES = {
+    "ISO": ["1970-01-02", "2026-01-31"],
+    "day first": ["02.01.1970", "31.01.2026"],
+    "month first": ["01/02/1970", "01/31/2026"],
+    "digits": ["19700102", "20260131"],
+    "in words": ["2 January 1970", "31 January 2026"],
+}
+
+
+@pytest.mark.parametrize("cells", DATES.values(), ids=DATES)
+def test_dates_are_days_on_request(tmp_path, cells):
+    path = write(tmp_path / "t.csv", [*cells, "NA"], ["1", "2", "3"])
+    np.testing.assert_array_equal(column(scan(path, dates=["a"])), [1, 20484, np.nan])
+    assert np.datetime64(20484, "D") == np.datetime64("2026-01-31")
+    with pytest.raises(OptionError, match="'z' is not one of"):
+        scan(path, dates=["z"])
+
+
+def test_times_of_day_are_fractions(tmp_path):
+    assert column(scan(write(tmp_path / "t.csv", ["1970-01-02 12:00", "1970-01-03"], ["1", "2"]), dates="a")) == [
+        1.5,
+        2.0,
+    ]
+
+
+def test_dates_that_can_be_read_in_two_ways_or_not_at_all(tmp_path):
+    with pytest.raises(DataError, match="can be read in two ways"):
+        scan(write(tmp_path / "t.csv", ["01/02/1970", "03/04/1970"], ["1", "2"]), dates=["a"])
+    with pytest.raises(DataError, match="holds no dates in a form that is known"):
+        scan(write(tmp_path / "t.csv", ["spring", "autumn"], ["1", "2"]), dates=["a"])

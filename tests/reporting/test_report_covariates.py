@@ -1,0 +1,119 @@
+"""Columns and rows that took no part in the fit of a PCA, and rows that are images."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from eigenlens import PCA, report
+from eigenlens.pca.tables import image_side
+from references import decathlon
+from written_reports import contents, layers, named, numbers, table
+
+RNG = np.random.default_rng(0)
+X = pd.DataFrame(RNG.standard_normal((80, 4)) @ RNG.standard_normal((4, 4)), columns=list("abcd"))
+GROUP = np.where(X["a"] > 0, "high", "low")
+AGE = np.where(np.arange(80) == 5, np.nan, X["b"] + RNG.standard_normal(80))
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    model = PCA(3, standardize=True).fit(X)
+    rows = X.assign(kind=GROUP)
+    given = {"age": AGE, "name": [f"row {i}" for i in range(80)], "same": np.ones(80)}
+    found = contents(report(model, rows, tmp_path_factory.mktemp("covariates") / "x.html", columns=given))
+    return model, found["first"]["charts"], found
+
+
+def test_columns_beside_the_fit_are_compared_with_the_components(page):
+    model, charts, _ = page
+    found, Z = table(named(charts, "Covariates against components")), model.transform(X)
+    assert found["column"] == ["age", "kind"]
+    assert found["measure"] == ["r", "η², 2 categories"]
+    seen = np.isfinite(AGE)
+    for k in range(3):
+        r = np.corrcoef(AGE[seen], Z[seen, k])[0, 1]
+        means = [Z[name == GROUP, k].mean() for name in ("high", "low")]
+        counts = [np.sum(name == GROUP) for name in ("high", "low")]
+        eta2 = np.dot(counts, np.square(means)) / np.sum(Z[:, k] ** 2)
+        np.testing.assert_allclose(found[f"PC{k + 1}"], [r, eta2], rtol=1e-5)
+
+
+def test_categories_are_named_points_at_the_means_of_their_rows(page):
+    model, charts, _ = page
+    Z = model.transform(X)
+    found = {each["label"]: each for each in named(charts, "Scores")["categories"]}
+    assert set(found) == {"high", "low"}
+    np.testing.assert_allclose(found["high"]["at"], Z[GROUP == "high"].mean(axis=0), rtol=1e-6)
+    assert found["low"]["of"] == "kind"
+
+
+def test_numbers_are_arrows_of_the_correlation_circle(page):
+    model, charts, _ = page
+    chart = named(charts, "Correlation circle")
+    arrows = {layer["label"]: layer["data"] for layer in chart["marks"] if layer["type"] == "link"}
+    assert set(arrows) == {"active", "supplementary"}
+    seen = np.isfinite(AGE)
+    r = np.corrcoef(AGE[seen], model.transform(X)[seen, 0])[0, 1]
+    np.testing.assert_allclose(arrows["supplementary"]["x2"], [r], rtol=1e-6)
+    assert "age" in layers(chart, "text")[0]["text"]
+
+
+def test_few_whole_numbers_are_classes_as_they_are_for_colours(tmp_path):
+    found = contents(report(PCA(2).fit(X), X, tmp_path / "x.html", columns={"digit": np.arange(80) % 3}))
+    assert table(named(found["first"]["charts"], "Covariates against components"))["measure"] == ["η², 3 categories"]
+
+
+def test_rows_of_weight_zero_are_supplementary(tmp_path):
+    weight = (np.arange(80) >= 10).astype(float)
+    model = PCA(2, standardize=True).fit(X, sample_weight=weight)
+    found = contents(report(model, X, tmp_path / "x.html", sample_weight=weight, columns={"kind": GROUP}))
+    np.testing.assert_array_equal(numbers(found["rows"]["supplementary"], found), weight == 0.0)
+    centre = {each["label"]: each["at"] for each in named(found["first"]["charts"], "Scores")["categories"]}
+    Z, active = model.transform(X), (weight > 0.0) & (GROUP == "high")
+    np.testing.assert_allclose(centre["high"], Z[active].mean(axis=0), rtol=1e-6)
+
+
+def test_the_decathlon_is_that_of_factominer(tmp_path):
+    rows = pd.DataFrame(decathlon.DATA, columns=decathlon.EVENTS)
+    model = PCA(3, standardize=True).fit(rows)
+    given = rows.assign(Rank=decathlon.RANK, Points=decathlon.POINTS, Competition=decathlon.COMPETITION)
+    charts = contents(report(model, given, tmp_path / "x.html"))["first"]["charts"]
+    listed = table(named(charts, "Covariates against components"))
+    assert listed["column"] == ["Rank", "Points", "Competition"]
+    found = np.abs([listed[f"PC{k}"][:2] for k in range(1, 4)]).T
+    np.testing.assert_allclose(found, np.abs(decathlon.RANK_POINTS_COORDINATES), atol=1e-6)
+    # FactoMineR divides by standard deviations with divisor n
+    means = {each["label"]: each["at"] for each in named(charts, "Scores")["categories"]}
+    found = np.abs([means["Decastar"], means["OlympicG"]]) * np.sqrt(41 / 40)
+    np.testing.assert_allclose(found, np.abs(decathlon.COMPETITION_COORDINATES), atol=1e-6)
+
+
+# ---- images -----------------------------------------------------------------------------------------------------
+
+
+def blobs(n=40, side=8):
+    """Blurred blobs."""
+    y, x = np.mgrid[:side, :side]
+    middles = RNG.uniform(2, side - 2, (n, 2))
+    return np.exp(-((x - middles[:, :1, None]) ** 2 + (y - middles[:, 1:, None]) ** 2) / 6.0).reshape(n, -1)
+
+
+def test_components_of_images_are_images(tmp_path):
+    rows = blobs()
+    frame = pd.DataFrame(rows, columns=[f"pixel {j}" for j in range(64)])
+    model = PCA(3).fit(frame)
+    found = contents(report(model, frame, tmp_path / "x.html"))
+    chart = named(found["first"]["charts"], "Components as images")
+    assert (chart["width"], chart["height"], chart["scheme"]) == (8, 8, "diverging")
+    assert [image["label"].split()[0] for image in chart["images"]] == ["PC1", "PC2", "PC3"]
+    pixels = numbers(chart["images"][1]["pixels"], found)
+    np.testing.assert_allclose(pixels, model.components_[1], rtol=1e-5, atol=1e-7)
+    assert "Loadings" not in [chart["title"] for chart in found["first"]["charts"]]
+
+
+def test_columns_that_are_no_pixels_are_no_image():
+    assert image_side(RNG.standard_normal((50, 36))) == 0
+    assert image_side(blobs()) == 8
+    assert image_side(blobs()[:, :63]) == 0

@@ -1,0 +1,55 @@
+// Which rows are named beside their points: those looked at and selected, then as many as there is room for, those that
+// matter most first. Zooming in leaves fewer points in view and more room, so that more are named.
+import { around, type Box, type Floor, type Wanted } from "./labels";
+import { priorities, type Points } from "./planes";
+import { type View } from "./points";
+import { holds } from "./scene";
+import { type State } from "./state";
+
+export type Naming = "none" | "auto" | "all";
+
+/** The most rows that are tried for a name, the most that are named though they lie on each other, and the most selected
+ * ones that are. */
+const [TRIED, ALL, CHOSEN] = [600, 1_000, 200];
+
+/** Up to so many rows in view, names may lie on points rather than be left out. */
+const FEW = 60;
+
+const orders = new WeakMap<Points, Uint32Array>();
+
+/** The rows of a plane, those that matter most first. */
+function order(points: Points): Uint32Array {
+  let found = orders.get(points);
+  if (!found) {
+    const worth = priorities(points).map((v) => (Number.isNaN(v) ? -Infinity : v));
+    found = Uint32Array.from(worth.keys()).sort((a, b) => worth[b] - worth[a]);
+    orders.set(points, found);
+  }
+  return found;
+}
+
+/** The row that is looked at, and those selected if they are few. */
+export function chosen(points: Points, v: View, box: Box, state: State): Wanted[] {
+  const { focused, selected } = state;
+  const few = selected.size <= CHOSEN ? [...selected].filter((i) => i !== focused) : [];
+  return [...wanted(points, v, box, state, focused, "anything", true), ...few.flatMap((i) => wanted(points, v, box, state, i, "points"))];
+}
+
+/** All others that may be named. */
+export function others(points: Points, v: View, box: Box, state: State, naming: Naming, floor: Floor): Wanted[] {
+  if (naming === "none" || (naming === "auto" && !state.rows.ids)) return [];
+  const most = naming === "all" ? ALL : TRIED;
+  const on = naming === "all" ? "anything" : floor.count <= FEW ? "points" : "nothing";
+  const known = state.selected.size <= CHOSEN ? state.selected : new Set<number>();
+  const found: Wanted[] = [];
+  for (const i of order(points)) {
+    if (found.length >= most) break;
+    if (i !== state.focused && !known.has(i)) found.push(...wanted(points, v, box, state, i, on));
+  }
+  return found;
+}
+
+function wanted({ x, y }: Points, v: View, box: Box, state: State, i: number, on: Wanted["on"], strong = false): Wanted[] {
+  const at = { x: v.sx * x[i] + v.tx, y: v.sy * y[i] + v.ty };
+  return holds(box, at) ? [{ text: state.ids[i], ...at, sides: around("right", "above", "below", "left"), on, strong }] : [];
+}

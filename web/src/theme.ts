@@ -1,0 +1,33 @@
+// Light or dark: the style sheet decides, and what is drawn with colours of its own is drawn again when that changes.
+
+const waiting: (() => void)[] = [];
+
+/** Paper is white whatever the screen is. */
+let printing = false;
+
+export function dark(): boolean {
+  return !printing && getComputedStyle(document.documentElement).getPropertyValue("color-scheme").trim() === "dark";
+}
+
+/** Calls `draw` whenever the page turns light or dark. */
+export function onTheme(draw: () => void): void {
+  waiting.push(draw);
+}
+
+function turned(): void {
+  for (const draw of waiting) draw();
+}
+
+export function turn(): void {
+  document.documentElement.dataset.theme = dark() ? "light" : "dark";
+  turned();
+}
+
+/** While the page is printed, and after. */
+export function onPaper(now: boolean): void {
+  const before = dark();
+  printing = now;
+  if (dark() !== before) turned();
+}
+
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", turned);
