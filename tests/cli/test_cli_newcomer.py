@@ -182,7 +182,9 @@ def test_memory_in_bytes(run, tmp_path):
 
 def test_bounds_are_reported_with_the_option(run, tmp_path):
     write(tmp_path / "t.csv", "a,b", measured())
-    assert run("fit", "pca", "t.csv", "-k", 7)[2].endswith("  fix: use -k 2 or less\n  try: eigenlens fit pca t.csv -k 2\n")
+    assert run("fit", "pca", "t.csv", "-k", 7)[2].endswith(
+        "  fix: use -k 2 or less\n  try: eigenlens fit pca t.csv -k 2\n"
+    )
     assert "  fix: use -k 0 or more\n" in run("fit", "pca", "t.csv", "-k", -1)[2]
 
 

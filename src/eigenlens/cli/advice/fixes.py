@@ -9,12 +9,14 @@ from dataclasses import fields
 from difflib import get_close_matches
 from typing import NamedTuple
 
-from eigenlens.cli.advice.suggested_fit import data_files, open_profiles, suggest_fits
+from eigenlens.cli.advice.suggested_fit import data_files, last_cells, open_profiles, suggest_fits
 from eigenlens.cli.advice.trial import command_works, reads_standard_input, try_words
+from eigenlens.cli.advice.totals import is_total
 from eigenlens.cli.errors import DEFAULT_FIXES
 from eigenlens.cli.model_options import ModelOptions
 from eigenlens.cli.options import ReadingOptions, RunningOptions
 from eigenlens.cli.output import drop_flags
+from eigenlens.data.files.scan import format_options
 
 MAX_STEPS = 3
 """The most mistakes of one command line that are mended one after the other."""
@@ -42,7 +44,9 @@ class Way(NamedTuple):
     @property
     def complete(self) -> bool:
         """Whether it says everything that has to be typed."""
-        return bool(self.settings) and all(v is not None or self.leaves_out or flag in SWITCHES for flag, v in self.settings)
+        return bool(self.settings) and all(
+            v is not None or self.leaves_out or flag in SWITCHES for flag, v in self.settings
+        )
 
 
 def find_ways(fix: str) -> list[Way]:
@@ -56,7 +60,7 @@ def find_ways(fix: str) -> list[Way]:
     found = []
     for text in WAYS.split(fix):
         pairs = [(flag, None if flag in SWITCHES else _value(word)) for flag, word in SETTING.findall(text)]
-        found.append(Way(text, tuple(pairs), "leave out" in text))
+        found.append(Way(text, tuple(pairs), "leave out -" in text))
     return found
 
 
@@ -87,6 +91,7 @@ def check_fix(typed: Sequence[str], kind: str, what: str, fix: str) -> tuple[str
     files = data_files(typed)
     if reads_standard_input(typed) or not files:
         return fix, None
+    fix = _total_fix(files, fix) if kind == "data" else fix
     kept, commands = [], [] if (meant := _meant(typed, fix)) is None else [meant]
     for way in find_ways(fix):
         found = _try_way(typed, what, way) if way.complete else ()
@@ -96,6 +101,13 @@ def check_fix(typed: Sequence[str], kind: str, what: str, fix: str) -> tuple[str
         commands = list(filter(command_works, [*_other_models(typed, what), *suggest_fits(files)]))
     text = fix if len(kept) == len(find_ways(fix)) else ", or ".join(kept) or DEFAULT_FIXES["data"]
     return text, next(iter(commands), None)
+
+
+def _total_fix(files: Sequence[str], fix: str) -> str:
+    """Return a fix with the way that leaves out a last row of totals, where there is one."""
+    cells = last_cells(files) if "footer" in format_options(files) else ()
+    named = next((cell for cell in cells if is_total(cell)), None)
+    return fix if named is None else f"leave out the last row, '{named}', by --footer 1, or {fix}"
 
 
 def _meant(typed: Sequence[str], fix: str) -> str | None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.data.files.scan import is_delimited
+from eigenlens.cli.errors import flag_setting
+from eigenlens.data.files.decision import Decision
+from eigenlens.data.files.scan import format_options
 from eigenlens.errors import join_limited
 from eigenlens.tables.text_table import count_noun
 
@@ -52,31 +57,49 @@ def find_sentinels(column: str, values: Array) -> list[Sentinel]:
         count = int(np.count_nonzero(values == value))
         beyond = max(least - value, value - greatest)  # from the nearest other value
         times = FAR if count == 1 else FAR_REPEATED
-        if count and beyond > 0.0 and max(low - value, value - high) > times * (high - low) and beyond > greatest - least:
+        if (
+            count
+            and beyond > 0.0
+            and max(low - value, value - high) > times * (high - low)
+            and beyond > greatest - least
+        ):
             found.append(Sentinel(column, value, count, least, greatest))
     return found
 
 
-def warn_sentinels(table: Any) -> list[str]:
-    """Return warnings of numbers that probably mean missing, one per number, with the option that makes them missing."""
-    found = [each for name, values in _numeric_columns(table.source) for each in find_sentinels(name, values)]
+def describe_sentinels(
+    columns: Iterable[tuple[str, Array]], paths: Sequence[Any], decisions: Sequence[Decision]
+) -> list[str]:
+    """Return a sentence on each number that probably means missing, with the option that makes it missing.
+
+    `decisions`: those about the files, which name the usual markers that they have.
+    """
     by_value: dict[float, list[Sentinel]] = {}
-    for each in found:
-        by_value.setdefault(each.value, []).append(each)
-    return [_sentence(value, alike, list(by_value), table) for value, alike in by_value.items()]
+    for name, values in columns:
+        for each in find_sentinels(name, values):
+            by_value.setdefault(each.value, []).append(each)
+    # Markers that are given replace the usual ones, so those of the file are given with them.
+    flags = flag_setting("na", [*_markers_met(decisions), *(f"{value:g}" for value in by_value)])
+    marked = "na" in format_options(paths)
+    return [_sentence(alike, flags if marked else "") for alike in by_value.values()]
 
 
-def _sentence(value: float, alike: list[Sentinel], values: list[float], table: Any) -> str:
+def _sentence(alike: list[Sentinel], flags: str) -> str:
     first, columns = alike[0], join_limited([repr(each.column) for each in alike])
-    where = f"{count_noun(sum(each.count for each in alike), 'entry', 'entries')} of {columns}"
-    what = f"{value:g} stands in {where}, where other values lie between {first.least:g} and {first.greatest:g}"
-    if is_delimited(table.paths):
-        flags = " ".join(f"--na {each:g}" for each in [*table.markers, *values])
-        return f"{what}: if it means missing, add {flags}."
-    return f"{what}: if it means missing, leave those rows out with --where '{first.column} != {value:g}'."
+    where = f"{count_noun(sum(each.count for each in alike), 'cell')} of {columns}"
+    what = f"{first.value:g} stands in {where}, where other values lie between {first.least:g} and {first.greatest:g}"
+    test = shlex.quote(f"{first.column} != {first.value:g}")
+    return f"{what}: if it means missing, {f'add {flags}' if flags else f'leave those rows out with --where {test}'}."
 
 
-def _numeric_columns(source: Any) -> list[tuple[str, Array]]:
+def _markers_met(decisions: Sequence[Decision]) -> list[str]:
+    """Return the usual missing-value markers that a file has."""
+    about = " ".join(each.what for each in decisions if each.subject == "missing values")
+    return [marker.strip("'") for marker in re.findall(r"(?:is|are) ('[^']+')", about)]
+
+
+def numeric_columns(source: Any) -> list[tuple[str, Array]]:
+    """Return the columns of numbers of a frame or of an array in memory, by name."""
     if hasattr(source, "iter_columns"):
         return [(c.name, c.cast(float).to_numpy()) for c in source.iter_columns() if c.dtype.is_numeric()]
     names = source.names or tuple(map(str, range(source.array.shape[1])))

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from eigenlens.cli.advice.totals import is_total
 from eigenlens.cli.column_profile import Profile, profile_columns
 from eigenlens.cli.files import is_model_file
 from eigenlens.cli.guess_roles import HEAD_ROWS, GuessedRole, Role, guess_roles
@@ -42,6 +43,21 @@ def open_profiles(files: Sequence[str], reading: ParsingOptions | None = None) -
         return []
 
 
+def last_cells(files: Sequence[str], reading: ParsingOptions | None = None) -> list[str]:
+    """Return the cells of the last row as text; none where the files cannot be read, or are large."""
+    if sum(Path(file).stat().st_size for file in files) > MAX_BYTES:
+        return []
+    try:
+        last = list(open_input(files, reading or ParsingOptions()).cells())[-1]
+    except (EigenlensError, OSError):
+        return []
+    return [str(cell) for cell in last.row(-1) if cell is not None]
+
+
+MAX_BYTES = 50_000_000
+"""The size of files up to which their last row is looked for."""
+
+
 def suggest_fits(
     files: Sequence[str], profiles: Sequence[Profile] | None = None, reading: ParsingOptions | None = None
 ) -> list[str]:
@@ -52,14 +68,23 @@ def suggest_fits(
     marked = [word for mark in marks for word in ("--na", mark)]
     roles = guess_roles(columns)
     # A column of numbers and text, of which the text is not known to mean missing values, can only be left out.
-    odd = [word for c in columns if c.type == "text" and roles[c.name].role == Role.ACTIVE for word in ("--drop", str(c.name))]
-    ways = [way for way in (marked, odd) if way] or [[]]
+    odd = [
+        word
+        for c in columns
+        if c.type == "text" and roles[c.name].role == Role.ACTIVE
+        for word in ("--drop", str(c.name))
+    ]
+    # A row of totals makes a column of numbers one of text.
+    footer = ["--footer", "1"] if odd and any(map(is_total, last_cells(files, reading))) else []
+    ways = [way for way in (footer, marked, odd) if way] or [[]]
     start = ["eigenlens", "fit"]
     return [shlex.join([*start, model, *files, *flags, *more, *way])
             for way in ways for model, *more in _suggest_models(columns, roles, without=way)]  # fmt: skip
 
 
-def _suggest_models(columns: Sequence[Profile], roles: Mapping[Any, GuessedRole], without: Sequence[str]) -> list[list[str]]:
+def _suggest_models(
+    columns: Sequence[Profile], roles: Mapping[Any, GuessedRole], without: Sequence[str]
+) -> list[list[str]]:
     """Return models with their options, the best first, for the columns without those that are left out."""
     left_out = set(without) if "--drop" in without else set()
     numbers = [each for each in columns if roles[each.name].role == Role.ACTIVE and str(each.name) not in left_out]

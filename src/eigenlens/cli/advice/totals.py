@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.cli.options import TEXT_OPTIONS
-from eigenlens.data.files.scan import is_delimited
+from eigenlens.data.files.scan import format_options
 
 TOTAL_NAME = re.compile(
     r"(?i)((grand|sub)?[\s_-]*totals?|sums?|means?|averages?|avg|all|overall|gesamt|insgesamt|summe|mittelwert|"
@@ -34,36 +33,33 @@ def is_total(text: str) -> bool:
     return TOTAL_NAME.fullmatch(text.strip()) is not None
 
 
-def warn_total(table: Any) -> str | None:
-    """Return a warning of a last row that holds totals or means, with the option that removes it; None without one."""
+def describe_total(table: Any) -> str | None:
+    """Return a sentence on a last row that holds totals or means, with the option that removes it; None without one."""
     if table.n <= MIN_NAMED:
         return None
     named = [table.roles.id, *table.roles.labels, *table.roles.unused[:MAX_COLUMNS]]
-    texts = {str(name): values for name in named if name is not None and (values := table.beside(name)).dtype.kind in "OU"}
-    found = find_named_total(texts)
+    texts = {str(name): table.beside(name) for name in named if name is not None}
+    found = find_named_total({name: values for name, values in texts.items() if values.dtype.kind in "OU"})
+    footer = "footer" in format_options(table.paths)
     if found is not None:
-        name, cell = found
-        return f"the last row is called '{cell}' in column '{name}': {_removal(table, name, cell)}"
-    numbers = _numbers(table.source)
-    what = "" if numbers is None else find_unnamed_total(numbers)
-    if not what:
-        return None
-    name = (table.source.names or (0,))[0]
-    return f"the last row holds the {what} of the rows above: {_removal(table, str(name), f'{numbers[-1, 0]:.17g}')}"
+        return f"the last row is called '{found[1]}' in column '{found[0]}'{_removal(footer, *found)}"
+    X = np.asarray(table.source.array, dtype=np.float64) if hasattr(table.source, "array") else np.empty((0, 0))
+    what = find_unnamed_total(X) if X.size else ""
+    first = str((table.source.names or (0,))[0]) if what else ""
+    return (
+        f"the last row holds the {what} of the rows above{_removal(footer, first, f'{X[-1, 0]:.17g}')}"
+        if what
+        else None
+    )
 
 
 MAX_COLUMNS = 5
 """The most columns left out that are searched for the name of a total."""
 
 
-def _numbers(source: Any) -> Array | None:
-    return np.asarray(source.array, dtype=np.float64) if hasattr(source, "array") else None
-
-
-def _removal(table: Any, name: str, cell: str) -> str:
-    if "footer" in TEXT_OPTIONS and is_delimited(table.paths):
-        return "if it is not data, leave it out with --footer 1."
-    return f"if it is not data, leave it out with --where {shlex.quote(f'{name} != {cell}')}."
+def _removal(footer: bool, name: str, cell: str) -> str:
+    flags = "--footer 1" if footer else f"--where {shlex.quote(f'{name} != {cell}')}"
+    return f": if it is not data, leave it out with {flags}."
 
 
 def find_named_total(texts: Mapping[str, Array]) -> tuple[str, str] | None:

@@ -108,7 +108,22 @@ def _describe_table(files: list[str], reading: ParsingOptions, now: Any) -> None
     now.show(limited_table(TITLES, lines, most=SHOWN, sides="<<<>>>><"), always=True)
     now.show_warnings()
     now.add_facts(files=paths, rows=n, missing=missing, columns=found, text=written)
+    doubts = _doubts(source, columns)
+    now.say("warning", *doubts)
+    now.add_facts(**({"doubts": doubts} if doubts else {}))
     now.show_next(*suggest_fits(files, columns, reading))
+
+
+def _doubts(source: Any, columns: list[Any]) -> list[str]:
+    """Return sentences on numbers that probably mean missing, and on a row of totals."""
+    from eigenlens.cli.advice.sentinels import SENTINELS, describe_sentinels
+    from eigenlens.cli.advice.totals import is_total
+
+    suspects = [c for c in columns if c.numbers and c.type != "text" and {c.least, c.greatest} & set(SENTINELS)]
+    values = [(str(c.name), source.read_column(c.name).astype(float)) for c in suspects]
+    found = describe_sentinels(values, source.paths, source.decisions)
+    last = next((str(cell) for c in columns if c.type == "text" and is_total(cell := c.last_text)), None)
+    return found if last is None else [*found, f"the last row is called '{last}': it may not be data."]
 
 
 def _written(source: Any) -> dict[str, Any] | None:
