@@ -140,8 +140,8 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
-    if hasattr(value, "tolist"):
-        return _plain(value.tolist())
+    if hasattr(value, "tolist") or hasattr(value, "to_list"):
+        return _plain(value.tolist() if hasattr(value, "tolist") else value.to_list())
     if isinstance(value, float):
         return value if abs(value) < float("inf") else None
     return value if value is None or isinstance(value, bool | int | str) else str(value)

@@ -132,7 +132,7 @@ def _other_models(typed: Sequence[str], what: str) -> list[str]:
 def _try_way(typed: Sequence[str], what: str, way: Way, steps: int = MAX_STEPS) -> list[str] | None:
     """Return the words of a command that a way out leads to; [] where another mistake remains, None for nonsense."""
     words = mend(typed, way)
-    if not _is_sensible(words, way):
+    if words == list(typed) or not _is_sensible(words, way):
         return None
     found = try_words(words)
     if found.works:

@@ -92,8 +92,8 @@ def fit(
     from eigenlens.cli.remembered_table import remember_table
 
     with session(running) as now:
-        target = check_target(output, running.force, MODEL_SUFFIXES)
-        page = check_target(report, running.force, REPORT_SUFFIXES)
+        target = check_target(output, running.force, MODEL_SUFFIXES, files)
+        page = check_target(report, running.force, REPORT_SUFFIXES, files)
         estimator, choice = _unfitted_model(model, model_options, running)
         require_page(estimator, page)
         entry = find_model(model)

@@ -37,7 +37,7 @@ def report_models(
     from eigenlens.estimator.storage import load
 
     with session(running) as now:
-        target = check_target(output, running.force, REPORT_SUFFIXES)
+        target = check_target(output, running.force, REPORT_SUFFIXES, files)
         models, tables = _split_files(files)
         found = _name_models([load(path) for path in models], models)
         for each in found.values():
