@@ -95,6 +95,11 @@ COMMANDS: dict[str, Command] = {
         "Compare densities by the log-likelihood of held-out rows.",
         ("compare data.csv --models gmm,kde,ppca,fa --cv 5", "compare data.csv -m gmm:k=1:covariance=diag,pca:k=2"),
     ),
+    "select": Command(
+        "eigenlens.cli.commands.select.select",
+        "Choose a number of components, factors or mixture components.",
+        ("select wine.csv --standardize", "select old-faithful.csv -m gmm", "select questionnaire.csv -m fa,pca --json"),
+    ),
     "report": Command(
         "eigenlens.cli.commands.report.report_models",
         "Write one self-contained HTML file with interactive charts.",
@@ -108,6 +113,11 @@ COMMANDS: dict[str, Command] = {
             "export wine.safetensors --only loadings -o loadings.csv",
             "export lda.safetensors -o lda.onnx",
         ),
+    ),
+    "completion": Command(
+        "eigenlens.cli.commands.completion.completion",
+        "Print a script that completes commands and options in a shell.",
+        ("completion bash", "completion fish"),
     ),
 }
 """The commands by name, in the order of the help."""
