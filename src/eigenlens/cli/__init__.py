@@ -32,25 +32,25 @@ COMMANDS: dict[str, Command] = {
     "demo": Command(
         "eigenlens.cli.commands.demo.demo",
         "See what eigenlens does, on data that comes with it.",
-        ("demo", "demo --list", "demo two-circles -o circles", "demo old-faithful --data faithful.csv"),
+        ("demo", "demo --list", "demo two-circles -o circles", "demo wine --data wine.csv"),
     ),
     "info": Command(
         "eigenlens.cli.commands.info.info",
         "Describe a data file (types, missing values, ranges) or a model file.",
-        ("info wine.csv", "info 'sales/*.parquet' --json", "info answers.csv --na n/a", "info wine.safetensors"),
+        ("info wine.csv", "info air-quality.parquet --json", "info wine.safetensors"),
     ),
     "fit": Command(
         "eigenlens.cli.commands.fit.fit",
         "Fit a model to a table, and describe the result.",
         (
             "fit pca wine.csv -k 0.9 --standardize --label cultivar -o wine.safetensors --report wine.html",
-            "fit ppca sensors.parquet -k 4 -o ppca.safetensors",
-            "fit fa answers.csv -k 3 --rotation varimax --drop @text --na n/a",
-            "fit gmm faithful.csv --columns @float -k 1:3 --covariance full -o gmm.safetensors",
-            "fit kde faithful.csv --columns 'waiting minutes' --bandwidth isj",
+            "fit ppca air-quality.parquet -k 2 -o ppca.safetensors",
+            "fit fa questionnaire.csv -k 3 --rotation varimax",
+            "fit gmm old-faithful.csv -k 1:3 --covariance full -o gmm.safetensors",
+            "fit kde old-faithful.csv --columns 'waiting minutes' --bandwidth isj",
             "fit kpca digits.npy --gamma median --approximation rpcholesky --landmarks 100 -o kpca.safetensors",
             "fit nb iris.csv --label species -o nb.safetensors",
-            "fit bayes iris.csv --label species --density gmm -k 2 --where 'width > 0'",
+            "fit bayes iris.csv --label species --density gmm -k 2 --where 'petal width > 0.1'",
             "fit lda iris.csv --label species --shrinkage ledoit-wolf -o lda.safetensors",
         ),
     ),
@@ -58,19 +58,19 @@ COMMANDS: dict[str, Command] = {
         "eigenlens.cli.commands.transform.transform",
         "Compute the scores of rows: principal components, factors, discriminants.",
         (
-            "transform wine.safetensors new.parquet -o scores.parquet",
-            "transform wine.safetensors new.csv --id bottle | head",
+            "transform wine.safetensors wine.csv -o scores.parquet",
+            "transform wine.safetensors wine.csv --id id | head",
         ),
     ),
     "denoise": Command(
         "eigenlens.cli.commands.denoise.denoise",
         "Reconstruct rows from their scores, without the noise.",
-        ("denoise kpca.safetensors noisy.npy -o clean.npy", "denoise wine.safetensors new.csv -o smooth.csv"),
+        ("denoise kpca.safetensors digits.npy -o clean.npy", "denoise wine.safetensors wine.csv -o smooth.csv"),
     ),
     "impute": Command(
         "eigenlens.cli.commands.impute.impute",
         "Fill in missing values by their means given the rest of the row.",
-        ("impute ppca.safetensors sensors.parquet --std -o filled.parquet",),
+        ("impute ppca.safetensors air-quality.parquet --std -o filled.parquet",),
     ),
     "sample": Command(
         "eigenlens.cli.commands.sample.sample",
@@ -80,20 +80,20 @@ COMMANDS: dict[str, Command] = {
     "score": Command(
         "eigenlens.cli.commands.score.score",
         "Score rows: their mean log-density, or the accuracy of their classes.",
-        ("score gmm.safetensors faithful.csv", "score nb.safetensors test.csv --label species -o right.csv"),
+        ("score gmm.safetensors old-faithful.csv", "score nb.safetensors iris.csv --label species -o right.csv"),
     ),
     "predict": Command(
         "eigenlens.cli.commands.predict.predict",
         "Predict the class of each row, or its component of a mixture.",
         (
-            "predict nb.safetensors test.csv --proba -o classes.csv",
-            "predict lda.safetensors test.csv --label species -o judged.csv",
+            "predict nb.safetensors iris.csv --proba -o classes.csv",
+            "predict lda.safetensors iris.csv --label species -o judged.csv",
         ),
     ),
     "compare": Command(
         "eigenlens.cli.commands.compare.compare_densities",
         "Compare densities by the log-likelihood of held-out rows.",
-        ("compare data.csv --models gmm,kde,ppca,fa --cv 5", "compare data.csv -m gmm:k=1:covariance=diag,pca:k=2"),
+        ("compare iris.csv --models gmm,kde,ppca,fa --cv 5", "compare iris.csv -m gmm:k=1:covariance=diag,pca:k=2"),
     ),
     "select": Command(
         "eigenlens.cli.commands.select.select",
@@ -130,7 +130,7 @@ EXIT_CODES_HELP = f"[bold]Exit codes[/]  {' · '.join(f'{code} {kind}' for kind,
 
 def _examples(lines: Sequence[str]) -> str:
     listed = "\n".join(f"  eigenlens {line}".replace("[", "\\[") for line in lines)
-    return f"\b\n[bold]Examples[/]\n{listed}"
+    return f"\b\n[bold]Examples[/]\n{listed}\n  (eigenlens demo NAME --data NAME.csv makes the tables)"
 
 
 def _version(wanted: bool) -> None:
