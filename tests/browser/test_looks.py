@@ -8,7 +8,7 @@ import zlib
 import numpy as np
 import pytest
 
-from browser.made import listed, points, report, written
+from browser.made import bars, listed, points, report, written
 
 pytestmark = pytest.mark.browser
 
@@ -149,11 +149,11 @@ def test_a_slider_says_where_the_fitted_model_is(visit, tmp_path):
 @pytest.mark.parametrize("width", [390, 1400])
 def test_tips_stay_on_the_screen(visit, tmp_path, width):
     long = "a name that goes on and on, as the names of questions in a survey do, and never ends"
-    bars = {"type": "bar", "data": {"x": [long, "b", f"{long} either"], "y": [1.0, 2.0, 3.0]}}
+    drawn = {"type": "bar", "data": {"x": [long, "b", f"{long} either"], "y": [1.0, 2.0, 3.0]}}
     chart = {
         "kind": "marks",
         "title": "Bars",
-        "marks": [bars],
+        "marks": [drawn],
         "x": {"type": "band", "label": long},
         "y": {"label": long},
     }
@@ -199,7 +199,7 @@ def inks(pdf):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_paper_keeps_the_legends_in_the_colours_of_light_paper(visit, tmp_path, scheme):
     """Browsers leave backgrounds out when they print, and the colours of a legend are backgrounds."""
-    path = page(tmp_path, heat(VALUES, "diverging", [-1.0, 1.0]))
+    path = page(tmp_path, heat(VALUES, "diverging", [-1.0, 1.0]), bars("Bars", [3.0, 2.5, 0.125]))
     light = visit(path)
     swatches = light.page.locator(".bar .swatch").evaluate_all(
         "(all) => all.map((n) => getComputedStyle(n).backgroundColor)"
@@ -209,12 +209,15 @@ def test_paper_keeps_the_legends_in_the_colours_of_light_paper(visit, tmp_path, 
         .locator("[aria-label=cell] rect")
         .evaluate_all("(all) => all.map((n) => getComputedStyle(n).fill)")
     )
+    columns = (
+        light.card("Bars").locator("[aria-label=bar]").evaluate_all("(all) => all.map((n) => getComputedStyle(n).fill)")
+    )
     seen = visit(path, scheme=scheme)
     before = seen.page.locator(".bar .swatch").evaluate_all(
         "(all) => all.map((n) => getComputedStyle(n).backgroundColor)"
     )
     found = inks(seen.page.pdf(print_background=False))
-    for colour in [*swatches, *cells]:
+    for colour in [*swatches, *cells, *columns]:
         meant = [int(v) for v in re.findall(r"\d+", colour)[:3]]
         assert np.abs(found - meant).max(axis=1).min() <= 1
     seen.settle()

@@ -46,6 +46,25 @@ def test_what_a_fit_warned_of_is_in_its_report(run, tmp_path):
     assert "--set max_iter=" in said
 
 
+def test_units_are_warned_of_once(run, tmp_path):
+    pl.DataFrame(ROWS[:, :3] * [1.0, 1.0, 1_000.0], schema=["acid", "ash", "hue"]).write_csv("units.csv")
+    done(run("fit", "pca", "units.csv", "-o", "m.safetensors", "--report", "r.html"))
+    (said,) = contents(tmp_path / "r.html")["first"]["charts"][0]["warnings"]
+    assert said.startswith("column 'hue' has 100% of the variance of all columns")
+    assert "--standardize" in said
+    done(run("report", "m.safetensors", "units.csv", "-o", "s.html"))
+    (again,) = contents(tmp_path / "s.html")["first"]["charts"][0]["warnings"]
+    assert again.startswith("column 'hue' has 100% of the variance of all columns")
+
+
+def test_a_model_file_is_reported_with_what_its_fit_warned_of(run, tmp_path):
+    done(run("fit", "fa", "wine.csv", "-k", "1", "--set", "max_iter=1", "-o", "m.safetensors"))
+    done(run("report", "m.safetensors", "wine.csv", "-o", "r.html"))
+    (said,) = contents(tmp_path / "r.html")["first"]["charts"][0]["warnings"]
+    assert said.startswith("solver 'quasi-newton' stopped after 1 steps")
+    assert "--set max_iter=1" in said
+
+
 def test_a_comparison_has_a_report_with_the_best_model(run, tmp_path):
     words = ("compare", "wine.csv", "--models", "gmm:k=1,ppca:k=1", "--report", "r.html")
     assert "wrote     r.html (" in done(run(*words))

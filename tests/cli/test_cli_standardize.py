@@ -134,6 +134,15 @@ def test_json_has_the_shares_and_the_column(capsys):
     np.testing.assert_allclose(facts["standardized"]["explained_variance_ratio"], shares, rtol=1e-6)
 
 
+def test_the_standardised_shares_have_the_weights_of_the_fit(capsys):
+    weight = np.random.default_rng(5).integers(0, 4, 120)
+    pl.read_csv("other.csv").with_columns(w=pl.Series(weight)).write_csv("weighted.csv")
+    main(["fit", "pca", "weighted.csv", "--drop", "class", "--weight", "w", "--json"])
+    facts = json.loads(capsys.readouterr().out)
+    shares = eigenlens.PCA(standardize=True).fit(COMMON, sample_weight=weight).explained_variance_ratio_
+    np.testing.assert_allclose(facts["standardized"]["explained_variance_ratio"], shares, rtol=1e-6)
+
+
 @pytest.mark.parametrize("model", ["pca", "ppca", "kpca"])
 def test_no_advice_about_columns_of_one_unit_or_of_standardised_ones(model, capsys):
     more = COMMANDS[model].split()
@@ -165,3 +174,12 @@ def test_advice_is_for_models_that_depend_on_units(command, said, capsys):
     model, *more = command.split()
     assert main(["fit", model, "other.csv", "--drop", "class", *more]) == 0
     assert ("in different units" in capsys.readouterr().out) == said
+
+
+def test_the_units_of_a_covariance_matrix(capsys):
+    S = np.cov((COMMON * UNITS).T)
+    pl.DataFrame(S, schema=list("abcd")).write_csv("covariance.csv")
+    assert main(["fit", "pca", "covariance.csv", "--n-samples", "120"]) == 0
+    shown = capsys.readouterr().out
+    assert "column 'b' has 100% of the variance" in shown
+    assert "standardised: share" not in shown

@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.covariance import LedoitWolf
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -182,6 +183,19 @@ def test_classifiers_are_pipelines_with_a_scaler(name):
     )
 
 
+@pytest.mark.parametrize("n", [30, 120])
+@pytest.mark.parametrize("model", [LinearDiscriminant(), QuadraticDiscriminant()], ids=["linear", "quadratic"])
+def test_discriminants_of_few_rows_and_of_another_estimator_are_pipelines_with_a_scaler(model, n):
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % 2
+    X = (rng.standard_normal((n, 40)) + 0.5 * y[:, None]) * np.logspace(-3.0, 3.0, 40)
+    for options in ({"shrinkage": 0.3, "target": "identity"}, {"covariance_estimator": LedoitWolf()}):
+        plain = clone(model).set_params(**options)
+        pipeline = make_pipeline(StandardScaler(), plain).fit(X, y)
+        found = clone(plain).set_params(standardize=True).fit(X, y)
+        assert_allclose(found.predict_proba(X), pipeline.predict_proba(X), rtol=1e-7, atol=1e-10)
+
+
 @pytest.mark.parametrize("name", ["rbf", "laplacian", "linear-kernel"])
 def test_kernel_components_are_pipelines_with_a_scaler(name):
     X = table()
@@ -337,15 +351,25 @@ def test_names_and_frames_come_back():
 
 @pytest.mark.parametrize("name", all_models())
 def test_entries_whose_squares_overflow_are_an_error(name):
-    with pytest.raises(DataError, match="overflow"), np.errstate(all="ignore"):
+    with pytest.raises(DataError, match=r"overflow|outside the range"), np.errstate(all="ignore"):
         standardized(all_models()[name]).fit(table() * 1e200, *([labels()] if name in CLASSIFIERS else []))
 
 
-def test_partial_fit_says_that_it_does_not_know_the_deviations():
+@pytest.mark.parametrize("name", ["linear", "linear-rule", "quadratic", "quadratic-shrunk"])
+def test_discriminants_learn_from_chunks_exactly(name):
     X, y = table(), labels()
-    for model, target in ((GaussianMixture(2), ()), (LinearDiscriminant(), (y,)), (QuadraticDiscriminant(), (y,))):
-        with pytest.raises(OptionError, match="standard deviations of all rows"):
-            standardized(model).partial_fit(X, *target)
+    order = np.random.default_rng(2).permutation(len(X))
+    whole, chunks = standardized(CLASSIFIERS[name]).fit(X, y), standardized(CLASSIFIERS[name])
+    for part in np.array_split(order, 3):
+        chunks.partial_fit(X[part], y[part], classes=["first", "second"])
+    assert_allclose(chunks.scale_, X.std(axis=0), rtol=1e-12)
+    assert_allclose(chunks.predict_joint_log_proba(X), whole.predict_joint_log_proba(X), rtol=1e-9)
+    assert_allclose(chunks.means_, whole.means_, rtol=1e-10)
+
+
+def test_a_mixture_says_that_it_does_not_know_the_deviations():
+    with pytest.raises(OptionError, match="standard deviations of all rows"):
+        GaussianMixture(2, standardize=True).partial_fit(table())
     with pytest.raises(OptionError, match="fit_binned"):
         GaussianMixture(standardize=True).fit_binned([0.0, 1.0, 2.0], [3, 4])
     with pytest.raises(OptionError, match="precomputed"):

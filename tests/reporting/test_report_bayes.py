@@ -68,6 +68,18 @@ def test_columns_have_the_densities_of_their_classes(iris):
         np.testing.assert_allclose(y, np.exp(density.log_density(x[:, None])), rtol=1e-4, atol=1e-6)
 
 
+def test_counts_are_shown_by_their_shares_in_each_class(tmp_path):
+    counts = np.random.default_rng(0).poisson([[8.0, 1.0, 4.0], [1.0, 8.0, 4.0]] * 30)
+    y = np.array(["left", "right"] * 30)
+    model = NaiveBayes("multinomial").fit(counts, y)
+    chart = contents(report(model, counts, tmp_path / "x.html", y=y))["first"]["charts"][0]
+    assert chart["title"] == "Counts within classes"
+    (cells,) = layers(chart, "cell")
+    shares = np.exp(model.feature_log_prob_)
+    expected = np.log2(shares / (model.class_prior_ @ shares)).T
+    np.testing.assert_allclose(np.reshape(cells["fill"], (3, 2)), expected, rtol=1e-5, atol=1e-6)
+
+
 def test_the_plane_of_a_linear_discriminant_has_its_classes(tmp_path):
     model = LinearDiscriminant().fit(X, Y)
     found = contents(report(model, X, tmp_path / "x.html", y=Y))

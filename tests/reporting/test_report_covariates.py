@@ -65,6 +65,15 @@ def test_few_whole_numbers_are_classes_as_they_are_for_colours(tmp_path):
     assert table(named(found["first"]["charts"], "Covariates against components"))["measure"] == ["η², 3 categories"]
 
 
+def test_values_that_differ_in_every_row_are_no_classes(tmp_path):
+    few = X.iloc[:6]
+    given = {"total": [70, 90, 20, 40, 10, 50], "town": list("uvwxyz")}
+    found = contents(report(PCA(2).fit(few), few, tmp_path / "x.html", columns=given))
+    assert found["rows"]["columns"][0]["kind"] == "number"
+    listed = table(named(found["first"]["charts"], "Covariates against components"))
+    assert (listed["column"], listed["measure"]) == (["total"], ["r"])
+
+
 def test_rows_of_weight_zero_are_supplementary(tmp_path):
     weight = (np.arange(80) >= 10).astype(float)
     model = PCA(2, standardize=True).fit(X, sample_weight=weight)
@@ -117,3 +126,19 @@ def test_columns_that_are_no_pixels_are_no_image():
     assert image_side(RNG.standard_normal((50, 36))) == 0
     assert image_side(blobs()) == 8
     assert image_side(blobs()[:, :63]) == 0
+
+
+def test_the_biplot_multiplies_to_the_table_and_shows_columns_beside_the_fit_dashed(tmp_path):
+    """A copy of a fitted column has its arrow; in units of their own other columns would have arrows of any length."""
+    X = pd.DataFrame(np.random.default_rng(3).standard_normal((40, 4)) * [1.0, 5.0, 0.1, 2.0], columns=list("abcd"))
+    found = contents(report(PCA(standardize=True).fit(X), X, tmp_path / "x.html", columns={"again": X["b"].to_numpy()}))
+    chart = named(found["first"]["charts"], "Biplot")
+    arrows = {each["label"]: each for each in chart["arrows"]}
+    np.testing.assert_allclose(arrows["again"]["at"], arrows["b"]["at"], rtol=1e-6)
+    assert [name for name, each in arrows.items() if each.get("dash")] == ["again"]
+    rows = np.stack([each["times"] * numbers(each["values"], found) for each in chart["axes"]], axis=1)
+    scaled = (X - X.mean()) / X.std()
+    for name in "abcd":
+        np.testing.assert_allclose(rows @ arrows[name]["at"], scaled[name], atol=1e-5)
+    plain = contents(report(PCA().fit(X), X, tmp_path / "y.html", columns={"again": X["b"].to_numpy()}))
+    assert len(named(plain["first"]["charts"], "Biplot")["arrows"]) == 4

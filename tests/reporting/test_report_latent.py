@@ -132,7 +132,7 @@ def test_the_indices_of_fit_are_those_of_the_model(missing):
     assert found["index"] == ["chi²", "RMSEA", "TLI", "AIC", "BIC"]
     expected = [fit.chi2, fit.rmsea, fit.tli, fit.aic, fit.bic]
     assert found["value"] == [f"{value:.5g}" for value in expected]
-    assert found[""][0].startswith(f"{fit.df} degrees of freedom, p = {fit.p:.3g}: ")
+    assert found["how to read it"][0].startswith(f"{fit.df} degrees of freedom, p = {fit.p:.3g}: ")
 
 
 def test_the_likelihood_path_is_the_distance_from_the_best_on_a_log_scale(incomplete):
@@ -165,8 +165,10 @@ def test_the_slider_refits_for_every_width(circles):
     widths = [float(frame["value"]) for frame in slider["frames"]]
     assert widths == sorted(widths)
     assert widths[0] < model.gamma_ / 30.0
+    assert slider["start"] == slider["fitted"]
+    assert widths[slider["fitted"]] == pytest.approx(model.gamma_, rel=1e-2)
     for place in (1, 6):
-        exact = model.gamma_ * np.geomspace(0.03, 30.0, 9)[place]
+        exact = model.gamma_ * np.geomspace(10.0**-1.5, 10.0**1.5, 9)[place]
         twin = KernelPCA(2, gamma=exact).fit_transform(data)
         np.testing.assert_allclose(np.abs(axis(slider["frames"][place]["charts"][0], 0)), np.abs(twin[:, 0]), atol=1e-6)
 

@@ -94,7 +94,7 @@ def test_a_column_with_nearly_all_the_variance_is_named(tmp_path):
     rows = X.assign(d=1_000.0 * X["d"])
     path = report(PCA(2).fit(rows), rows, tmp_path / "x.html")
     (said,) = top(path)
-    assert said.startswith("Column 'd' has 100% of the variance of all columns")
+    assert said.startswith("column 'd' has 100% of the variance of all columns")
     found = contents(path)
     beside = axis(named(found["first"]["charts"], "Scores if columns are standardised"), 0)
     Z = PCA(2, standardize=True).fit_transform(rows)

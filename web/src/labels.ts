@@ -98,19 +98,39 @@ export class Floor {
   }
 }
 
+/** Where hardly any name finds a free place, so many are shown, over points if need be. */
+const SOME = 10;
+
 /** Texts of the names that find a place inside the frame; those that come first are served first. */
 export function placed(wanted: Wanted[], frame: Box, floor: Floor): SVGElement[] {
-  return wanted.flatMap((each) => {
-    const text = brief(each.text);
-    const found = place(each, text, frame, floor);
-    if (!found) return [];
-    floor.take(found.box);
-    const { x0, x1, y0, y1 } = found.box;
-    const words = svg("text", { class: `name ${each.class ?? ""} ${each.strong ? "strong" : ""}`.trim(), x: x0, y: y1 - 3 }, text);
-    if (found.gap === GAPS[0]) return [words];
-    const end = { x2: Math.max(x0, Math.min(x1, each.x)), y2: Math.max(y0, Math.min(y1, each.y)) };
-    return [svg("line", { class: "leader", x1: each.x, y1: each.y, ...end }), words];
+  let free = 0;
+  const crowded: Wanted[] = [];
+  const drawn = wanted.flatMap((each) => {
+    const found = put(each, frame, floor);
+    if (each.on === "nothing" && found.length) free++;
+    if (each.on === "nothing" && !found.length) crowded.push(each);
+    return found;
   });
+  for (const each of crowded) {
+    if (free >= SOME) break;
+    const found = put({ ...each, on: "points" }, frame, floor);
+    if (found.length) free++;
+    drawn.push(...found);
+  }
+  return drawn;
+}
+
+/** A name where there is room for it, with a line to its point if that is farther off. */
+function put(each: Wanted, frame: Box, floor: Floor): SVGElement[] {
+  const text = brief(each.text);
+  const found = place(each, text, frame, floor);
+  if (!found) return [];
+  floor.take(found.box);
+  const { x0, x1, y0, y1 } = found.box;
+  const words = svg("text", { class: `name ${each.class ?? ""} ${each.strong ? "strong" : ""}`.trim(), x: x0, y: y1 - 3 }, text);
+  if (found.gap === GAPS[0]) return [words];
+  const end = { x2: Math.max(x0, Math.min(x1, each.x)), y2: Math.max(y0, Math.min(y1, each.y)) };
+  return [svg("line", { class: "leader", x1: each.x, y1: each.y, ...end }), words];
 }
 
 interface Found {

@@ -11,7 +11,7 @@ import { onTheme } from "./theme";
 import { Tip } from "./tip";
 
 type Row = Record<string, number | string | null>;
-type Layer = readonly [mark: Mark, rows: Row[], colour: string];
+type Layer = readonly [mark: Mark, rows: Row[]];
 
 function records(mark: Mark): Row[] {
   const columns = Object.entries(mark.data).map(([name, values]) => [name, entries(values)] as const);
@@ -67,7 +67,9 @@ const MARKS: Record<Mark["type"], (rows: Row[], mark: Mark, colour: string, plac
     Plot.ruleX(rows, { x: "x", y1: "low", y2: "high", stroke: colour, strokeWidth: 1.5 }),
     Plot.dot(rows, { x: "x", y: "y", fill: colour, r: 3.5 }),
   ],
-  link: (rows, _, colour) => [Plot.arrow(rows, { x1: "x1", y1: "y1", x2: "x2", y2: "y2", stroke: colour, strokeWidth: 1.5 })],
+  link: (rows, mark, colour) => [
+    Plot.arrow(rows, { x1: "x1", y1: "y1", x2: "x2", y2: "y2", stroke: colour, strokeWidth: 1.5, strokeDasharray: mark.dash ? "5 4" : undefined }),
+  ],
 };
 
 /** The words of upright lines, on the side where there is room; over bars that lie, they stand above. */
@@ -244,7 +246,7 @@ const ROUND = 560;
 export function marks(chart: MarksChart): Drawn {
   const holder = h("div", { class: "plot" });
   let drawn: Element | null = null;
-  const layers = chart.marks.map((mark, i): Layer => [mark, records(mark), mark.colour ?? categories()[i % 8]]);
+  const layers = chart.marks.map((mark): Layer => [mark, records(mark)]);
   const values = (name: string) => layers.flatMap(([, rows]) => rows.flatMap((row) => (name in row ? [row[name]] : [])));
   const places = values("x").filter((v): v is number => typeof v === "number");
   const middle = (places.reduce((a, b) => Math.min(a, b), Infinity) + places.reduce((a, b) => Math.max(a, b), -Infinity)) / 2;
@@ -279,7 +281,7 @@ export function marks(chart: MarksChart): Drawn {
       color: scheme(chart),
       aspectRatio: chart.equal ? 1 : undefined,
       marks: layers
-        .flatMap((layer) => MARKS[layer[0].type](layer[1], layer[0], layer[2], { middle, colours, edges: edges(layer) }))
+        .flatMap((layer, i) => MARKS[layer[0].type](layer[1], layer[0], ink(layer[0], i), { middle, colours, edges: edges(layer) }))
         .concat(pointed(layers, chart)),
     });
   };
@@ -300,9 +302,14 @@ export function marks(chart: MarksChart): Drawn {
   return { node: holder, columns: layers.flatMap(([mark, rows], i) => behind(mark, rows, i, chart)), picture };
 }
 
+/** The colour of the layer at some place: its own, else one of the palette, as the page is light or dark. */
+function ink(mark: Mark, place: number): string {
+  return mark.colour ?? categories()[place % 8];
+}
+
 /** Named layers in their colours. */
 function legend(chart: MarksChart): HTMLElement[] {
-  const named = chart.marks.map((mark, i) => [mark.label, mark.colour ?? categories()[i % 8]] as const).filter(([label]) => label);
+  const named = chart.marks.map((mark, i) => [mark.label, ink(mark, i)] as const).filter(([label]) => label);
   if (named.length < 1) return [];
   return [h("div", { class: "legend" }, ...named.map(([label, colour]) => h("span", { class: "entry" }, swatch(colour), label!)))];
 }

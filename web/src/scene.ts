@@ -103,8 +103,9 @@ export function dot(n: number): number {
   return n > 50_000 ? 2.5 : n > 5_000 ? 4 : n > 500 ? 6 : 9;
 }
 
-/** Everything over the points. */
-export function over(points: Points, v: View, box: Box, state: State, wishes: Wishes): SVGElement[] {
+/** Everything over the points. Centroids of the colours stand in for the same categories of the chart. */
+export function over(all: Points, v: View, box: Box, state: State, wishes: Wishes): SVGElement[] {
+  const points = { ...all, categories: all.categories.filter(({ of }) => !wishes.groups.has("centroids") || of !== state.colouring.name) };
   const inside = cut(box);
   const made = wishes.groups.size ? groups(points, state) : [];
   inside.append(...limits(points, v, box), ...ellipses(points, v), ...edges(made, v, wishes), ...arrows(points, v), ...categories(points, v),
@@ -112,7 +113,7 @@ export function over(points: Points, v: View, box: Box, state: State, wishes: Wi
   const floor = floorOf(points, v, box);
   const wanted = [
     ...chosen(points, v, box, state), ...middleNames(made, v, wishes), ...tips(points, v), ...categoryNames(points, v),
-    ...others(points, v, box, state, wishes.naming, floor),
+    ...others(all, v, box, state, wishes.naming, floor),
   ];
   return [...names(points, v, box), inside, ...placed(wanted, { ...box, x1: v.width, y0: 0 }, floor), ...unit(points, box)];
 }

@@ -25,9 +25,9 @@ export function turn(): void {
 
 /** While the page is printed, and after. */
 export function onPaper(now: boolean): void {
-  const before = dark();
+  if (printing === now) return;
   printing = now;
-  if (dark() !== before) turned();
+  turned();
 }
 
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", turned);

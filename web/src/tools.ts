@@ -102,6 +102,6 @@ function grouped(wishes: Wishes, again: () => void): HTMLElement[] {
 function words({ groups }: Wishes, { rows }: State): string {
   const kinds = GROUPS.flatMap(([name, , what]) => (name !== "centroids" && groups.has(name) ? [what] : []));
   const [shown, total] = [rows.shown, rows.total].map((n) => n.toLocaleString("en"));
-  const sampled = rows.total > rows.shown ? ` They are of the ${shown} rows shown, a sample: the means of all ${total} are known better than it says.` : "";
+  const sampled = rows.total > rows.shown ? ` They are of the ${shown} rows shown, a sample of ${total}: of all rows, the regions of the means would be smaller.` : "";
   return `${kinds.join("; ")}.${sampled}`;
 }

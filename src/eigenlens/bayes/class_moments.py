@@ -6,7 +6,7 @@ The classes travel with the rows in place of the weights, so that any source can
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -81,6 +81,10 @@ class ClassMoments:
         """The variances (d,) of the columns about the means of the classes."""
         return np.asarray(sum(part.scatter.diagonal() for part in self.parts if part is not None) / self.weight.sum())
 
+    def over(self, scale: Array) -> Self:
+        """Return the statistics of the columns over `scale` (d,)."""
+        return type(self)(tuple(None if part is None else part.over(scale) for part in self.parts))
+
 
 def summarise_classes(block: Block, summaries: Sequence[Callable[[Block], Any]]) -> ClassMoments:
     """Return the statistics of each class in a block with classes, by one summary per class."""
@@ -123,6 +127,10 @@ class PooledMoments:
     def variances(self) -> Array:
         """The variances (d,) of the columns about the means of the classes."""
         return np.asarray(self.scatter.diagonal() / self.weight.sum())
+
+    def over(self, scale: Array) -> Self:
+        """Return the moments of the columns over `scale` (d,)."""
+        return replace(self, mean=self.mean / scale, scatter=self.scatter / np.outer(scale, scale))
 
 
 def summarise_pooled(block: Block, n_classes: int) -> PooledMoments:
@@ -168,6 +176,10 @@ class ClassDeviations:
     def variances(self) -> Array:
         """The variances (d,) of the columns about the means of the classes."""
         return np.asarray(self.each @ self.deviations**2 / self.each.sum())
+
+    def over(self, scale: Array) -> ClassDeviations:
+        """Return the rows with their columns over `scale` (d,)."""
+        return replace(self, deviations=self.deviations / scale, mean=self.mean / scale)
 
     def of(self, c: int) -> ClassDeviations:
         """Return the rows of class number c, as the only class."""

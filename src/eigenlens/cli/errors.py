@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import inspect
 import os
+import re
 import shlex
 import sys
 from collections.abc import Iterator
@@ -136,6 +137,9 @@ FLAGS = {
 }  # fmt: skip
 """Flags whose names differ from those of the arguments; those of models are in the catalogue."""
 
+COLUMN_LISTS = frozenset({"columns", "drop", "active", "supplementary", "text", "dates"})
+"""Options that take several columns, separated by commas."""
+
 SHARED_OPTIONS = frozenset({
     "columns", "drop", "active", "supplementary", "id", "label", "where", "na", "text", "separator", "header",
     "decimal", "thousands", "comment", "encoding", "dates", "skip", "footer", "sheet", "transpose", "max_memory", "cv",
@@ -170,8 +174,10 @@ def _parameters() -> Iterator[str]:
 def flag_setting(argument: str, value: Any) -> str:
     """Return an argument of Python and its value as they are typed on the command line; `...` is any value.
 
-    >>> flag_setting("n_components", 3), flag_setting("drop", ["ph", "a b"]), flag_setting("header", False)
-    ('-k 3', "--drop ph --drop 'a b'", '--no-header')
+    >>> flag_setting("n_components", 3), flag_setting("na", ["?", "a b"]), flag_setting("header", False)
+    ('-k 3', "--na '?' --na 'a b'", '--no-header')
+    >>> flag_setting("drop", ["ph", "age"]), flag_setting("drop", ["x,y", "a b"])
+    ('--drop ph,age', "--drop x,y --drop 'a b'")
     >>> flag_setting("label", ...), flag_setting("path", "a.csv"), flag_setting("other", 1)
     ('--label', "'a.csv'", 'other=1')
     """
@@ -186,6 +192,8 @@ def flag_setting(argument: str, value: Any) -> str:
         return f"--no-{flag.removeprefix('--')}"
     sign = "=" if flag.startswith("--set ") else " "
     each = (value or [""]) if isinstance(value, list | tuple) else [value]  # an empty list replaces a default
+    if argument in COLUMN_LISTS and not any(re.search(r"[,:@\s'\"]", str(one)) for one in each):
+        each = [",".join(map(str, each))]
     return " ".join(f"{flag}{sign}{_quote(str(one))}" for one in each)
 
 

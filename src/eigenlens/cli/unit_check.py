@@ -14,13 +14,17 @@ from eigenlens.tables.names import axis_names, feature_names
 from eigenlens.tables.text_table import format_columns
 
 
-def warn_of_units(now: Any, estimator: Any, source: Any) -> None:
-    """Warn of a column with nearly all the variance, if units may be the reason, and show the standardised shares."""
+def warn_of_units(now: Any, estimator: Any, table: Any) -> None:
+    """Warn of a column with nearly all the variance, if units may be the reason, and show the standardised shares.
+
+    table: the fitted rows; None if only their covariance matrix is known, and the shares are not shown.
+    """
     from eigenlens.stats.unequal_units import unequal_units
 
     entry = entry_of(estimator)
     if entry is None or not _depends_on_units(estimator, entry):
         return
+    source = None if table is None else table.source.weighted(table.weight)
     found = unequal_units(*_columns(estimator, source))
     if found is None:
         return
@@ -32,7 +36,8 @@ def warn_of_units(now: Any, estimator: Any, source: Any) -> None:
     fix = "if they are in different units, weigh them alike with {standardize}"
     warn_user(DataWarning(what, columns=[name], fix=fix, settings={"standardize": True}))
     now.add_facts(units={"column": name, "share": found.share, "deviation_ratio": found.ratio})
-    if entry.command == "pca":
+    if entry.command == "pca" and source is not None:
+        now.say("note", f"column {name!r} decides these shares; beside them, those of standardised columns")
         _show_standardized(now, estimator, source)
 
 
@@ -71,7 +76,6 @@ def _show_standardized(now: Any, estimator: Any, source: Any) -> None:
     pairs = [np.asarray(each.explained_variance_ratio_, dtype=np.float64) for each in (estimator, other)]
     now.add_facts(standardized={"explained_variance_ratio": pairs[1]})
     shares = [column[:TABLE_LINES] for ratio in pairs for column in (100.0 * ratio, 100.0 * np.cumsum(ratio))]
-    now.say("note", "shares of the variance beside those of columns over their standard deviations")
     header = ["component", "share %", "cumulative %", "standardised: share %", "cumulative %"]
     now.show(format_columns(header, axis_names(estimator, k)[:TABLE_LINES], *_texts(shares)))
 

@@ -69,4 +69,5 @@ class StandardizedColumns:
     def scale_(self) -> Any:
         """The standard deviations (d,) by which columns were divided, with divisor Σw; ones if not standardised."""
         estimator: Any = self
-        return estimator._like(np.ones(self.n_features_in_) if self._scale is None else self._scale)
+        like, _ = estimator._like, estimator.model_  # after `partial_fit` they may be computed with the model
+        return like(np.ones(self.n_features_in_) if self._scale is None else self._scale)

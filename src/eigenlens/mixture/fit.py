@@ -160,7 +160,7 @@ def best_fit(
     The steps that led to a start count. From one that the user interrupted, EM takes one pass, for its value.
     """
     stopped = any(start.interrupted for start in starts)
-    left = options.max_iter - max(start.steps for start in starts)
+    left = max(0, options.max_iter - max(start.steps for start in starts))
     ends = _run_starts(problem, [start.mixture for start in starts], options, 0 if stopped else left, progress)
     pairs = zip(starts, ends, strict=True)
     results = [replace(end, lost=start.lost + end.lost) for start, end in pairs if end is not None]

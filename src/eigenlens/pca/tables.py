@@ -169,7 +169,7 @@ def _covariate(values: Array) -> Array | None:
         return values if seen.size > 1 and seen.min() < seen.max() else None
     texts = ["(missing)" if v is None or v != v else shorten(v, 40) for v in values.tolist()]
     most = max(FEW_LEVELS, min(MAX_LEVELS, len(texts) // 5))  # more than that are names of rows
-    return np.array(texts) if 1 < len(set(texts)) <= most else None
+    return np.array(texts) if 1 < len(set(texts)) <= min(most, len(texts) // 2) else None
 
 
 MIN_SIDE, ALIKE = 6, 0.3

@@ -141,9 +141,9 @@ def _sheet(model: Any, rows: ShownRows, known: list[str] | None) -> PageContent:
     with catch_warnings(record=True) as caught:
         simplefilter("always")
         made = import_part(page_of(model))(model, own)
-    texts = known if known is not None else fit_remarks(model) if fitted else []
+    texts = known if known is not None else list(map(str, fit_remarks(model))) if fitted else []
     found = made if isinstance(made, PageContent) else PageContent(made, {})
-    texts = [*texts, *(data_remarks(model, own) if fitted else []), *found.warnings]
+    texts = [*texts, *(data_remarks(model, own, texts) if fitted else []), *found.warnings]
     texts = [*texts, *(str(each.message) for each in caught)]
     texts = [shorten(text, 600) for text in dict.fromkeys(texts)][:MAX_WARNINGS]
     return found._replace(charts=[facts("Warnings", warnings=texts), *found.charts]) if texts else found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from eigenlens.arrays import Array
 from eigenlens.bayes.fit_remarks import classifier_remarks
 from eigenlens.bayes.latent_classes.tables import latent_class_remarks
 from eigenlens.catalogue import entry_of
-from eigenlens.errors import list_columns
+from eigenlens.errors import ConvergenceWarning, list_columns
 from eigenlens.latent.tables import latent_remarks
 from eigenlens.mixture.tables import mixture_remarks
 from eigenlens.pca.tables import image_side
@@ -42,22 +42,25 @@ MISSING_METHODS = {
 """What a model does with missing values, by its class."""
 
 
-def fit_remarks(model: Any) -> list[str]:
+def fit_remarks(model: Any) -> list[Warning]:
     """Return what the fit of a model warned of, where that can be derived: no convergence, degenerate parameters."""
     again = FIT_REMARKS.get(type(model).__name__)
     if again is not None:
-        return [str(each) for each in again(model)]
+        return again(model)
     outcome: Any = getattr(model, "solver_", None)
     if getattr(outcome, "converged", True):
         return []
-    return [f"solver {outcome.solver!r} stopped before its tolerance: the components are not exact."]
+    return [ConvergenceWarning(f"solver {outcome.solver!r} stopped before its tolerance, and its result is not exact")]
 
 
-def data_remarks(model: Any, rows: ShownRows) -> list[str]:
-    """Return what is notable about the rows for this model: missing values, constant columns, unequal scales."""
+def data_remarks(model: Any, rows: ShownRows, known: Sequence[str] = ()) -> list[str]:
+    """Return what is notable about the rows for this model: missing values, constant columns, unequal scales.
+
+    known: warnings that the page has already.
+    """
     numbers = np.array([j for j in range(len(rows.names)) if j not in rows.texts], dtype=np.intp)
     X = rows.X[:, numbers]
-    return [*_missing(model, rows), *_constant(model, rows, numbers, X), *_scale(model, rows)]
+    return [*_missing(model, rows), *_constant(model, rows, numbers, X), *_scale(model, rows, known)]
 
 
 def _missing(model: Any, rows: ShownRows) -> list[str]:
@@ -86,15 +89,17 @@ def _constant(model: Any, rows: ShownRows, numbers: Array, X: Array) -> list[str
     return [f"{constant.size} {verb} constant in these rows ({list_columns(constant, rows.labels)})."]
 
 
-def _scale(model: Any, rows: ShownRows) -> list[str]:
+def _scale(model: Any, rows: ShownRows, known: Sequence[str]) -> list[str]:
     """Return a sentence on a column that has nearly all the variance, if units may be the reason."""
     found = dominant_column(model, rows)
     if found is None:
         return []
+    opening = f"column {rows.labels[found.column]!r} has "  # as the command line has it
+    if any(text.startswith(opening) for text in known):
+        return []
     return [
-        f"Column {rows.labels[found.column]!r} has {100.0 * found.share:.3g}% of the variance of all columns, whose "
-        f"standard deviations differ by a factor of {found.ratio:,.0f}. If they are in different units, fit with "
-        "standardize=True."
+        f"{opening}{100.0 * found.share:.3g}% of the variance of all columns, whose standard deviations differ by a "
+        f"factor of {found.ratio:,.0f}; if they are in different units, weigh them alike with standardize=True."
     ]
 
 

@@ -237,7 +237,7 @@ def _left(left: int) -> str:
 def colour_column(values: Any, *, classes: bool = False) -> RowNumbers | EncodedColumn:
     """Return a column to colour by: numbers, or names.
 
-    classes: whether a few distinct integers are names; they are in a given label, not in a fitted column.
+    classes: whether a few integers that occur repeatedly are names; they are in a given label, not in a fitted column.
 
     >>> colour_column(np.array([2.0, np.nan, 10.0, 2.0]), classes=True).categories
     ('2', '10')
@@ -248,7 +248,8 @@ def colour_column(values: Any, *, classes: bool = False) -> RowNumbers | Encoded
     if array.dtype.kind not in "fiu":
         return encode_names(array.tolist())
     distinct = encode_numbers(array) if classes else None
-    if distinct and 0 < len(distinct.categories) <= MAX_CLASSES and all(map(_is_whole, distinct.categories)):
+    repeated = distinct and len(distinct.categories) < np.count_nonzero(distinct.codes >= 0)
+    if distinct and repeated and len(distinct.categories) <= MAX_CLASSES and all(map(_is_whole, distinct.categories)):
         return distinct._replace(categories=tuple(str(int(value)) for value in distinct.categories))
     return RowNumbers(array.astype(np.float64))
 

@@ -279,6 +279,10 @@ class Moments:
         """Return the moments of rows whose weights are multiplied by a factor."""
         return replace(self, weight=self.weight * factor, scatter=self.scatter * factor)
 
+    def over(self, scale: Array) -> Self:
+        """Return the moments of the columns over `scale` (d,)."""
+        return replace(self, mean=self.mean / scale, scatter=self.scatter / np.outer(scale, scale))
+
     def with_variance(self, v: float) -> Self:
         """Return the moments of the rows spread by independent noise of variance v in every column."""
         added = v * np.asarray(self.weight)[..., None, None] * np.eye(self.mean.shape[-1])

@@ -19,7 +19,7 @@ columns) either the first number was above 2 or the second below 10; those of di
 200,000 (wine, arrests, air quality, decathlon, credit, diabetes, vehicles, hearts, tumours)."""
 
 COUNT_COLUMNS, COUNT_SHARE = 8, 0.8
-"""This many columns, of which this share has means from 0 to one standard deviation, are counts in one unit."""
+"""This many columns, of which this share has means above 0 and below one standard deviation, are counts in one unit."""
 
 
 class UnequalUnits(NamedTuple):
@@ -58,5 +58,5 @@ def unequal_units(mean: Array, variance: Array) -> UnequalUnits | None:
 
 
 def _are_counts(mean: Array, variance: Array) -> bool:
-    small = (mean >= 0.0) & (mean**2 < variance)
+    small = (mean > 0.0) & (mean**2 < variance)
     return mean.size >= COUNT_COLUMNS and float(small.mean()) >= COUNT_SHARE

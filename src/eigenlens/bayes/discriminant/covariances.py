@@ -241,6 +241,12 @@ def has_density(C: Array, means: Array, constant: Array, min_share: float = 0.0)
     return not kept.any() or bool(np.linalg.eigvalsh(correlations)[0] > bound)
 
 
+def total_deviations(statistics: ClassMoments | ClassDeviations) -> Array:
+    """Return the standard deviations (d,) of the columns in all rows, with divisor Σw; 1 for a constant column."""
+    total = statistics.variances + _variances_between(statistics)
+    return np.asarray(np.where(is_constant(total, statistics.mean), 1.0, np.sqrt(total)))
+
+
 def _variances_between(statistics: ClassMoments | ClassDeviations) -> Array:
     """Return the variances (d,) of the means of the classes, weighted as the classes are."""
     share = statistics.weight / statistics.weight.sum()

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from eigenlens import checks
 from eigenlens.arrays import Array, Like
 from eigenlens.bayes.class_moments import ClassDeviations
 from eigenlens.bayes.classifier.class_density import finite_blocks
@@ -23,6 +24,7 @@ from eigenlens.bayes.discriminant.covariances import (
     pooled_covariance,
     read_classes,
     require_variance_range,
+    total_deviations,
 )
 from eigenlens.bayes.discriminant.fit_missing import complete_classes
 from eigenlens.bayes.discriminant.model import (
@@ -56,6 +58,7 @@ from eigenlens.estimator.rows import dense_blocks, per_row, validate_rows
 from eigenlens.linalg.operators import concatenate
 from eigenlens.linalg.spectrum import Outcome
 from eigenlens.missing.standardize import StandardizedColumns
+from eigenlens.missing.units import Units
 
 
 class GaussianClasses(StandardizedColumns, ClassCounts, BayesRule, ModelEstimator):
@@ -82,18 +85,18 @@ class GaussianClasses(StandardizedColumns, ClassCounts, BayesRule, ModelEstimato
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Estimate the classes y (n,) of the rows of X (n, d), row i weighted by sample_weight[i].
 
-        X may be any Source; it is read once, and twice if it is standardised. y None is the label column of a scanned
-        file.
+        X may be any Source; it is read once. y None is the label column of a scanned file.
         """
         self.__dict__.pop("_made", None)  # should this fail, nothing is fitted
         source = validate_rows(self, X, sample_weight, reset=True)
         labels = require_two_classes(encode_labels(y, X, row_count(source)), source.weight)
-        rows, units = self._standardize(source)
         C, shrinkage = len(labels.classes), self._check_options(len(labels.classes))
+        rows, units = (source, None) if self.covariance_estimator is None else self._standardize(source)
         with progress_callback(self.verbose) as progress, np.errstate(invalid="ignore", over="ignore"):
             found = self._read(rows, labels.codes, C, shrinkage, progress)
             done = None
             if not np.all(np.isfinite(found.mean)):
+                rows, units = self._standardize(source)
                 known = (rows, labels.codes, labels.classes)
                 done = complete_classes(*known, shrinkage, pooled=self._pooled, progress=progress)
         self.classes_ = labels.classes
@@ -105,9 +108,7 @@ class GaussianClasses(StandardizedColumns, ClassCounts, BayesRule, ModelEstimato
             self._moments = None  # further rows would change what is expected of the missing values
             self.solver_, found, shrinkage = done.outcome, done.moments, done.shrinkage
             warn_about_convergence(done)
-        model, amounts = self._solve(found, shrinkage)
-        self._scale = None if units is None else units.scale
-        self._made: tuple[Any, Array] | None = (model if units is None else model.scaled(units.scale), amounts)
+        self._made: tuple[Any, Array] | None = self._solve(found, shrinkage, units)
         return self
 
     def _read(self, source: Source, codes: Array, C: int, shrinkage: Shrinkage, progress: Progress | None) -> Any:
@@ -118,10 +119,19 @@ class GaussianClasses(StandardizedColumns, ClassCounts, BayesRule, ModelEstimato
         check_covariance_estimator(own, self.shrinkage, source.weight is not None)
         return estimate_class_moments(source, codes, C, own)
 
-    def _solve(self, statistics: Any, shrinkage: Shrinkage) -> tuple[Any, Array]:
+    def _solve(self, statistics: Any, shrinkage: Shrinkage, units: Units | None = None) -> tuple[Any, Array]:
+        """Return the model in the units of the columns, and the intensities; set `scale_`.
+
+        The statistics are those of columns over `units`, if these are given; otherwise they are standardised here.
+        """
         with np.errstate(over="ignore", invalid="ignore"):
             require_variance_range(statistics.variances)
-        return self._estimate(statistics, shrinkage)
+        self._scale = None if units is None else units.scale
+        if units is None and checks.boolean("standardize", self.standardize):
+            self._scale = total_deviations(statistics)
+            statistics = statistics.over(self._scale)
+        model, amounts = self._estimate(statistics, shrinkage)
+        return model if self._scale is None else model.scaled(self._scale), amounts
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add the rows of X (n, d) and their classes y (n,); the result is exactly that of `fit` on all rows.
@@ -129,7 +139,6 @@ class GaussianClasses(StandardizedColumns, ClassCounts, BayesRule, ModelEstimato
         The first call may name all classes; by default they are those of its y. The model is computed when it is first
         used, so a class may have too few rows at first. Memory is O(d²) also where there are fewer rows than columns.
         """
-        self._require_own_units("partial_fit")
         first = not hasattr(self, "_made")
         if self.covariance_estimator is not None:
             what, fix = "needs all rows of a class at once", "use fit, or shrinkage"

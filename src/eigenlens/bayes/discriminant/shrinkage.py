@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Self
 
@@ -171,6 +171,11 @@ class QuarticMoments:
         weighted = squares * w[:, None]
         scatter = (Y * w[:, None]).T @ Y
         return cls(int(np.count_nonzero(w)), total, mean, unit, scatter, weighted.T @ Z, weighted.T @ squares)
+
+    def over(self, scale: Array) -> Self:
+        """Return the moments of the columns over `scale` (d,): those in units of their own stay the same."""
+        scatter = self.scatter / np.outer(scale, scale)
+        return replace(self, mean=self.mean / scale, unit=self.unit / scale, scatter=scatter)
 
     def __add__(self, other: Self) -> Self:
         weight, mean, delta, _ = merge_means(self, other)

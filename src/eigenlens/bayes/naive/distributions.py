@@ -71,6 +71,22 @@ def _distribution(model: NaiveModel, X: Array, j: int) -> ColumnDistribution | N
     return ColumnDistribution(j, (), x, np.exp(logs).T)
 
 
+def count_contrasts(model: NaiveModel) -> tuple[Array, Array]:
+    """Return the columns (g,) of counts, and log₂ of their shares (C, g) in each class over their mean share.
+
+    >>> from eigenlens import NaiveBayes
+    >>> X = np.array([[3, 1, 4], [6, 1, 8], [1, 3, 4], [1, 6, 8]])
+    >>> count_contrasts(NaiveBayes("multinomial").fit(X, [0, 0, 1, 1]).model_)[1].round(1)
+    array([[ 0.6, -1.1,  0. ],
+           [-1.1,  0.6,  0. ]])
+    """
+    for columns, conditional in model.groups:
+        if isinstance(conditional, MultinomialColumns):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return columns, np.log2(conditional.shares / (model.prior @ conditional.shares))
+    return np.empty(0, dtype=np.intp), np.empty((len(model.prior), 0))
+
+
 def _category_name(value: Any) -> str:
     whole = isinstance(value, float) and value.is_integer()
     return str(int(value)) if whole else str(value)

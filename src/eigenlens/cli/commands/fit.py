@@ -209,9 +209,9 @@ def _show_result(now: Any, estimator: Any, table: Any) -> None:
     now.say("found", line)
     now.show(shown)
     now.add_facts(model=python_call(estimator), **facts)
+    warn_of_units(now, estimator, None if table is None else table.fitted)
     if table is None:
         return
-    warn_of_units(now, estimator, table.fitted.source)
     if hasattr(estimator, "classes_"):
         _show_accuracy(now, estimator, table.fitted)
     if not (now.running.quiet or now.running.json):

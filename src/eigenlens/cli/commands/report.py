@@ -29,12 +29,14 @@ def report_models(
 ) -> None:
     """Write one self-contained HTML file with interactive charts.
 
-    It has an overview and a page for each model, and needs no network and no server: open it in any browser, or send
-    it by mail. Points can be coloured by --label and found by --id.
+    It has a page for each model, which opens on its plots, and a last one about the data and the code. It needs no
+    network and no server: open it in any browser, or send it by mail. Points can be coloured by --label and found by
+    --id.
     """
     require_files(files)
     from eigenlens.cli.input_table import read_aloud
     from eigenlens.estimator.storage import load
+    from eigenlens.reporting.remarks import fit_remarks
 
     with session(running) as now:
         target = check_target(output, running.force, REPORT_SUFFIXES, files)
@@ -48,7 +50,8 @@ def report_models(
         if running.dry_run or target is None:
             return now.show_plan(targets=[target])
         with now.progress("writing the report"):
-            job = target, lambda path: write_report(found, table, path, reading, running)
+            known = {name: [warning_line(each) for each in fit_remarks(model)] for name, model in found.items()}
+            job = target, lambda path: write_report(found, table, path, reading, running, known)
             write_files(job, check=now.check_interrupt)
         now.show_warnings()
         now.show_written(target)

@@ -8,7 +8,7 @@ import numpy as np
 
 from eigenlens.arrays import Array, to_numpy
 from eigenlens.bayes import held_out
-from eigenlens.bayes.naive.distributions import ColumnDistribution, column_distributions
+from eigenlens.bayes.naive.distributions import ColumnDistribution, column_distributions, count_contrasts
 from eigenlens.bayes.naive.model import NaiveModel
 from eigenlens.densities.mixture import Mixture
 from eigenlens.mixture.planes import ellipse, separating_plane
@@ -25,6 +25,9 @@ that is sought."""
 
 LEVEL = 0.95
 
+LARGEST = 4.0
+"""The largest power of 2 by which the share of a column is shown to differ."""
+
 
 # ---- columns ------------------------------------------------------------------------------------------------
 
@@ -35,17 +38,34 @@ def distribution_charts(model: Any, rows: ShownRows, found: ClassifierEvaluation
         return []
     codes = found.codes if found.scored.size else found.proba.argmax(axis=1)
     order = _most_different(model.model_, rows, codes)[:MOST_COLUMNS]
-    shown = column_distributions(model.model_, rows.X, order)
+    shown, names = column_distributions(model.model_, rows.X, order), class_names(model)
+    counts = _counts(model.model_, rows, names)
     if not shown:
-        return []
-    names = class_names(model)
+        return counts
     charts = [_distribution(each, rows.labels[each.column], names) for each in shown]
     groups = [charts[i : i + TOGETHER] for i in range(0, len(charts), TOGETHER)]
     steps = [(", ".join(chart["title"] for chart in group), group) for group in groups]
     about = "What each column looks like in each class: the more two classes overlap, the less the column says."
     total = len(rows.labels)
     about += f" The {len(shown)} of {total} columns that separate the classes best." if len(shown) < total else ""
-    return [frames("Distributions within classes", "columns", steps, about=about)]
+    return [frames("Distributions within classes", "columns", steps, about=about), *counts]
+
+
+def _counts(model: NaiveModel, rows: ShownRows, classes: list[str]) -> list[Chart]:
+    """Return the columns of counts whose shares differ most between classes, as shades about their mean share."""
+    columns, contrasts = count_contrasts(model)
+    if not len(columns):
+        return []
+    finite = np.clip(np.nan_to_num(contrasts), -LARGEST, LARGEST)
+    most = np.sort(np.argsort(-np.ptp(finite, axis=0), kind="stable")[:CATEGORIES])
+    chosen = np.sort(np.argsort(-model.prior, kind="stable")[:MOST_ELLIPSES])
+    names, shown = [rows.labels[columns[j]] for j in most], [classes[c] for c in chosen]
+    about = f"How much more often a column is counted in a class than in all, as a power of 2, up to ±{LARGEST:g}."
+    about += f" The {len(most)} of {len(columns)} columns that differ most." if len(most) < len(columns) else ""
+    values = finite[np.ix_(chosen, most)].T
+    texts = [f"{value:.1f}" for value in values.ravel()] if len(chosen) <= CURVES else None
+    options: dict[str, Any] = {"what": "log₂ of the ratio", "about": about, "texts": texts, "top": LARGEST}
+    return [heat("Counts within classes", values, names, shown, **options)]
 
 
 def _most_different(model: NaiveModel, rows: ShownRows, codes: Array) -> list[int]:

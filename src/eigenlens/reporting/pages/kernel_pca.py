@@ -15,8 +15,11 @@ from eigenlens.pca.tables import image_side
 from eigenlens.reporting.charts import Chart, axes_points, facts, frames, images, layer, marks, points
 from eigenlens.reporting.rows import ShownRows
 
-TRIED, GAMMAS, FEWEST = 1_000, 9, 4
-"""Rows and widths of the slider, one fit per width, and the smallest number of rows for it."""
+TRIED, FEWEST = 1_000, 4
+"""Rows of the slider, one fit per width, and the smallest number of rows for it."""
+
+FACTORS, FITTED = 10.0 ** np.linspace(-1.5, 1.5, 9), 4
+"""Widths of the slider as multiples of the gamma of the fit, and which of them that is."""
 
 
 def kernel_page(model: Any, rows: ShownRows) -> list[Chart]:
@@ -56,7 +59,7 @@ def _embedding(title: str, Z: Array, **more: Any) -> Chart:
 
 def _widths(model: Any, rows: ShownRows, linear: Chart) -> Chart:
     """Return the embedding for kernels from narrow to wide, of a sample if rows are many, beside linear PCA."""
-    gammas = model.gamma_ * np.geomspace(0.03, 30.0, GAMMAS)
+    gammas = model.gamma_ * FACTORS
     n, chosen = len(rows.X), rows.draw(TRIED)
     steps = []
     for gamma in gammas:
@@ -69,7 +72,7 @@ def _widths(model: Any, rows: ShownRows, linear: Chart) -> Chart:
         steps.append((f"{gamma:.3g}", [_embedding(f"Kernel PCA, gamma {gamma:.3g}", Z), linear]))
     about = "Small gamma comes near linear PCA; large gamma sees only close neighbours."
     about += "" if n <= TRIED else f" {TRIED:,} rows drawn at random."
-    return frames("Embedding by width", "gamma", steps, start=GAMMAS // 2, fitted=GAMMAS // 2, about=about)
+    return frames("Embedding by width", "gamma", steps, start=FITTED, fitted=FITTED, about=about)
 
 
 def _denoising(model: Any, rows: ShownRows) -> list[Chart]:

@@ -80,7 +80,11 @@ def _fit(model: Any, rows: ShownRows) -> list[Chart]:
     ]
     names, values, words = zip(*lines, strict=True)
     meanings = [each.format(k=count_noun(model.n_components_, "factor")) for each in words]
-    return [table_chart("Fit of the model", {"index": names, "value": [f"{v:.5g}" for v in values], "": meanings})]
+    return [
+        table_chart(
+            "Fit of the model", {"index": names, "value": [f"{v:.5g}" for v in values], "how to read it": meanings}
+        )
+    ]
 
 
 def _scores(Z: Array, found: latent_tables.FactorTable) -> Chart:

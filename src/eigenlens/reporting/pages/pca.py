@@ -60,7 +60,7 @@ def pca_page(model: Any, rows: ShownRows) -> list[Chart]:
 
 def _columns(model: Any, rows: ShownRows, Z: Array, supplementary: reading.Supplementary | None) -> list[Chart]:
     """Return the charts of what components say of columns; a table of images has images of the components instead."""
-    plane = [_biplot(model, rows, Z), _circle(model, rows, supplementary)] if Z.shape[1] > 1 else []
+    plane = [_biplot(model, rows, Z, supplementary), _circle(model, rows, supplementary)] if Z.shape[1] > 1 else []
     return [_loadings(model, rows), *plane]
 
 
@@ -153,18 +153,25 @@ def _standardised(model: Any, rows: ShownRows) -> list[Chart]:
     return [axes_points("Scores if columns are standardised", Z, names, about, equal=True)]
 
 
-def _biplot(model: Any, rows: ShownRows, Z: Array) -> Chart:
+def _biplot(model: Any, rows: ShownRows, Z: Array, supplementary: reading.Supplementary | None) -> Chart:
     """Return rows, U Sᵅ, and columns, V S¹⁻ᵅ, in one unit on all axes; of many columns the longest."""
-    k = axes_shown(*Z.shape)
-    columns = tables.biplot(model.model_, rows.X[:1], range(1, k + 1), names=rows.labels).columns
-    rotated = model.model_.rotation is not None
-    S = np.full(k, np.sqrt(model.model_.divisor)) if rotated else np.sqrt(model.model_.singular_values[:k])
+    k, found = axes_shown(*Z.shape), model.model_
+    columns = tables.biplot(found, rows.X[:1], range(1, k + 1), names=rows.labels).columns
+    rotated = found.rotation is not None
+    S = np.full(k, np.sqrt(found.divisor)) if rotated else np.sqrt(found.singular_values[:k])
+    scales = 1.0 / np.where(S > 0.0, S, 1.0)
     longest = np.argsort(-np.linalg.norm(columns, axis=1), kind="stable")[:ARROWS]
     arrows = [arrow(rows.labels[j], columns[j]) for j in longest]
     about = "Rows and columns together: a row lies far along an arrow if it is high in that column."
     if len(columns) > ARROWS:
         about += f" The {ARROWS} longest arrows of {len(columns):,}."
-    scales = 1.0 / np.where(S > 0.0, S, 1.0)
+    # In units of their own, columns that took no part in the fit cannot be compared with those that did.
+    if supplementary and supplementary.names and model.standardize and not rotated:
+        others = np.sqrt(found.divisor) * supplementary.correlations[:ARROWS, :k] * scales
+        arrows += [
+            arrow(name, place, supplementary=True) for name, place in zip(supplementary.names, others, strict=False)
+        ]
+        about += " Dashed arrows are columns that took no part in the fit."
     names = [_axis(model, j) for j in range(k)]
     return axes_points("Biplot", Z, names, about, scales=scales, equal=True, arrows=arrows, stretch=True)
 
@@ -181,7 +188,7 @@ def _circle(model: Any, rows: ShownRows, supplementary: reading.Supplementary | 
     if supplementary and supplementary.names:
         others = np.argsort(-np.hypot(*supplementary.correlations[:, :2].T))[:ARROWS]
         more = [supplementary.names[j] for j in others], supplementary.correlations[others, :2]
-        layers.append(_correlation_arrows(model, *more, "supplementary", colour="orange"))
+        layers.append(_correlation_arrows(model, *more, "supplementary", colour="orange", dash=True))
         names, ends = [*names, *more[0]], np.concatenate([ends, more[1]])
     x, y = ends.T
     sides = ["end" if value < 0.0 else "start" for value in x]
@@ -191,11 +198,13 @@ def _circle(model: Any, rows: ShownRows, supplementary: reading.Supplementary | 
     return marks("Correlation circle", *layers, about=about, x=across, y=up, equal=True, height=460)
 
 
-def _correlation_arrows(model: Any, names: list[str], ends: Array, label: str, colour: str = "blue") -> Chart:
+def _correlation_arrows(
+    model: Any, names: list[str], ends: Array, label: str, *, colour: str = "blue", dash: bool = False
+) -> Chart:
     first, second = axis_names(model, 2)
     titles = [f"{name}: {a:.3f} with {first}, {b:.3f} with {second}" for name, (a, b) in zip(names, ends, strict=True)]
     zero = np.zeros(len(names))
-    return layer("link", label, x1=zero, y1=zero, x2=ends[:, 0], y2=ends[:, 1], title=titles, colour=colour)
+    return layer("link", label, x1=zero, y1=zero, x2=ends[:, 0], y2=ends[:, 1], title=titles, colour=colour, dash=dash)
 
 
 def _apart(x: Array, y: Array, distance: float = 0.085) -> Array:

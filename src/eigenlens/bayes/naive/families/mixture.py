@@ -108,7 +108,7 @@ def _best_mixture(x: Array, w: Array, one: Mixture, options: NaiveOptions) -> Mi
     source = ArraySource(x[:, None]).weighted(w)
     floor = min(0.5, max(options.floor, 1e-4))
     starting = from_centres(k_means_plus_plus, N_STARTS)
-    fitting = MixtureOptions("diag", starting=starting, floor=floor, tol=1e-6, max_iter=200)
+    fitting = MixtureOptions("diag", starting=starting, floor=floor, tol=1e-6, max_iter=1000)
     best, mixture = float(2.0 * np.log(w.sum()) - 2.0 * (w @ one.log_density(x))), one
     for K in range(2, min(options.max_components, np.unique(x).size // 2) + 1):
         fit = fit_mixture(source, K, fitting, np.random.default_rng(K))

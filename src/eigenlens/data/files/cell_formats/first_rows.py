@@ -76,7 +76,8 @@ class FirstRows:
         odd = {name: self._cells[name] for name in names if self.kinds[name] in (text, ColumnKind.MIXED)}
         odd |= {name: self._cells[name] for name in self._dates}
         asked = {name: cells for name, cells in odd.items() if name not in self._text}
-        self.formats = find_formats(asked, self._dialect, self._dates)
+        found = find_formats(asked, self._dialect, self._dates)
+        self.formats = {name: found[name] for name in names if name in found}
         self.kinds |= {name: written.kind for name, written in self.formats.items()}
         self._odd = {name: cells for name, cells in asked.items() if name not in self.formats}
 
