@@ -83,7 +83,10 @@ def test_a_trial_writes_nothing_and_says_nothing(run, tmp_path, capsys):
     assert trial.try_words(words).works
     assert sorted(tmp_path.iterdir()) == before
     assert capsys.readouterr() == ("", "")
-    assert trial.try_words(["fit", "pca", "t.csv", "-k", "9"])[:2] == (2, "-k 9 must be at most 3, the number of features")
+    assert trial.try_words(["fit", "pca", "t.csv", "-k", "9"])[:2] == (
+        2,
+        "-k 9 must be at most 3, the number of features",
+    )
 
 
 def test_a_trial_of_a_large_file_reads_its_first_rows_and_all_where_these_do_not_do(run, monkeypatch):
@@ -204,7 +207,9 @@ def test_totals_without_a_name(run, of, what, file):
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_ordinary_data_are_not_suspected(name):
     example = load(name)
-    assert not any(find_sentinels(column, values) for column, values in zip(example.columns, example.data.T, strict=True))
+    assert not any(
+        find_sentinels(column, values) for column, values in zip(example.columns, example.data.T, strict=True)
+    )
     assert find_unnamed_total(example.data) == ""
 
 

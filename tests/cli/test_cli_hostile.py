@@ -86,7 +86,9 @@ def test_a_model_instead_of_a_table(fails, name):
     assert "m.safetensors" in what or "data file" in what
 
 
-@pytest.mark.parametrize("name", [*MODELS_ONLY, *(n for n, words in START.items() if words[-1].endswith("safetensors"))])
+@pytest.mark.parametrize(
+    "name", [*MODELS_ONLY, *(n for n, words in START.items() if words[-1].endswith("safetensors"))]
+)
 def test_a_table_instead_of_a_model(fails, name):
     words = (START | MODELS_ONLY)[name]
     code, what = fails(words[0], "t.csv", *(["t.csv"] if name in START else []))

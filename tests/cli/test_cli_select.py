@@ -98,13 +98,22 @@ def test_bash_completes_commands_models_options_and_names(run, tmp_path):
     (tmp_path / "script.bash").write_text(run("completion", "bash"))
 
     def completed(*words):
-        asked = subprocess.run(["bash", "-c", ASK, "bash", "eigenlens", *words], capture_output=True, text=True, check=True)
+        asked = subprocess.run(
+            ["bash", "-c", ASK, "bash", "eigenlens", *words], capture_output=True, text=True, check=True
+        )
         return asked.stdout.split()
 
     assert set(completed("")) >= set(COMMANDS)
     assert completed("fit", "") == commands()
     assert completed("fit", "pca", "t.csv", "--stand") == ["--standardize"]
-    assert completed("fit", "gmm", "t.csv", "--covariance", "") == ["full", "tied", "diag", "spherical", "ppca", "factor"]
+    assert completed("fit", "gmm", "t.csv", "--covariance", "") == [
+        "full",
+        "tied",
+        "diag",
+        "spherical",
+        "ppca",
+        "factor",
+    ]
     assert completed("demo", "wi") == ["wine"]
     assert completed("select", "t.csv", "-m", "f") == ["fa"]
     assert completed("info", "") == []  # the shell completes files

@@ -372,8 +372,8 @@ def test_help_loads_no_mathematics(words):
     assert not loaded_by(*words) & {*HEAVY, "numpy", "polars", "pydantic"}
 
 
-@pytest.mark.parametrize("line", ["info t.csv -q", "info t.parquet -q", "fit pca no.csv", "transform no.safetensors t.csv",
-                                  "compare no.csv"])  # fmt: skip
+@pytest.mark.parametrize("line", ["info t.csv -q", "info t.parquet -q", "fit pca no.csv",
+                                  "transform no.safetensors t.csv", "compare no.csv"])  # fmt: skip
 def test_looking_at_files_loads_no_models(tmp_path, monkeypatch, line):
     monkeypatch.chdir(tmp_path)
     table = pl.DataFrame(ROWS, schema=["a", "b"])

@@ -98,7 +98,11 @@ COMMANDS: dict[str, Command] = {
     "select": Command(
         "eigenlens.cli.commands.select.select",
         "Choose a number of components, factors or mixture components.",
-        ("select wine.csv --standardize", "select old-faithful.csv -m gmm", "select questionnaire.csv -m fa,pca --json"),
+        (
+            "select wine.csv --standardize",
+            "select old-faithful.csv -m gmm",
+            "select questionnaire.csv -m fa,pca --json",
+        ),
     ),
     "report": Command(
         "eigenlens.cli.commands.report.report_models",

@@ -32,7 +32,8 @@ class Example:
         name: the name that `load` takes.
         data: (n, d) float64. rows: (n,) row names. columns: (d,) column names.
         about: one sentence on its contents and its source.
-        labels: (n,) classes, or None. classes: what they are called. weight: (n,) how often each row counts, or None for once.
+        labels: (n,) classes, or None. classes: what they are called.
+        weight: (n,) how often each row counts, or None for once.
         others: {name: (n,)} further variables of the rows, such as the truth behind a simulation.
     """
 

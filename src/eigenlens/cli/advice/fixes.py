@@ -10,8 +10,8 @@ from difflib import get_close_matches
 from typing import NamedTuple
 
 from eigenlens.cli.advice.suggested_fit import data_files, last_cells, open_profiles, suggest_fits
-from eigenlens.cli.advice.trial import command_works, reads_standard_input, try_words
 from eigenlens.cli.advice.totals import is_total
+from eigenlens.cli.advice.trial import command_works, reads_standard_input, try_words
 from eigenlens.cli.errors import DEFAULT_FIXES
 from eigenlens.cli.model_options import ModelOptions
 from eigenlens.cli.options import ReadingOptions, RunningOptions

@@ -1,4 +1,4 @@
-"""Numbers that stand for missing values, such as -999: far outside the rest of their column."""
+"""Numbers that mean missing values, such as -999: far outside the rest of their column."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ MIN_VALUES = 8
 
 
 class Sentinel(NamedTuple):
-    """A number of a column that probably means missing: the number, its rows, and the range of the other values."""
+    """A number of a column that probably means missing: the number, its cells, and the range of the other values."""
 
     column: str
     value: float
-    count: int
+    cells: int
     least: float
     greatest: float
 
@@ -86,7 +86,7 @@ def describe_sentinels(
 
 def _sentence(alike: list[Sentinel], flags: str) -> str:
     first, columns = alike[0], join_limited([repr(each.column) for each in alike])
-    where = f"{count_noun(sum(each.count for each in alike), 'cell')} of {columns}"
+    where = f"{count_noun(sum(each.cells for each in alike), 'cell')} of {columns}"
     what = f"{first.value:g} stands in {where}, where other values lie between {first.least:g} and {first.greatest:g}"
     test = shlex.quote(f"{first.column} != {first.value:g}")
     return f"{what}: if it means missing, {f'add {flags}' if flags else f'leave those rows out with --where {test}'}."

@@ -57,7 +57,7 @@ class TrialStopped(BaseException):
 
 
 def command_works(command: str) -> bool:
-    """Return whether a command runs, as far as a trial shows it; one that needs standard input cannot be typed again."""
+    """Return whether a trial of a command succeeds; one that reads standard input cannot be typed again."""
     words = shlex.split(command)[1:]
     return not reads_standard_input(words) and try_words(words).works
 

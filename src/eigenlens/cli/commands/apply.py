@@ -28,7 +28,7 @@ def apply_model(
 ) -> None:
     """Load the model, read the rows, do the work and write.
 
-    `able`: the method that is needed, and what it is for. `named`: whether ids and labels are written beside the result.
+    `able`: the method that is needed, and what it is for. `named`: whether ids and labels stand beside the result.
     """
     require_files(model, files)
     from eigenlens.cli.input_table import read_aloud

@@ -87,7 +87,8 @@ def _bash() -> str:
     options = find_options()
     values = "\n".join(f"    {_case(flag)}) words={_quoted(names)} ;;" for flag, names in option_names().items())
     flags = "\n".join(
-        f"    {name}) words={_quoted(flag for each in listed for flag in each.flags)} ;;" for name, listed in options.items()
+        f"    {name}) words={_quoted(flag for each in listed for flag in each.flags)} ;;"
+        for name, listed in options.items()
     )
     starts = "\n".join(f"    {name}) words={_quoted(names)} ;;" for name, names in first_words().items())
     return BASH.format(commands=_quoted([*options, "--help", "--version"]), values=values, flags=flags, starts=starts)

@@ -126,7 +126,11 @@ def _write_example(name: str, path: str, now: Session) -> None:
     if now.running.dry_run:
         return now.show_plan(targets=[target])
     example = load(name)
-    named = {"id": ("id", example.rows), "label": (example.classes, example.labels), "weight": ("weight", example.weight)}
+    named = {
+        "id": ("id", example.rows),
+        "label": (example.classes, example.labels),
+        "weight": ("weight", example.weight),
+    }
     text = target.suffix.lower() != ".npy"
     roles = {role: name for role, (name, values) in named.items() if text and values is not None}
     columns = {roles[role]: np.asarray(values) for role, (_, values) in named.items() if role in roles}
@@ -140,7 +144,11 @@ def _fit_command(name: str, target: Path, roles: dict[str, str]) -> str:
     if target.suffix.lower() == ".json":  # can be written, not read
         return _next_command(name)
     model, options = DEMO_MODELS[name]
-    given = [word for option, value in options.items() for word in [flag_of(option), *([] if value is True else [str(value)])]]
+    given = [
+        word
+        for option, value in options.items()
+        for word in [flag_of(option), *([] if value is True else [str(value)])]
+    ]
     other = [word for role, column in roles.items() for word in (f"--{role}", column)]
     return shlex.join(["eigenlens", "fit", model, str(target), *given, *other])
 

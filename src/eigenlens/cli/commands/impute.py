@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from eigenlens.cli.column_profile import PADDED
 from eigenlens.cli.commands.apply import apply_model, free_column
 from eigenlens.cli.options import DataFiles, ModelFile, Output, ReadingOptions, RunningOptions, takes
-from eigenlens.cli.column_profile import PADDED
 from eigenlens.data.column_kinds import ColumnKind
 from eigenlens.data.files.base import Selection, pl
 from eigenlens.tables.names import feature_names
@@ -53,7 +53,7 @@ def impute(
 
 
 def fill_columns(files: Any, kept: Any, imputed: Mapping[str, Any], as_text: bool) -> dict[str, Any]:
-    """Return all columns of files, missing entries of some replaced, of the rows (n,) that are kept, or of all for None.
+    """Return all columns of files, missing entries of some replaced, of the rows (n,) that are kept (None: all).
 
     `as_text`: numbers are written again as the text has them; otherwise columns have the types of their entries.
     """

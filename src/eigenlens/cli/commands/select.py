@@ -33,7 +33,9 @@ def select(
     running: RunningOptions,
     models: Annotated[
         list[str] | None,
-        typer.Option("--models", "-m", metavar="LIST", help="pca, fa, gmm or mix, separated by commas. Default: pca, fa, gmm."),
+        typer.Option(
+            "--models", "-m", metavar="LIST", help="pca, fa, gmm or mix, separated by commas. Default: pca, fa, gmm."
+        ),
     ] = None,
     standardize: Annotated[
         bool, typer.Option("--standardize", metavar="", help="pca: divide columns by their standard deviations.")
@@ -79,7 +81,10 @@ def _model_names(models: list[str] | None) -> list[str]:
     typed = [word.strip() for each in models or DEFAULT_MODELS for word in each.split(",") if word.strip()]
     for word in typed:
         if word not in RULES:
-            fail(f"--models {word}: its number of components is not chosen by rules", suggest(closest(word, RULES), RULES))
+            fail(
+                f"--models {word}: its number of components is not chosen by rules",
+                suggest(closest(word, RULES), RULES),
+            )
     return list(dict.fromkeys(typed))
 
 
