@@ -97,7 +97,7 @@ COMMANDS: dict[str, Command] = {
     ),
     "select": Command(
         "eigenlens.cli.commands.select.select",
-        "Choose a number of components, factors or mixture components.",
+        "Choose a number of components, by every rule for it.",
         (
             "select wine.csv --standardize",
             "select old-faithful.csv -m gmm",
@@ -120,7 +120,7 @@ COMMANDS: dict[str, Command] = {
     ),
     "completion": Command(
         "eigenlens.cli.commands.completion.completion",
-        "Print a script that completes commands and options in a shell.",
+        "Print a script that completes commands, models, options and files in a shell.",
         ("completion bash", "completion fish"),
     ),
 }

@@ -1,4 +1,4 @@
-"""The ways out of an error, tried before they are printed: those that fail are left out, and one that works is shown."""
+"""The ways out of an error, tried before they are printed: those that fail are left out, one that works is shown."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def select(
     ] = 6,
     output: Output = None,
 ) -> None:
-    """Choose a number of components: every rule for it, in one table.
+    """Choose a number of components, by every rule for it.
 
     pca: components by shares of variance, parallel analysis, cross-validation and others. fa: factors by BIC, held-out
     likelihood, parallel analysis and partial correlations. gmm, mix: components by BIC, ICL and AIC; mix takes text.
@@ -66,7 +66,7 @@ def select(
             how, alone = (standardize, most, running.seed), len(names) == 1
             rows = [each for name in names for each in _suggest(name, table, how, alone)]
         now.check_interrupt()
-        now.show(_aligned(rows), always=True)
+        now.show(_aligned(rows), always=target is None)
         columns = dict(zip(SuggestedNumber._fields, map(list, zip(*rows, strict=True)), strict=True))
         now.add_facts(suggested=columns)
         if target is not None:
