@@ -231,6 +231,14 @@ def test_options_that_do_not_fit():
         _, _ = MixtureModel(1).fit(coins()).sample(2)
 
 
+def test_infinity_is_not_a_category():
+    X = np.array([[0.0, 1.0], [np.inf, 2.0], [1.0, 0.0], [2.0, 1.0]] * 3)
+    with pytest.raises(DataError, match="contains infinity in column 0"):
+        MixtureModel(2, features="categorical").fit(X)
+    absent = MixtureModel(1, features="categorical").fit(X, sample_weight=[1, 0, 1, 1] * 3)
+    assert absent.density(0, 0).levels == (0, 1, 2)
+
+
 def test_an_unknown_category_has_no_density():
     frame, _ = table()
     model = MixtureModel(2, random_state=0).fit(frame)

@@ -48,8 +48,8 @@ BAD = {
     "names.csv": (b"a,b\n", "has a line of names and no rows", "at least one row"),
     "long.csv": (b"a,b\n1,2\n3,4,5\n", "is ragged: row 3 has 3 cells, and the first has 2", "mend that row"),
     "short.csv": (b"a,b\n1,2\n3\n5,6\n", "is ragged: row 3 has 1 cell, and the first has 2", "mend that row"),
-    "binary.csv": (bytes(range(256)) * 8, "is binary, not text", "write it as CSV"),
-    "parquet.csv": (b"PAR1" + b"x" * 50, "is Parquet, not text", "suffix of its format"),
+    "binary.csv": (bytes(range(256)) * 8, "is binary, not delimited text", "write it as CSV"),
+    "parquet.csv": (b"PAR1" + b"x" * 50, "is Parquet, not delimited text", "suffix of its format"),
     "latin.csv": (
         "caf\u00e9,b\n1,2\n3,4\n".encode("latin1"),
         "is not UTF-8 (byte 0xe9 at position 3, in line 1)",
@@ -167,8 +167,10 @@ def test_absent_folders_and_files(fails, tmp_path):
     assert fails("fit", "pca", "folder") == (
         3,
         "'folder' is a folder",
-        "name its files, for instance 'folder/*.parquet'",
+        "it has no file that is read",
     )
+    (tmp_path / "folder" / "a.csv").write_text("a,b\n1,2\n3,5\n")
+    assert fails("fit", "pca", "folder")[2] == "name its files: 'folder/*.csv'"
     assert fails("info", "folder")[0] == 3
     assert fails("fit", "pca", "none.csv") == (3, "'none.csv' does not exist", "check the spelling and the folder")
     assert fails("fit", "pca", "none*.csv") == (3, "'none*.csv' matches no file", "check the pattern and the folder")

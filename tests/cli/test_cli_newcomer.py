@@ -42,7 +42,7 @@ def measured(before=lambda i: "", after=""):
 
 
 NEARLY = {
-    "thousands": (lambda i: f'"{i + 1},234",', "name the sign between thousands with --thousands, or leave it out"),
+    "thousands": (lambda i: f'"{i + 1},234",', "name the sign between thousands with --thousands ',', or leave it out"),
     "dates": (lambda i: f"2024-01-{i + 1:02d},", "read it as days with --dates x, leave it out"),
 }
 
@@ -213,11 +213,12 @@ def test_categories_that_look_like_numbers(run, tmp_path, memory):
     assert pl.read_csv(out.encode())["predicted"].to_list() == ["few"] * int(np.sum(KIDS != "3+"))
 
 
-def test_text_is_for_models_that_take_it(run, tmp_path):
-    write(tmp_path / "t.csv", "a,b", measured())
-    code, _, err = run("fit", "pca", "t.csv", "--text", "a")
-    assert code == 2
-    assert "--text is for nb" in err
+def test_a_column_of_text_has_the_role_of_text_in_a_model_that_takes_none(run, tmp_path):
+    write(tmp_path / "t.csv", "x,a,b", measured(lambda i: f"{'yes' if i % 2 else 'no'},"))
+    code, out, _ = run("fit", "pca", "t.csv", "--text", "x", "--json")
+    assert code == 0
+    assert json.loads(out)["read"]["columns"] == 2
+    assert json.loads(out)["decisions"] == ["column 'x' colours the rows (2 categories); leave it out with --drop x."]
 
 
 def test_warnings_speak_of_options(run, tmp_path):

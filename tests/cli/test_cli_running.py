@@ -145,7 +145,7 @@ def test_quiet_gives_results_and_nothing_else(run, case):
 
 
 @pytest.mark.parametrize(
-    "case", [case for case in WORDS if "-o" in WORDS[case][1:] and case != "demo" or case == "demo data"]
+    "case", [case for case in WORDS if ("-o" in WORDS[case][1:] and case != "demo") or case == "demo data"]
 )
 def test_files_are_replaced_by_force_alone(run, folder, case):
     for name in ("new.safetensors", "new.html", "new.csv", "new.json", "circles.csv"):

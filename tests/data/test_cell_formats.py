@@ -103,6 +103,23 @@ def test_counts_of_a_long_file_are_those_of_its_first_rows(tmp_path, monkeypatch
     assert sentence.startswith("in the first ")
 
 
+def test_categories_are_not_offered_as_missing(tmp_path):
+    with pytest.raises(DataError, match=r"'a' has text in 4 rows \(first: row 1, '-'\)") as caught:
+        column(scan(write(tmp_path / "t.csv", ["-", "-", "u", "v"], ["1", "2", "3", "4"])))
+    assert "na" not in caught.value.settings
+
+
+def test_markers_of_many_columns(tmp_path):
+    names = [f"g{j}" for j in range(3000)]
+    lines = [",".join("NA" if (i + j) % 3 == 0 else str(j) for j in range(3000)) for i in range(3)]
+    (tmp_path / "t.csv").write_text("\n".join([",".join(names), *lines]))
+    source = scan(tmp_path / "t.csv")
+    assert reported(source, "missing values")[0].startswith(
+        "3,000 cells are 'NA' in column 'g0' and 2999 more: missing"
+    )
+    assert np.isnan(next(source.rows())).sum() == 3000
+
+
 # ---- units and signs ------------------------------------------------------------------------------------------
 
 READ = {

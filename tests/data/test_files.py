@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 from eigenlens import PCA
 from eigenlens.data.files import decode as records
 from eigenlens.data.files import parquet as tables
+from eigenlens.data.files.base import as_array
 from eigenlens.data.files.scan import FORMATS, scan
 from eigenlens.data.source import accumulate
 from eigenlens.errors import DataError, DataWarning, OptionError, SourceChanged
@@ -354,14 +356,14 @@ class TestPaths:
         (tmp_path / "empty.csv").touch()
         (tmp_path / "a.numbers").write_text("x")
         (tmp_path / "a.parquet.gz").write_text("x")
-        (tmp_path / "a.data").write_text("x")
+        (tmp_path / "a.xyz").write_text("x")
         for path, error, message in [
             (tmp_path / "no.csv", DataError, "does not exist"),
             (tmp_path / "*.pq", DataError, "matches no file"),
             (tmp_path, DataError, r"is a folder.*\*\.csv"),
             (tmp_path / "empty.csv", DataError, r"is empty \(0 bytes\)"),
             (tmp_path / "a.numbers", DataError, "is a spreadsheet"),
-            (tmp_path / "a.data", DataError, ", ".join(FORMATS)),
+            (tmp_path / "a.xyz", DataError, ", ".join(FORMATS)),
             (tmp_path / "a.parquet.gz", DataError, "is packed in a way that is not read"),
             ([], DataError, "names no file"),
         ]:
@@ -507,3 +509,14 @@ def test_genotypes_need_the_files_beside_them(tmp_path):
     path.with_suffix(".fam").unlink()
     with pytest.raises(DataError, match=r"needs 'people.fam' beside it"):
         scan(path)
+
+
+def test_a_column_of_names_takes_little_more_memory_than_its_array():
+    """A string of Python takes 60 bytes: a million names of rows would take more than the rows."""
+    names = pl.Series("name", [f"row {i}" for i in range(200_000)])
+    tracemalloc.start()
+    found = as_array(names)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found.tolist() == names.to_list()
+    assert peak < 1.5 * found.nbytes

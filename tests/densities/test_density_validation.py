@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from eigenlens import KernelDensity
+from eigenlens import GaussianMixture, KernelDensity
 from eigenlens.densities import Bernoulli, Categorical, Gaussian, Histogram, LinearGaussian, Mixture, Multinomial
 from eigenlens.densities.product import Product
 from eigenlens.errors import DataError, OptionError
@@ -41,6 +41,24 @@ def test_a_gaussian_does_not_look_at_rows_of_weight_zero(covariance, bad):
 def test_a_multinomial_does_not_look_at_rows_of_weight_zero():
     weighted = Multinomial.fit([[2, 3], [-1, 0.5]], sample_weight=[1.0, 0.0], trials=5)
     np.testing.assert_array_equal(weighted.probabilities, [0.4, 0.6])
+
+
+# ---- no rows --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("x", [[], np.empty(0), np.empty((0, 1)), pd.Series([], dtype=float)], ids=lambda x: type(x))
+@pytest.mark.parametrize(
+    "fit",
+    [Bernoulli.fit, Categorical.fit, Gaussian.fit, Histogram.fit, KernelDensity().fit, GaussianMixture().fit],
+)
+def test_no_rows_at_all(fit, x):
+    with pytest.raises(DataError, match="0 rows; at least 1 is needed"):
+        fit(x)
+
+
+def test_no_rows_of_counts():
+    with pytest.raises(DataError, match="0 rows; at least 1 is needed"):
+        Multinomial.fit(np.empty((0, 3)))
 
 
 # ---- reasons --------------------------------------------------------------------------------------------------

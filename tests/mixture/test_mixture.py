@@ -122,7 +122,7 @@ def test_the_reported_remaining_gain_is_not_exceeded(tol):
         source = ArraySource(X).weighted(None if weight is None else weight.astype(float))
         problem = make_problem(summarise_rows(source, structure), K, structure)
         for seed in range(4):
-            start = from_centres(CENTRE_RULES["random"], 1)(problem, K, np.random.default_rng(seed))[0].mixture
+            start = from_centres(CENTRE_RULES["random"], 1)(problem, K, np.random.default_rng(seed), 1000)[0].mixture
             found = run_from_start(problem, start, tol=tol * problem.weight, max_iter=2000)
             if not found.converged or clamped_components(problem, found.mixture).any():
                 continue
@@ -470,10 +470,12 @@ def test_an_interrupt_keeps_the_starts_that_were_used(monkeypatch):
 def test_an_interrupt_in_iterations_side_by_side_keeps_the_best():
     X = clusters()
     some = [Start(gaussians([0.2, 0.3, 0.5], X[[i, 120, 250]], [np.cov(X.T)] * 3)) for i in (0, 40)]
-    each = [fitted(X, 3, starting=lambda problem, K, rng, one=one: [one], max_iter=4).loglik for one in some]
+    each = [fitted(X, 3, starting=lambda problem, K, rng, max_iter, one=one: [one], max_iter=4).loglik for one in some]
     stopped = StoppedAt(X)
     stopped.last = 1 + 5 + 1
-    fit = fit_mixture(stopped, 3, MixtureOptions(starting=lambda problem, K, rng: some), np.random.default_rng(0))
+    fit = fit_mixture(
+        stopped, 3, MixtureOptions(starting=lambda problem, K, rng, max_iter: some), np.random.default_rng(0)
+    )
     assert fit.interrupted
     assert fit.loglik == pytest.approx(max(each), rel=1e-12)
 

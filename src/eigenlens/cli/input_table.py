@@ -20,7 +20,7 @@ from eigenlens.cli.guess_roles import HEAD_ROWS, GuessedRole, guess_roles
 from eigenlens.cli.model_options import takes_text
 from eigenlens.cli.options import TEXT_OPTIONS, ParsingOptions, ReadingOptions, RunningOptions
 from eigenlens.cli.remembered_table import recall_columns, recall_text
-from eigenlens.cli.selection import RowTest, find_rows, parse_row_numbers, parse_test
+from eigenlens.cli.selection import RowTest, choose_columns, find_rows, parse_row_numbers, parse_test
 from eigenlens.cli.session import Session
 from eigenlens.cli.table_checks import as_classes, as_weights, check_label, is_missing
 from eigenlens.data.column_kinds import ColumnKind
@@ -96,6 +96,19 @@ class Table:
             self, source=_keep_rows(self.source, keep), n=int(keep.sum()), label=label, weight=weight,
             beside=lambda name: self.beside(name)[keep], supplementary=None,
         )  # fmt: skip
+
+    @property
+    def weight_of_fit(self) -> Array | None:
+        """(n,) the weights, 0 for rows that take no part in a fit; None for ones."""
+        if self.supplementary is None:
+            return self.weight
+        return np.where(self.supplementary, 0.0, 1.0 if self.weight is None else self.weight)
+
+    @property
+    def without_rows(self) -> Table:
+        """The same table where it holds a covariance matrix, whose lines are not rows."""
+        roles = replace(self.roles, id=None, labels=(), weight=None, supplementary=())
+        return replace(self, source=None, n=0, roles=roles, label=None, weight=None, supplementary=None, columns=None)
 
     @property
     def script(self) -> str:
@@ -178,10 +191,11 @@ def read_table(
     their entries suggest; otherwise all of them are features.
     """
     mixed = takes_text(model) if mixed is None else mixed
-    if reading.text and not mixed:
-        fail("--text is for nb, the only model that takes categories", "leave it out")
     reading = recall_text(reading, model, paths)
     files = open_input(paths, reading)
+    if reading.text and not mixed:  # they get the roles of text
+        files = open_input(paths, reading, choose_columns(reading.text, column_kinds(files), "text") or ())
+        reading = replace(reading, text=None)
     kinds = column_kinds(files)
     reading = recall_columns(reading, model, list(map(str, kinds)))
     if reading.id is None and files.row_names is not None:

@@ -74,7 +74,8 @@ def is_missing(values: Array) -> Array:
     """Return which entries (n,) of a column are missing."""
     if values.dtype.kind == "f":
         return np.isnan(values)
-    return np.array([value is None or value == "" for value in values.tolist()])
+    # Text without a missing entry is an array of strings: no string of Python per row is needed.
+    return values == "" if values.dtype.kind == "U" else np.array([v is None or v == "" for v in values.tolist()])
 
 
 def warn_suspicious_columns(table: Table) -> None:

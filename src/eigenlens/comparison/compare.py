@@ -134,6 +134,8 @@ def compare(
     streamed = is_streamed(X)
     n = row_count(as_table(X)) if streamed else int(X.shape[0] if hasattr(X, "shape") else len(X))
     weight = checks.weights(sample_weight, n)
+    if not n:
+        raise DataError("has 0 rows; at least 2 are needed", argument="X")
     k = checks.integer("cv", cv, 2, n, "the number of rows")
     folds = random_folds(n, k, checks.generator(random_state))
     rows = _Streamed(X, weight, folds) if streamed else _Sliced(X, weight, folds)

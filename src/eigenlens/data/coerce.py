@@ -27,7 +27,7 @@ def as_source(X: Any) -> Source:
     >>> as_source([[1, 2], [3, 4]]).n_features
     2
     """
-    return next(kind.to_source(X) for kind in CONTAINERS if kind.recognise(X))
+    return _require_rows(next(kind.to_source(X) for kind in CONTAINERS if kind.recognise(X)))
 
 
 def as_table(X: Any) -> Source:
@@ -37,7 +37,13 @@ def as_table(X: Any) -> Source:
     ('MixedSource', 'ArraySource')
     """
     found = next(kind for kind in CONTAINERS if kind.recognise(X))
-    return (found.to_table or found.to_source)(X)
+    return _require_rows((found.to_table or found.to_source)(X))
+
+
+def _require_rows(source: Source) -> Source:
+    if source.in_memory and source.n_rows == 0:  # of others the number may be known only after a pass
+        raise DataError("has 0 rows; at least 1 is needed", argument="X")
+    return source
 
 
 def fields_of(source: Source) -> tuple[Field, ...]:
@@ -113,22 +119,28 @@ def _holds_text(X: Any) -> bool:
 # ---- making sources -------------------------------------------------------------------------------------------
 
 
-def _array(X: Any) -> Source:
+def _check_array(X: Any, **options: Any) -> Any:
+    """Return X as scikit-learn checks it, with at least one column; NaN and infinities are kept."""
     from sklearn.utils import check_array  # imported here: it takes a second, and files do not need it
 
+    array = check_array(X, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0, **options)
+    n, d = array.shape
+    if not d:
+        raise DataError(f"has 0 feature(s) (shape=({n}, 0)) while a minimum of 1 is required", argument="X")
+    return array
+
+
+def _array(X: Any) -> Source:
     if isinstance(X, np.ma.MaskedArray):
         X = np.ma.filled(X.astype(np.float64), np.nan)  # masked entries are missing values
-    array = check_array(X, dtype="numeric", ensure_all_finite=False, input_name="X")
+    array = _check_array(X, dtype="numeric", input_name="X")
     if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
         raise DataError(f"X has dtype {array.dtype}", fix="convert it to float64")
     return ArraySource(array)
 
 
 def _sparse(X: Any) -> Source:
-    from sklearn.utils import check_array
-
-    matrix = check_array(X, accept_sparse="csr", dtype="numeric", ensure_all_finite=False, input_name="X")
-    return SparseSource(matrix)
+    return SparseSource(_check_array(X, accept_sparse="csr", dtype="numeric", input_name="X"))
 
 
 def _tensor(X: Any) -> Source:
@@ -139,8 +151,8 @@ def _tensor(X: Any) -> Source:
     if "complex" in str(X.dtype):
         fix = "use X.real, or its real and imaginary parts"
         raise DataError(f"Complex data not supported: X has dtype {X.dtype}", fix=fix)
-    if 0 in X.shape:
-        raise DataError(f"X has shape {tuple(X.shape)}; at least one row and one column are needed")
+    if not X.shape[1]:
+        raise DataError(f"X has shape {tuple(X.shape)}; at least one column is needed")
     return TensorSource(X)
 
 
@@ -252,10 +264,8 @@ def _structured(X: Array) -> Source:
 
 
 def _objects(X: Any) -> Source:
-    from sklearn.utils import check_array
-
     X = plain_column(X) if isinstance(X, np.ndarray) else np.array(X, dtype=object)
-    array = check_array(X, dtype=None, ensure_all_finite=False, input_name="X")
+    array = _check_array(X, dtype=None, input_name="X")
     return MixedSource.of_columns([array[:, j] for j in range(array.shape[1])])
 
 
@@ -341,7 +351,8 @@ def explain_nonfinite(source: Source) -> DataError:
     what = f"contains {kind}: {entries} ({listed})"  # scikit-learn's checks look for NaN and inf
     if infinite.sum():
         fix = "replace the values, or leave those rows out"
-        return DataError(what, argument="X", columns=columns, fix=fix, settings={"where": ...})
+        tests = [f"{column} {test}" for column in columns[:3] for test in ("> -inf", "< inf")]
+        return DataError(what, argument="X", columns=columns, fix=fix, settings={"where": tests})
     fix = "leave out those rows or columns, or impute them; PCA with {missing} can fit and transform such rows"
     what += " is missing" if total == 1 else " are missing"
     return MissingValues(what, argument="X", columns=columns, fix=fix, settings={"missing": "em"})

@@ -50,7 +50,7 @@ def column_as_table(X: Any) -> Any:
     ((2, 1), [[1.0, 2.0]])
     """
     if isinstance(X, list | tuple):
-        one = bool(X) and not any(hasattr(value, "__len__") and getattr(value, "ndim", 1) for value in X)
+        one = not any(hasattr(value, "__len__") and getattr(value, "ndim", 1) for value in X)
     else:
         one = getattr(X, "ndim", None) == 1 or hasattr(X, "to_frame")
     return single_column_table(X) if one else X

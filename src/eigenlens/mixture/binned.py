@@ -133,4 +133,4 @@ def fit_binned_mixture(
     bins = ArraySource(np.column_stack([edges[:-1], edges[1:]])[some]).weighted(counts[some])
     rows = max(1, round(float(counts.sum())))
     problem = replace(centres, source=bins, rows=rows, make_e_step=_binned_e_step)
-    return best_fit(problem, options.starting(centres, K, rng), options, progress)
+    return best_fit(problem, options.starting(centres, K, rng, options.max_iter), options, progress)

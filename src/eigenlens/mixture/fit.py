@@ -148,7 +148,7 @@ def fit_mixture(
     structure = options.make_structure()
     overall = summarise_rows(source, structure, progress)
     problem = make_problem(overall, K, structure, **options.regularisation)
-    fit = best_fit(problem, options.starting(problem, K, rng), options, progress)
+    fit = best_fit(problem, options.starting(problem, K, rng, options.max_iter), options, progress)
     return replace(fit, constant=problem.constant, empty=overall.empty)
 
 

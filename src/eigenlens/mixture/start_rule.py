@@ -58,8 +58,7 @@ def make_start_rule(
     if not _is_given(init):
         chosen = checks.choice("init", init, CENTRE_RULES, CENTRE_RULE_ALIASES)
         rule = _checked_rule(chosen) if callable(chosen) else CENTRE_RULES[chosen]
-        max_iter = checks.integer("max_iter", estimator.max_iter, 0)
-        return _from_parts(parts, structure) or from_centres(rule, n_init, parts, max_iter=max_iter)
+        return _from_parts(parts, structure) or from_centres(rule, n_init, parts)
     if given := _given_parts(estimator):
         raise OptionError("is a start already", argument="init", fix=f"leave out init, or {' and '.join(given)}")
     if isinstance(init, Mixture):

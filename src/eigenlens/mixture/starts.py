@@ -143,13 +143,13 @@ class StartParts:
         return Mixture(mixture.weights if self.weights is None else self.weights, structure.components(means, arrays))
 
 
-StartRule = Callable[[Problem, int, np.random.Generator], list[Start]]
-"""The starts of EM for a problem and K components, the most promising first."""
+StartRule = Callable[[Problem, int, np.random.Generator, int], list[Start]]
+"""The starts of EM for a problem, K components and the most steps max_iter from each; the most promising first."""
 
 
 def from_mixture(mixture: Mixture) -> StartRule:
     """Return the rule that starts EM from a known mixture."""
-    return lambda problem, K, rng: [Start(mixture)]
+    return lambda problem, K, rng, max_iter: [Start(mixture)]
 
 
 def from_responsibilities(shares: Array, weight: Array | None = None) -> StartRule:
@@ -159,7 +159,7 @@ def from_responsibilities(shares: Array, weight: Array | None = None) -> StartRu
     """
     kept = shares if weight is None else shares[weight > 0.0]
 
-    def start(problem: Problem, K: int, rng: np.random.Generator) -> list[Start]:
+    def start(problem: Problem, K: int, rng: np.random.Generator, max_iter: int) -> list[Start]:
         parts, first = [], 0
         for block in positive_weight_rows(problem.source).blocks():
             stop = first + block.rows.shape[0]
@@ -182,7 +182,7 @@ def from_means(parts: StartParts) -> StartRule:
     Rows are compared with the means in units of the columns' standard deviations.
     """
 
-    def start(problem: Problem, K: int, rng: np.random.Generator) -> list[Start]:
+    def start(problem: Problem, K: int, rng: np.random.Generator, max_iter: int) -> list[Start]:
         assert parts.means is not None
         sample, s = _sample(problem, K, rng), problem.deviations
         labels = _squared_distances(sample.filled / s, parts.means / s).argmin(axis=1)
@@ -191,9 +191,7 @@ def from_means(parts: StartParts) -> StartRule:
     return start
 
 
-def from_centres(
-    centres: CentreRule, n_init: int, parts: StartParts | None = None, *, max_iter: int = 1000
-) -> StartRule:
+def from_centres(centres: CentreRule, n_init: int, parts: StartParts | None = None) -> StartRule:
     """Return the rule that starts EM from the best of n_init guesses, after a short run of EM from each.
 
     With `k_means_plus_plus`, every other guess is random, and there are twice as many of both where rows are few: where
@@ -202,7 +200,7 @@ def from_centres(
     Given `parts` replace those of every guess. Short runs take at most half of the max_iter steps that a guess has.
     """
 
-    def start(problem: Problem, K: int, rng: np.random.Generator) -> list[Start]:
+    def start(problem: Problem, K: int, rng: np.random.Generator, max_iter: int) -> list[Start]:
         sample = _sample(problem, K, rng)
         source = ArraySource(sample.X).weighted(sample.weight)
         small = replace(problem, source=source, rows=len(sample.X), weight=float(sample.weight.sum()))

@@ -16,7 +16,8 @@ import numpy as np
 from eigenlens.bayes.latent_classes.coordinates import ColumnScale, ModelCoordinates, has_coordinates
 from eigenlens.bayes.latent_classes.distinct_rows import find_distinct_rows
 from eigenlens.bayes.latent_classes.starts import overall_statistics, share_out, start_statistics, weighted_slices
-from eigenlens.bayes.naive.families.base import NaiveOptions
+from eigenlens.bayes.naive.families.base import NaiveOptions, contains_infinity, infinity_error
+from eigenlens.bayes.naive.families.categorical import CategoryCounts
 from eigenlens.bayes.naive.families.gaussian import GaussianColumns, GaussianFactor
 from eigenlens.bayes.naive.fit import NaiveStatistics, estimate_naive
 from eigenlens.bayes.naive.model import NaiveModel
@@ -135,7 +136,9 @@ def fit_latent_classes(
     total = float(table.weight.sum())
     distinct, seeds = find_distinct_rows(table, table.weight), rng.spawn(options.n_init if K > 1 else 1)
     starts = [_estimate(start_statistics(table, distinct, K, plan, seed), plan, options) for seed in seeds]
-    scales = _column_scales(overall_statistics(table, plan), plan, options.naive.floor)
+    overall = overall_statistics(table, plan)
+    _reject_infinity(overall, plan)
+    scales = _column_scales(overall, plan, options.naive.floor)
     step = partial(_em_step, table, plan, options)
     parameters = _parameter_map(scales) if options.accelerate and has_coordinates(starts[0].model) else None
     go_on = partial(_continue, step=step, parameters=parameters, progress=progress)
@@ -224,6 +227,15 @@ def _finish(run: _Run, step: Step, scales: Scales, options: LatentClassOptions) 
         weight=total,
         clamped=_count_clamped(last.model, scales),
     )
+
+
+def _reject_infinity(overall: NaiveStatistics, plan: Plan) -> None:
+    """Raise for infinity among categories; other families reject it themselves."""
+    for (_, columns), part in zip(plan.groups, overall.parts, strict=True):
+        if isinstance(part, CategoryCounts):
+            for field, categories in zip(plan.fields_in(columns), part.categories, strict=True):
+                if contains_infinity(categories):
+                    raise infinity_error(field.name)
 
 
 # ---- steps ------------------------------------------------------------------------------------------------------

@@ -35,8 +35,6 @@ def table_to_fit(estimator: Any, X: Any, *, reset: bool = False) -> Source:
         validate_rows(estimator, source, reset=reset)
     else:
         validate_data(estimator, X, skip_check_array=True, reset=reset)
-    if source.n_rows == 0:
-        raise DataError("X has 0 rows; at least 1 is needed")
     return source
 
 

@@ -161,14 +161,22 @@ def fill(blocks: list[Array], frame: DataFrame, first: int = 0) -> None:
             start += len(block)
 
 
+TEXT_ROWS = 1 << 15
+
+
 def as_array(column: Series) -> Array:
     """Return a column for the user: numbers unchanged, text as NumPy strings, or objects with None where missing."""
     if column.dtype not in (pl.String, pl.Categorical, pl.Enum):
         return column.to_numpy()
-    encoded = encode(column)  # one string per category, not per row
-    if np.all(encoded.codes >= 0):
-        return np.array(encoded.categories, dtype=str)[encoded.codes]
-    return encoded.values()
+    if column.null_count():
+        return encode(column).values()
+    text = column.cast(pl.String)
+    longest = int(np.max(text.str.len_chars().to_numpy(), initial=1))
+    found = np.empty(len(text), dtype=f"U{longest}")
+    # A Python string takes several times the memory of its letters, so only some of them exist at once.
+    for start in range(0, len(text), TEXT_ROWS):
+        found[start : start + TEXT_ROWS] = text[start : start + TEXT_ROWS].to_list()
+    return found
 
 
 def same_columns(paths: Sequence[Path], columns: list[list[str]]) -> None:

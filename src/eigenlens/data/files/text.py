@@ -76,6 +76,7 @@ class DelimitedReader(Reader):
         self._block_rows = block_rows
         self._rows: dict[Path, int] = {}
         names = columns[paths[0]]
+        self.row_names = names[0] if self.dialect.row_names else None
         as_text, as_dates = (listed_columns(value, o, names) or [] for o, value in (("text", text), ("dates", dates)))
         self._null_values = self.dialect.number_markers
         found = self._find_columns(names, as_text, as_dates)
@@ -158,8 +159,11 @@ class DelimitedReader(Reader):
 
     def _plain_columns(self, names: Sequence[str]) -> list[Expr]:
         """Return the cells of columns as plain numbers in text, null where missing."""
-        rest = [name for name in names if name not in self._formats]
-        every = [plain_cells(pl.col(rest), self.dialect, self.dialect.number_markers)] if rest else []
+        text = set(self._of_kind(ColumnKind.TEXT)) - self._worded
+        words = [name for name in names if name in text]
+        rest = [name for name in names if name not in self._formats and name not in text]
+        parts = ((words, self.dialect.text_markers), (rest, self.dialect.number_markers))
+        every = [plain_cells(pl.col(some), self.dialect, markers) for some, markers in parts if some]
         return [*every, *(self._plain(name) for name in names if name in self._formats)]
 
     def _plain(self, name: str) -> Expr:
@@ -276,7 +280,8 @@ class DelimitedReader(Reader):
                 rows = _check_rows(path, piece, self.dialect, len(self._places[path]), int(self.dialect.header))
                 kinds, complete = self._numeric_kinds(path, piece)
                 others = [name for name in names if name not in complete or name in dates]
-                found.add(kinds, self._parse(path, piece, others, others), rows, any(pieces))
+                cells = self._parse(path, piece, others, others) if others else pl.DataFrame()
+                found.add(kinds, cells, rows, any(pieces))
         if not found.rows:
             what = f"'{self.paths[0]}' has a line of names and no rows"
             raise DataError(what, fix="write it again, with at least one row")

@@ -10,7 +10,7 @@ from eigenlens.data.column_kinds import ColumnKind, join_kinds
 from eigenlens.data.files.base import pl
 from eigenlens.data.files.cell_formats import ColumnFormat, find_formats, format_decisions
 from eigenlens.data.files.cell_formats.base import list_names
-from eigenlens.data.files.cells import cell_kinds, present_cells
+from eigenlens.data.files.cells import cell_kinds
 from eigenlens.data.files.decision import Decision
 from eigenlens.data.files.dialect import Dialect
 
@@ -43,31 +43,30 @@ class FirstRows:
         self.rows, self.partial = self.rows + rows, self.partial or partial
         for name, kind in kinds.items():
             self._found[name].append(kind)
-        self._count_markers(cells)
+        if not cells.width:
+            return
         others = [name for name in cells.columns if name not in kinds]
         if others:
             for name, kind in zip(others, cell_kinds(cells[others], self._dialect), strict=True):
                 self._found[name].append(kind)
-        self._keep_cells(cells, [n for n in others if self._found[n][-1] in (ColumnKind.TEXT, ColumnKind.MIXED)])
-        self._keep_cells(cells, [name for name in self._dates if name not in others])
+        odd = {name for name in others if self._found[name][-1] in (ColumnKind.TEXT, ColumnKind.MIXED)}
+        self._count_cells(cells, odd | set(self._dates))
 
-    def _keep_cells(self, cells: DataFrame, names: Sequence[str]) -> None:
-        """Keep the different cells of some columns, all found together: one at a time, thousands take seconds."""
-        if not names:
-            return
-        present = present_cells(pl.col(names), self._dialect.number_markers)
-        values = cells.select(present.drop_nulls().unique(maintain_order=True).head(MAX_CELLS).implode()).row(0)
-        for name, some in zip(names, values, strict=True):
+    def _count_cells(self, cells: DataFrame, kept: Collection[str]) -> None:
+        """Count each missing-value marker in each column, empty cells as '', and keep the other cells of some columns.
+
+        All columns are one long one for this: one at a time, thousands of them take seconds.
+        """
+        bare = cells.unpivot(variable_name="column", value_name="cell").with_columns(
+            pl.col("cell").str.strip_chars().fill_null("")
+        )
+        counts = bare.group_by("column", "cell", maintain_order=True).len()
+        marked = pl.col("cell").is_in(["", *self._dialect.number_markers])
+        for name, marker, n in counts.filter(marked).rows():
+            self._markers[marker][name] += n
+        values = counts.filter(~marked & pl.col("column").is_in(list(kept)))
+        for name, some in values.group_by("column", maintain_order=True).agg(pl.col("cell").head(MAX_CELLS)).rows():
             self._cells[name] |= dict.fromkeys(some)
-
-    def _count_markers(self, cells: DataFrame) -> None:
-        """Count each missing-value marker in each column, and empty cells as ''."""
-        bare = cells.select(pl.all().str.strip_chars().fill_null(""))
-        markers = ["", *self._dialect.number_markers]
-        marked = [name for name, n in zip(bare.columns, _sums(bare, markers), strict=True) if n]
-        for marker in markers if marked else ():
-            for name, n in zip(marked, _sums(bare[marked], [marker]), strict=True):
-                self._markers[marker][name] += n
 
     def finish(self, names: Sequence[str]) -> None:
         """Decide the kinds of all columns: text for those named so, else by the cells of all files."""
@@ -108,7 +107,3 @@ class FirstRows:
         where = f"in the first {self.rows:,} rows " if self.partial else ""
         what = f"{where}{', '.join([first, *listed])} in {list_names(among)}: missing values"
         yield Decision("missing values", what, tuple(among), "if they are not, give {na}", {"na": []})
-
-
-def _sums(frame: DataFrame, values: Sequence[str]) -> tuple[int, ...]:
-    return tuple(frame.select(pl.all().is_in(list(values)).sum()).row(0)) if frame.width else ()
