@@ -115,8 +115,7 @@ def fit(
         _check_convergence(now, strict, estimator)
         shown = {type(estimator).__name__: estimator} | ({} if selection is None else {"Choice": selection})
         _write_outputs(now, estimator, shown, table, target, page, reading)
-        command = _next_command(estimator, files if table.n else [], target, page, reading)
-        now.show_next(shlex.join(command), tried=target is None)  # the same one with files to write has just run
+        now.show_next(_next_command(estimator, files if table.n else [], target, page, reading), tried=target is None)
     return None
 
 
@@ -268,9 +267,10 @@ NEXT_COMMANDS = [
 
 def _next_command(
     estimator: Any, files: Sequence[str], target: Path | None, page: Path | None, reading: ReadingOptions
-) -> list[str]:
-    """Return a command that applies the model, or the same one with files to write if nothing was written."""
-    return _fit_with_output(estimator, page) if target is None else _apply_command(estimator, files, target, reading)
+) -> str:
+    """Return a command that applies the model, or the one that has just run with files to write if none was written."""
+    able = target is not None
+    return shlex.join(_apply_command(estimator, files, target, reading) if able else _fit_with_output(estimator, page))
 
 
 def _fit_with_output(estimator: Any, page: Path | None) -> list[str]:
