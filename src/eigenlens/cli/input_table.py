@@ -50,6 +50,7 @@ class Table:
         supplementary: (n,) which rows take no part in a fit, or None where all do.
         decisions: those about the file that nobody asked for.
         columns: what `reading_script` takes besides the files; None where rows are left out.
+        files: all columns of the files. kept: which of their rows (n,) these are; None for all.
     """
 
     paths: tuple[Path, ...]
@@ -65,6 +66,8 @@ class Table:
     supplementary: Array | None = None
     decisions: tuple[Decision, ...] = ()
     columns: dict[str, Any] | None = None
+    files: FileSource | None = None
+    kept: Array | None = None
 
     @property
     def ids(self) -> Array | None:
@@ -302,7 +305,7 @@ class _Request:
         return Table(
             self.files.given, rows, n, len(self.roles.features), missing, skipped, self.roles, beside,
             as_classes(label, self.reading) if self.need_label else label, weight,
-            self._supplementary(keep, n), self._decisions, self._reading(),
+            self._supplementary(keep, n), self._decisions, self._reading(), self.files, keep,
         )  # fmt: skip
 
     @property
