@@ -167,7 +167,7 @@ def test_absent_folders_and_files(fails, tmp_path):
     assert fails("fit", "pca", "folder") == (
         3,
         "'folder' is a folder",
-        "it has no file that is read",
+        "name a file of a format that is read",
     )
     (tmp_path / "folder" / "a.csv").write_text("a,b\n1,2\n3,5\n")
     assert fails("fit", "pca", "folder")[2] == "name its files: 'folder/*.csv'"

@@ -194,16 +194,17 @@ def read_table(
     mixed = takes_text(model) if mixed is None else mixed
     reading = recall_text(reading, model, paths)
     files = open_input(paths, reading)
-    if reading.text and not mixed:  # they get the roles of text
-        files = open_input(paths, reading, choose_columns(reading.text, column_kinds(files), "text") or ())
-        reading = replace(reading, text=None)
+    text = [] if mixed else choose_columns(reading.text, column_kinds(files), "text") or []
+    if text:  # these get the roles of text
+        files, reading = open_input(paths, reading, text), replace(reading, text=None)
     kinds = column_kinds(files)
     reading = recall_columns(reading, model, list(map(str, kinds)))
     if reading.id is None and files.row_names is not None:
         reading = replace(reading, id=str(files.row_names))
     tests = [parse_test(each, kinds) for each in reading.where or ()]
     filters = () if mixed else [name for test in tests for name in test.columns]
-    roles = choose_roles(reading, kinds, filters, model, functools.partial(_guess, files, mixed) if guess else None)
+    guesses = functools.partial(_guess, files, mixed, text) if guess else None
+    roles = choose_roles(reading, kinds, filters, model, guesses)
     if any(kinds[name] != ColumnKind.TEXT for name in roles.text):
         files = open_input(paths, reading, roles.text)
     if need_label and not reading.label:
@@ -211,8 +212,8 @@ def read_table(
     return _Request(files, roles, tests, reading, need_label).read(memory_limit(running), mixed)
 
 
-def _guess(files: FileSource, mixed: bool) -> Mapping[Any, GuessedRole]:
-    return guess_roles(profile_columns(files, HEAD_ROWS)[0], mixed)
+def _guess(files: FileSource, mixed: bool, text: Sequence[Any]) -> Mapping[Any, GuessedRole]:
+    return guess_roles(profile_columns(files, HEAD_ROWS)[0], mixed, text)
 
 
 def read_aloud(

@@ -29,7 +29,7 @@ SWITCHES |= {"--no-header", "--no-center", "--rows", "--strict"}
 WAYS = re.compile(r"; |, or |(?:,| or) (?=add )")
 """What lies between two ways out."""
 
-SETTING = re.compile(r"(?<!\S)(-k|--[a-z][a-z-]+)(?:[ ]('[^']*'|[^\s,;:]+))?")
+SETTING = re.compile(r"(?<!\S)(-k|--[a-z][a-z-]+)(?:[ ]('[^']*'|[^\s,;:]+(?:,[^\s,;:]+)*))?")
 PROSE = re.compile(r"or|and|with|for|is|to|leaves?|takes?|[A-Z]+|…")
 """Words after an option that are not its value."""
 

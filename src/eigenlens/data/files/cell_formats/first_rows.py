@@ -57,15 +57,17 @@ class FirstRows:
 
         All columns are one long one for this: one at a time, thousands of them take seconds.
         """
-        bare = cells.unpivot(variable_name="column", value_name="cell").with_columns(
-            pl.col("cell").str.strip_chars().fill_null("")
+        # Names are read without spaces around them, so that no column of the file is called so.
+        column, cell = " column", " cell"
+        bare = cells.unpivot(variable_name=column, value_name=cell).with_columns(
+            pl.col(cell).str.strip_chars().fill_null("")
         )
-        counts = bare.group_by("column", "cell", maintain_order=True).len()
-        marked = pl.col("cell").is_in(["", *self._dialect.number_markers])
+        counts = bare.group_by(column, cell, maintain_order=True).len(" n")
+        marked = pl.col(cell).is_in(["", *self._dialect.number_markers])
         for name, marker, n in counts.filter(marked).rows():
             self._markers[marker][name] += n
-        values = counts.filter(~marked & pl.col("column").is_in(list(kept)))
-        for name, some in values.group_by("column", maintain_order=True).agg(pl.col("cell").head(MAX_CELLS)).rows():
+        values = counts.filter(~marked & pl.col(column).is_in(list(kept)))
+        for name, some in values.group_by(column, maintain_order=True).agg(pl.col(cell).head(MAX_CELLS)).rows():
             self._cells[name] |= dict.fromkeys(some)
 
     def finish(self, names: Sequence[str]) -> None:

@@ -1,0 +1,414 @@
+"""Small files as people have them, each with what a command line must make of it: a fit to the right rows, or an error.
+
+The same 24 people, with their height, mass and age, are written in every way that is wrong; `FILES` has one entry per
+file, in the order of the score table.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import json
+import tempfile
+from collections.abc import Callable, Iterable
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from eigenlens.cli import main
+from written_tables import write_xlsx
+
+N = 24
+RNG = np.random.default_rng(16)
+NAMES = ("height", "mass", "age")
+X = np.round(RNG.standard_normal((N, 3)) @ [[9.0, 6.0, 1.0], [0.0, 7.0, 2.0], [0.0, 0.0, 8.0]] + [171.0, 68.0, 41.0], 1)
+PEOPLE = (
+    "Ada", "Ben", "Cleo", "Dan", "Eve", "Finn", "Gus", "Hal", "Ida", "Jim", "Kai", "Leo", "Mia", "Ned", "Oda", "Pia",
+    "Quin", "Ria", "Sam", "Tom", "Uma", "Vic", "Wim", "Zoe",
+)  # fmt: skip
+TOWNS = ("Graz", "Linz", "Wels")
+Columns = list[tuple[str, Iterable[Any]]]
+
+
+class UglyFile(NamedTuple):
+    """A file and what must become of it.
+
+    Attributes:
+        title: what is ugly about it. path: its name. fill: writes it. words: options that its owner knows of.
+        active: the columns that take part in a PCA; empty where no PCA is possible.
+        rows: (n, d) these columns as NumPy has them, or the covariance matrix that the file is.
+        notes: a piece of each decision, in their order. warnings: a piece of each warning.
+        error: a piece of the error, where one is right. fix: the options that it suggests, with which the command
+            works and gives `active` and `rows`; None where no option can help.
+    """
+
+    title: str
+    path: str
+    fill: Callable[[Path], Any]
+    words: tuple[str, ...] = ()
+    active: tuple[str, ...] = NAMES
+    rows: Any = X
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    error: str = ""
+    fix: tuple[str, ...] | None = None
+
+
+FILES: list[UglyFile] = []
+
+
+def ugly(title: str, content: Any, *, path: str = "people.csv", **expected: Any) -> None:
+    """Add a file with this content: text, bytes, or a function that writes it."""
+    fills = {
+        str: lambda target: target.write_bytes(content.encode()),
+        bytes: lambda target: target.write_bytes(content),
+    }
+    FILES.append(UglyFile(title, path, fills.get(type(content), content), **expected))
+
+
+def fails(title: str, content: Any, error: str, fix: tuple[str, ...] | None = None, **expected: Any) -> None:
+    """Add a file that is an error, with the options that mend it."""
+    ugly(title, content, error=error, fix=fix, **({"active": ()} | expected))
+
+
+def text(columns: Columns, sep: str = ",", end: str = "\n") -> str:
+    """Return columns as delimited text with a line of names."""
+    lines = [[name for name, _ in columns], *zip(*(map(str, values) for _, values in columns), strict=True)]
+    return "".join(sep.join(line) + end for line in lines)
+
+
+def people(X: Any = X, show: Callable[[Any], str] = str) -> Columns:
+    """Return the three columns."""
+    columns = np.transpose(X).tolist()
+    return [(name, [show(value) for value in values]) for name, values in zip(NAMES, columns, strict=True)]
+
+
+def marked(marks: dict[tuple[int, int], str]) -> tuple[str, np.ndarray]:
+    """Return the table with marks in place of some entries, and the rows with NaN there."""
+    cells, rows = [list(values) for _, values in people()], X.copy()
+    for (i, j), mark in marks.items():
+        cells[j][i], rows[i, j] = mark, np.nan
+    return text(list(zip(NAMES, cells, strict=True))), rows
+
+
+def cycled(values: Iterable[Any]) -> list[Any]:
+    return list(islice(cycle(values), N))
+
+
+def beside(column: Iterable[Any], name: str = "more") -> Columns:
+    return [*people(), (name, column)]
+
+
+# ---- columns that are no measurements ---------------------------------------------------------------------------
+
+ugly("a column of text", text(beside(cycled(TOWNS), "town")), notes=("column 'town' colours the rows",))
+ugly(
+    "row names without a name of their own",
+    ",".join(NAMES) + "\n" + "".join(f"{who},{a},{b},{c}\n" for who, (a, b, c) in zip(PEOPLE, X.tolist(), strict=True)),
+    notes=("so the first column names the rows",),
+)
+IDS = RNG.choice(90_000, N, replace=False) + 10_000
+ugly("an id, first", text([("id", IDS), *people()]), notes=("'id' names the rows",))
+ugly("an id, last", text(beside(IDS, "patient_id")), notes=("'patient_id' names the rows",))
+ugly(
+    "an id, in the middle",
+    text([*people()[:1], ("CustomerID", IDS), *people()[1:]]),
+    notes=("'CustomerID' names the rows",),
+)
+ugly("ids as floats", text([("id", (f"{i}.0" for i in IDS)), *people()]), notes=("'id' names the rows",))
+CODES = text([("code", (f"A-{i:03d}" for i in range(N))), *people()])
+ugly("codes of letters and digits", CODES, notes=("'code' names the rows",))
+ugly(
+    "codes of letters and digits that repeat at times",
+    text([("code", (f"A-{i - (i == 9):03d}" for i in range(N))), *people()]),
+    notes=("'code' is left out (23 different texts in 24 rows)",),
+)
+ugly(
+    "an index of pandas",
+    text([("", range(N)), *people()]),
+    notes=("count the rows",),
+)
+INDEX = text([("Unnamed: 0", range(N)), *people()])
+ugly("an index of pandas, written twice", INDEX, notes=("'Unnamed: 0' names the rows",))
+ugly(
+    "zip codes and telephone numbers",
+    text([("zip", cycled([8010, 4020, 4600, 1010])), *people(), ("phone", RNG.integers(5_550_000, 5_559_999, N))]),
+    notes=("'zip', 'phone' are left out",),
+)
+PADDED = text(beside(cycled(["01067", "04103", "80331"]), "area"))
+ugly("zip codes with a leading zero", PADDED, notes=("'area' is left out (codes with leading zeros)",))
+DAYS = [(2024, i % 12 + 1, i + 1) for i in range(N)]
+ugly(
+    "dates in three formats",
+    text([
+        ("born", (f"{y}-{m:02d}-{d:02d}" for y, m, d in DAYS)), *people(),
+        ("seen", (f"{d:02d}.{m:02d}.{y}" for y, m, d in DAYS)), ("left", (f"{m}/{d}/{y}" for y, m, d in DAYS)),
+    ]),
+    notes=("'born', 'seen', 'left' are left out (dates)",),
+)  # fmt: skip
+ugly("a constant column", text(beside([7] * N, "batch")), notes=("'batch' is left out (constant, 7)",))
+ugly("an empty column", text(beside([""] * N, "remarks")), notes=("'remarks' is left out (no entry)",))
+
+# ---- missing values ---------------------------------------------------------------------------------------------
+
+SPELLINGS = ("NA", "N/A", "n/a", "#N/A", "NaN", "null", "NULL", "None", "")
+content, rows = marked({(2 * i, i % 3): mark for i, mark in enumerate(SPELLINGS)})
+ugly("nine spellings of missing", content, rows=rows, notes=("'n/a', 1 is '#N/A', 1 is 'NaN'",))
+content, rows = marked({(3, 0): ".", (5, 1): "-", (8, 2): "?", (9, 2): "?"})
+ugly("., - and ? for missing", content, rows=rows, notes=("1 cell is '.', 1 is '-', 2 are '?'",))
+content, _ = marked({(3, 0): "-999", (11, 0): "-999", (5, 1): "9999", (13, 1): "9999"})
+ugly(
+    "-999 and 9999 for missing",
+    content,
+    rows=np.where(np.isnan(marked({(3, 0): "", (11, 0): "", (5, 1): "", (13, 1): ""})[1]), [-999.0, 9999.0, 0.0], X),
+    warnings=("-999 stands in 2 cells of 'height'", "9999 stands in 2 cells of 'mass'", "98.6% of the variance"),
+)
+content, rows = marked({(i, j): "" for i in (6, 17) for j in range(3)})
+ugly("rows without an entry", content, rows=rows, warnings=("2 rows have no observed entry",))
+content, rows = marked({(3, 0): "not asked", (8, 0): "not asked"})
+fails(
+    "words of their own for missing", content, "'not asked'", ("--na", "not asked"), rows=rows, active=NAMES,
+)  # fmt: skip
+content, rows = marked({(4, 1): "inf", (7, 2): "-Inf"})
+fails(
+    "infinities", content, "contains infinity: 2 entries in 2 of 3 columns",
+    ("--where", "mass > -inf", "--where", "mass < inf", "--where", "age > -inf", "--where", "age < inf"),
+    active=NAMES, rows=np.delete(X, [4, 7], axis=0),
+)  # fmt: skip
+
+# ---- rows that are not of the table -----------------------------------------------------------------------------
+
+LINES = text([("who", PEOPLE), *people()])
+TOTALS = "Total," + ",".join(f"{value:.1f}" for value in X.sum(axis=0)) + "\n"
+MEANS = "Mean," + ",".join(f"{value:.2f}" for value in X.mean(axis=0)) + "\n"
+WHO = ("'who' names the rows",)
+ugly(
+    "a row of totals", LINES + TOTALS, rows=np.vstack([X, np.round(X.sum(axis=0), 1)]), notes=WHO,
+    warnings=("the last row is called 'Total' in column 'who': if it is not data, leave it out with --footer 1",),
+)  # fmt: skip
+ugly(
+    "a row of means", LINES + MEANS, rows=np.vstack([X, np.round(X.mean(axis=0), 2)]), notes=WHO,
+    warnings=("the last row is called 'Mean' in column 'who': if it is not data, leave it out with --footer 1",),
+)  # fmt: skip
+ugly("title lines above the names", "People of 2024\nmeasured by Ida\n\n" + LINES, notes=("the first 3 lines", *WHO))
+REMARK = "\nSource: our own measurements\n"
+fails("notes below the table", LINES + REMARK, "row 26 has 1 cell", ("--footer", "1"), active=NAMES, notes=WHO)
+ugly("comments above the names", "# people\n# 2024\n" + LINES, notes=WHO)
+AMONG = LINES.replace("Eve,", "# after lunch\nEve,")
+fails("comments among the rows", AMONG, "row 6 has 1 cell", ("--comment", "#"), active=NAMES, notes=WHO)
+fails("names and nothing below", ",".join(NAMES) + "\n", "no rows")
+fails("an empty file", b"", "empty")
+fails("one row", text([(name, [value]) for name, value in zip(NAMES, X[0], strict=True)]), "at least 2 rows")
+
+# ---- numbers that are not plain ---------------------------------------------------------------------------------
+
+ugly(
+    "units", text(people(X, lambda x: f"{x} kg")), notes=("'165.6 kg' in column 'height' and 2 more is read as 165.6",)
+)
+ugly("currency", text(people(X, lambda x: f"${x:.2f}")), notes=("'$165.60' in column 'height' and 2 more is read as",))
+ugly("percent", text(people(X, lambda x: f"{x}%")), notes=("'165.6%' in column 'height' and 2 more is read as 165.6",))
+MANY = np.round(100.0 * X)
+fails(
+    "thousands", text(people(MANY, lambda x: f'"{x:,.0f}"')), "text in 24 rows (first: row 1, '16,560')",
+    ("--thousands", ","), active=NAMES, rows=MANY,
+)  # fmt: skip
+ugly(
+    "currency with thousands", text(people(MANY, lambda x: f'"${x:,.2f}"')), rows=MANY,
+    notes=("'$16,560.00' in column 'height' and 2 more is read as 16560.00",),
+)  # fmt: skip
+COMMAS = text(people(X, lambda x: str(x).replace(".", ",")), ";")
+ugly("decimal commas and semicolons", COMMAS, notes=("numbers are read with --decimal ','",))
+ugly(
+    "thin spaces between thousands", text(people(MANY, lambda x: f"{x:,.0f}".replace(",", "\u202f"))), rows=MANY,
+    notes=("in column 'height' and 2 more is read as 16560",),
+)  # fmt: skip
+AROUND = np.round(X - X.mean(axis=0), 1)
+ugly(
+    "the printer's minus", text(people(AROUND, lambda x: str(x).replace("-", "\u2212"))), rows=AROUND,
+    notes=("'\u22128.3' in column 'height' and 2 more is read as -8.3",),
+)  # fmt: skip
+SMOKES = {"active": (*NAMES, "smokes"), "rows": np.column_stack([X, cycled([1.0, 0.0, 0.0])])}
+YES = "yes and no in column 'smokes' are read as 1 and 0"
+ugly("yes and no", text(beside(cycled(["yes", "no", "no"]), "smokes")), notes=(YES,), **SMOKES)
+ugly("words of truth", text(beside(cycled(["TRUE", "FALSE", "FALSE"]), "smokes")), **SMOKES)
+SCALE = ("strongly disagree", "disagree", "neutral", "agree", "strongly agree")
+ANSWERS = RNG.integers(0, 5, (N, 4))
+QUESTIONS = ("q1", "q2", "q3", "q4")
+ugly(
+    "answers in words",
+    text([(name, [SCALE[i] for i in values]) for name, values in zip(QUESTIONS, ANSWERS.T, strict=True)]),
+    active=QUESTIONS, rows=ANSWERS + 1.0,
+    notes=("'strongly disagree' … 'strongly agree' in column 'q1' and 3 more are read as 1 … 5",),
+)  # fmt: skip
+OFTEN = ("never", "rarely", "sometimes", "often", "always")
+ugly(
+    "answers in words, two scales, with capitals and empty cells",
+    text([
+        ("who", PEOPLE), ("q1", [SCALE[i].capitalize() if k else "" for k, i in enumerate(ANSWERS[:, 0])]),
+        *((f"q{j + 1}", [OFTEN[i] for i in ANSWERS[:, j]]) for j in (1, 2, 3)),
+    ]),
+    active=QUESTIONS, rows=np.where(np.arange(4 * N).reshape(N, 4) == 0, np.nan, ANSWERS + 1.0),
+    notes=("in column 'q1' are read as 1 … 5", "'never' … 'always' in column 'q2' and 2 more", *WHO),
+)  # fmt: skip
+
+# ---- names of columns -------------------------------------------------------------------------------------------
+
+fails(
+    "a name that repeats", text(people()).replace("mass", "height"), "has 2 columns named 'height'",
+    ("--skip", "1", "--no-header"), active=("column_1", "column_2", "column_3"),
+)  # fmt: skip
+UNNAMED = text(people()).replace("mass", "").replace("age", "")
+ugly("columns without names", UNNAMED, active=("height", "column_2", "column_3"))
+ugly(
+    "no line of names", text(people()).partition("\n")[2], active=("column_1", "column_2", "column_3"),
+    notes=("the first line holds no names",),
+)  # fmt: skip
+
+# ---- how text is written ----------------------------------------------------------------------------------------
+
+ugly("tabs", text(people(), "\t"), path="people.txt")
+ugly("bars", text(people(), "|"))
+ALIGNED = "".join("  ".join(f"{cell:>8}" for cell in line.split(",")) + "\n" for line in text(people()).splitlines())
+ugly("spaces", ALIGNED, path="people.dat")
+QUOTED = text([("note", (f'"{who},\nsays ""so"""' for who in PEOPLE)), *people()])
+ugly("line ends within quotation marks", QUOTED, notes=("'note' names the rows",))
+RAGGED = LINES.replace(f",{X[4, 2]}\nFinn", f",{X[4, 2]},7\nFinn").replace(f",{X[10, 2]}\nLeo", "\nLeo")
+fails("ragged rows", RAGGED, "row 6 has 5 cells, and the first has 4")
+ugly("a comma at the end of each line", text(beside([""] * N, "")), notes=("'column_4' is left out (no entry)",))
+ugly("a byte order mark", b"\xef\xbb\xbf" + text(people()).encode())
+ugly("UTF-16", text(people()).encode("utf-16"))
+FOREIGN = text([("Größe", X[:, 0]), ("mass", X[:, 1]), ("age", X[:, 2]), ("Ort", cycled(["Köln", "Graz", "Wörth"]))])
+ORT = ("'Ort' colours the rows",)
+fails(
+    "latin-1", FOREIGN.encode("latin-1"), "is not UTF-8", ("--encoding", "latin-1"), active=("Größe", "mass", "age"),
+    notes=ORT,
+)  # fmt: skip
+MIXED = FOREIGN.encode().replace("Köln".encode(), b"K\xf6ln", 1)
+MANGLED = "Größe".encode().decode("cp1252")
+fails(
+    "two encodings in one file", MIXED, "in line 2", ("--encoding", "cp1252"), active=(MANGLED, "mass", "age"),
+    notes=ORT,
+)  # fmt: skip
+ugly("lines that end as in Windows", text(people(), end="\r\n"))
+ugly("lines that end as on an old Macintosh", text(people(), end="\r"))
+ugly("gzip", gzip.compress(text(people()).encode()), path="people.csv.gz")
+fails("gzip without saying so", gzip.compress(text(people()).encode(), mtime=0), "is gzip")
+fails("a program called .csv", bytes(RNG.integers(0, 256, 4_000, dtype=np.uint8)), "is binary")
+fails("a folder", lambda target: target.mkdir(), "is a folder", path="people")
+
+# ---- few columns, many columns ----------------------------------------------------------------------------------
+
+ugly("one column", text(people()[:1]), active=("height",), rows=X[:, :1])
+ugly(
+    "one column of numbers among text",
+    text([("who", PEOPLE), ("town", cycled(TOWNS)), *people()[:1]]), active=("height",), rows=X[:, :1],
+    notes=("'who' names the rows", "'town' colours the rows"),
+)  # fmt: skip
+fails(
+    "nothing but text", text([("who", PEOPLE), ("town", cycled(TOWNS)), ("kind", cycled("ab"))]), "none holds numbers"
+)
+WIDE = np.round(RNG.standard_normal((N, 2_000)), 3)
+WIDE_NAMES = tuple(f"g{j}" for j in range(2_000))
+ugly("2,000 columns", text(list(zip(WIDE_NAMES, WIDE.T, strict=True))), active=WIDE_NAMES, rows=WIDE)
+GENES = np.round(RNG.standard_normal((40, 6)) + 8.0, 3)
+GENE_NAMES, SAMPLES = [f"G{i}" for i in range(40)], [f"s{j}" for j in range(6)]
+TABLE_OF_GENES = text([("gene", GENE_NAMES), *zip(SAMPLES, GENES.T, strict=True)])
+ugly(
+    "genes as rows", TABLE_OF_GENES, active=tuple(SAMPLES), rows=GENES,
+    notes=("if the columns are samples, exchange rows and columns with --transpose",),
+)  # fmt: skip
+ugly(
+    "genes as rows, transposed", TABLE_OF_GENES, words=("--transpose",), active=tuple(GENE_NAMES), rows=GENES.T
+)  # fmt: skip
+UNITS = X * [1e6, 1.0, 1e-4]
+ugly("units that differ by ten orders", text(people(UNITS, repr)), rows=UNITS, warnings=("--standardize",))
+
+# ---- tables that hold no rows -----------------------------------------------------------------------------------
+
+R = np.round(np.corrcoef(X.T), 4)
+
+
+def matrix(S: Any, half: bool = False, corner: str = "") -> str:
+    shown = [[name, *("" if half and j > i else str(S[i, j]) for j in range(3))] for i, name in enumerate(NAMES)]
+    return "\n".join(",".join(row) for row in [[corner, *NAMES], *shown]) + "\n"
+
+
+CORRELATIONS = ("the table is a correlation matrix of 3 variables",)
+ugly("a correlation matrix", matrix(R), rows=R, notes=CORRELATIONS)
+ugly("the lower half of a correlation matrix", matrix(R, half=True), rows=R, notes=CORRELATIONS)
+S = np.round(np.cov(X.T), 3)
+ugly(
+    "a covariance matrix",
+    matrix(S, corner="column"),
+    rows=S,
+    notes=("the table is a covariance matrix of 3 variables",),
+)
+D = np.round(np.abs(X[:, :1] - X[:, 0]), 1)
+ugly(
+    "a matrix of distances",
+    text([("", PEOPLE), *((who, D[:, j]) for j, who in enumerate(PEOPLE))]), active=PEOPLE, rows=D,
+    notes=("names the rows",), warnings=("looks like a matrix of distances",),
+)  # fmt: skip
+
+# ---- other formats ----------------------------------------------------------------------------------------------
+
+RECORDS = [dict(zip(("who", *NAMES), (who, *row), strict=True)) for who, row in zip(PEOPLE, X.tolist(), strict=True)]
+ugly("JSON", json.dumps(RECORDS), path="people.json", notes=WHO)
+JSON_LINES = "".join(json.dumps(each) + "\n" for each in RECORDS)
+ugly("JSON lines", JSON_LINES, path="people.jsonl", notes=WHO)
+ugly(
+    "ARFF",
+    "@relation people\n" + "".join(f"@attribute {name} numeric\n" for name in NAMES)
+    + "@attribute town {Graz,Linz,Wels}\n@data\n"
+    + "".join(f"{a},{b},{c},{town}\n" for (a, b, c), town in zip(X.tolist(), cycled(TOWNS), strict=True)),
+    path="people.arff", notes=("'town' colours the rows",),
+)  # fmt: skip
+DATES = pl.date_range(pl.date(2024, 1, 1), pl.date(2024, 1, N), eager=True)
+TOWN = pl.Series("town", cycled(TOWNS), dtype=pl.Categorical)
+FRAME = pl.DataFrame({"day": DATES} | dict(zip(NAMES, X.T, strict=True))).with_columns(TOWN)
+ugly(
+    "Parquet with dates and categories", FRAME.write_parquet, path="people.parquet",
+    notes=("'town' colours the rows", "'day' is left out"),
+)  # fmt: skip
+SHEET = [["who", *NAMES], *([who, *row] for who, row in zip(PEOPLE, X.tolist(), strict=True))]
+SHEETS = {"about": [["measured by Ida"]], "people": SHEET, "more": [["a"], [1.0], [2.0]]}
+ugly(
+    "a spreadsheet of three sheets", lambda target: write_xlsx(target, SHEETS), path="people.xlsx",
+    notes=("sheet 'people' of 'people.xlsx' is read, and 2 others not", *WHO),
+)  # fmt: skip
+
+
+# ---- the score table --------------------------------------------------------------------------------------------
+
+
+def score_line(file: UglyFile, folder: Path) -> str:
+    """Return what `eigenlens fit pca` makes of a file, as a line of a Markdown table."""
+    file.fill(folder / file.path)
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+        main(["fit", "pca", str(folder / file.path), *file.words, "--json"])
+    found = json.loads(out.getvalue())
+    fitted = "error" not in found
+    lines = found["decisions"] if fitted else [found["error"], found["try"] or found["fix"]]
+    lines = [each.replace(f"{folder}/", "").replace(" --json", "") for each in [*lines, *found.get("warnings", [])]]
+    active = ", ".join(file.active) if len(file.active) < 5 else f"{len(file.active):,} columns"
+    result = f"a fit to {active}" if fitted else "an error, and what to do"
+    return f"| {file.title} | {result} | {'<br>'.join(f'`{each}`' for each in lines)} |"
+
+
+def score_table() -> str:
+    """Return the lines of all files, below the names of the columns."""
+    with tempfile.TemporaryDirectory() as folder:
+        places = [Path(folder) / str(number) for number in range(len(FILES))]
+        for place in places:
+            place.mkdir()
+        lines = [score_line(file, place) for file, place in zip(FILES, places, strict=True)]
+    return "\n".join(["| file | result | what is printed |", "|---|---|---|", *lines])
+
+
+if __name__ == "__main__":
+    print(score_table())
