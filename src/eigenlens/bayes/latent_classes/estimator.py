@@ -30,7 +30,7 @@ from eigenlens.bayes.naive.feature_table import (
     table_to_fit,
     table_to_predict,
 )
-from eigenlens.bayes.naive.plan import FeatureTable, make_plan
+from eigenlens.bayes.naive.plan import FeatureTable, make_plan, name_families
 from eigenlens.bayes.rule import log_sum_and_posterior
 from eigenlens.data.coerce import rereadable
 from eigenlens.data.rows import row_count
@@ -64,7 +64,7 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
         floor: the smallest variance of a Gaussian, as a share of the variance of its column over all rows.
         max_iter: the most passes of EM from one start.
         tol: EM stops when the log-likelihood per row is estimated to be within tol of its maximum.
-        accelerate: False for plain EM steps, which families of your own always take.
+        accelerate: False for plain EM steps, which families of your own, and those with options, always take.
         random_state: seed of starts and samples.
         verbose: True for a progress bar, or a callable (done, in all, label).
 
@@ -113,7 +113,7 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
         counted = np.ones(n) if given is None else given
         weight = counted * find_observed_rows(source)  # a row without an observed entry has the density 1
         K = check_component_count(self.n_components, weight)
-        plan = make_plan(source, self.features, weight=given)
+        plan = name_families(make_plan(source, self.features, weight=given), source, given)
         check_component_families(plan)
         rng, table = checks.generator(self.random_state), encode_table(source, weight, plan)
         with progress_callback(self.verbose) as progress:
