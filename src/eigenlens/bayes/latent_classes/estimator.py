@@ -37,7 +37,7 @@ from eigenlens.data.rows import row_count
 from eigenlens.data.source import progress_callback
 from eigenlens.data.table import observed_rows
 from eigenlens.estimator.base import IterativeFit, ModelEstimator, forward
-from eigenlens.estimator.rows import column_as_table, per_row
+from eigenlens.estimator.rows import column_as_table, per_row, rows_dtype
 from eigenlens.estimator.sampled_rows import sampled_rows
 from eigenlens.native.class_sums import winners
 
@@ -135,11 +135,12 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
         """Return the most likely component (n,) of each row."""
         return winners(self._log_joint(X))
 
-    @per_row(lambda self: self.n_components_)
+    @per_row(lambda self: self.n_components_, lambda self, source: source.dtype)
     def predict_proba(self, X: Any) -> Any:
-        """Return P(component k | x_i) (n, K); the weights for a row that no component can have."""
+        """Return P(component k | x_i) (n, K), in the dtype of the rows; the weights for a row of density 0."""
         log_density, shares = log_sum_and_posterior(self._log_joint(X))
-        return np.where(np.isfinite(log_density)[:, None], shares, self.model_.prior)
+        found = np.where(np.isfinite(log_density)[:, None], shares, self.model_.prior)
+        return found.astype(rows_dtype(X), copy=False)
 
     def _log_joint(self, X: Any) -> Array:
         """Return ln pi_k + ln p_k(x) (n, K)."""
