@@ -209,11 +209,33 @@ def test_categories_that_look_like_numbers(run, tmp_path, memory):
     assert pl.read_csv(out.encode())["predicted"].to_list() == ["few"] * int(np.sum(KIDS != "3+"))
 
 
-def test_text_is_for_models_that_take_it(run, tmp_path):
-    write(tmp_path / "t.csv", "a,b", measured())
-    code, _, err = run("fit", "pca", "t.csv", "--text", "a")
-    assert code == 2
-    assert "--text is for nb" in err
+def test_columns_kept_as_text_are_not_features_of_models_that_need_numbers(run, tmp_path):
+    write(tmp_path / "t.csv", "dose,a,b", measured(lambda i: f"{i % 5} mg,"))
+    code, out, _ = run("fit", "pca", "t.csv")
+    assert code == 0
+    assert "3 columns" in out
+    assert "note      '0 mg'" in out or "note      '1 mg'" in out
+    assert "--text dose" in out
+    code, out, _ = run("fit", "pca", "t.csv", "--text", "dose")
+    assert code == 0
+    assert "2 columns" in out
+    assert "'1 mg'" not in out
+
+
+def test_words_are_categories_for_naive_bayes(run, tmp_path):
+    rows = [f"{('yes', 'no')[i % 2]},{row},{'uv'[i // 2 % 2]}" for i, row in enumerate(measured())]
+    write(tmp_path / "t.csv", "tea,a,b,y", rows)
+    code, out, _ = run("fit", "nb", "t.csv", "--label", "y")
+    assert code == 0
+    assert "are read as 1 and 0" not in out
+    assert "tea     categorical" in out
+
+
+def test_genes_as_rows(run, tmp_path):
+    genes = "\n".join(f"g{j}," + ",".join(f"{value:.4f}" for value in column) for j, column in enumerate(ROWS.T))
+    (tmp_path / "t.csv").write_text("gene," + ",".join(f"s{i}" for i in range(len(ROWS))) + f"\n{genes}\n")
+    found = json.loads(run("fit", "pca", "t.csv", "--transpose", "--json")[1])
+    assert (found["read"]["rows"], found["read"]["columns"]) == ROWS.shape
 
 
 def test_warnings_speak_of_options(run, tmp_path):
