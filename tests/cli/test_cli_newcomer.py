@@ -231,6 +231,19 @@ def test_words_are_categories_for_naive_bayes(run, tmp_path):
     assert "tea     categorical" in out
 
 
+def test_a_model_remembers_how_it_read_words(run, tmp_path):
+    """A new file may have too few words to show what they mean."""
+    answers = ["Agree", "Slightly agree", "Disagree", "neutral"]
+    rows = [f"{answers[i % 4]},{('yes', 'no')[i % 3 > 0]},{row}" for i, row in enumerate(measured())]
+    write(tmp_path / "t.csv", "q,tea,a,b", rows)
+    write(tmp_path / "new.csv", "q,tea,a,b", rows[:1])
+    assert run("fit", "pca", "t.csv", "-o", "m.safetensors")[0] == 0
+    whole = pl.read_csv(run("transform", "m.safetensors", "t.csv")[1].encode()).to_numpy()
+    code, out, err = run("transform", "m.safetensors", "new.csv")
+    assert code == 0, err
+    np.testing.assert_allclose(pl.read_csv(out.encode()).to_numpy(), whole[:1], rtol=1e-9)
+
+
 def test_genes_as_rows(run, tmp_path):
     genes = "\n".join(f"g{j}," + ",".join(f"{value:.4f}" for value in column) for j, column in enumerate(ROWS.T))
     (tmp_path / "t.csv").write_text("gene," + ",".join(f"s{i}" for i in range(len(ROWS))) + f"\n{genes}\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -19,7 +19,7 @@ from eigenlens.cli.files import format_size
 from eigenlens.cli.guess_roles import HEAD_ROWS, GuessedRole, Role, guess_roles
 from eigenlens.cli.model_options import takes_text
 from eigenlens.cli.options import TEXT_OPTIONS, ParsingOptions, ReadingOptions, RunningOptions
-from eigenlens.cli.remembered_table import recall_columns, recall_text
+from eigenlens.cli.remembered_table import recall_columns, recall_text, recall_words
 from eigenlens.cli.selection import RowTest, choose_columns, find_rows, parse_row_numbers, parse_test
 from eigenlens.cli.session import Session
 from eigenlens.cli.table_checks import as_classes, as_weights, check_label, is_missing
@@ -50,6 +50,7 @@ class Table:
         supplementary: (n,) which rows take no part in a fit, or None where all do.
         decisions: those about the file that nobody asked for.
         columns: what `reading_script` takes besides the files; None where rows are left out.
+        words: the names of the formats of features whose words are read as numbers.
     """
 
     paths: tuple[Path, ...]
@@ -65,6 +66,7 @@ class Table:
     supplementary: Array | None = None
     decisions: tuple[Decision, ...] = ()
     columns: dict[str, Any] | None = None
+    words: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def ids(self) -> Array | None:
@@ -139,14 +141,16 @@ class Table:
 
 
 def open_input(
-    paths: Sequence[str], parsing: ParsingOptions, text: Sequence[str] = (), *, mixed: bool = False
+    paths: Sequence[str], parsing: ParsingOptions, text: Sequence[str] = (), *, mixed: bool = False, words: Any = None
 ) -> FileSource:
     """Open all columns of the files, of whatever kind, as the options say.
 
     text: columns read as text. mixed: for a model that takes words as categories, though they could be numbers.
+    words: how a model has read words as numbers.
     """
     text = list(dict.fromkeys(text))
-    found = open_files(list(paths), text=text, **{name: getattr(parsing, name) for name in TEXT_OPTIONS})
+    written = {name: getattr(parsing, name) for name in TEXT_OPTIONS}
+    found = open_files(list(paths), text=text, words=words, **written)
     return found.table() if mixed else found
 
 
@@ -183,9 +187,10 @@ def read_table(
     """
     mixed = takes_text(model) if mixed is None else mixed
     reading = recall_text(reading, model, paths)
-    files = open_input(paths, reading, mixed=mixed)
+    how = {"mixed": mixed, "words": recall_words(model, paths)}
+    files = open_input(paths, reading, **how)
     text = choose_columns(reading.text, column_kinds(files), "text") or []
-    files = open_input(paths, reading, text, mixed=mixed) if text else files
+    files = open_input(paths, reading, text, **how) if text else files
     kinds = column_kinds(files)
     reading = recall_columns(reading, model, list(map(str, kinds)))
     if reading.id is None and files.row_names is not None:
@@ -197,7 +202,7 @@ def read_table(
     guesses = functools.partial(_guess, files, mixed, beside) if guess else None
     roles = choose_roles(asked, kinds, filters, model, guesses)
     if any(kinds[name] != ColumnKind.TEXT for name in roles.text):
-        files = open_input(paths, reading, [*text, *roles.text], mixed=mixed)
+        files = open_input(paths, reading, [*text, *roles.text], **how)
     if need_label and not reading.label:
         _reject_unlabelled(files, roles, model)
     return _Request(files, roles, tests, reading, need_label).read(memory_limit(running), mixed)
@@ -299,8 +304,13 @@ class _Request:
         return Table(
             self.files.given, rows, n, len(self.roles.features), missing, skipped, self.roles, beside,
             as_classes(label, self.reading) if self.need_label else label, weight,
-            self._supplementary(keep, n), self._decisions, self._reading(),
+            self._supplementary(keep, n), self._decisions, self._reading(), self._words,
         )  # fmt: skip
+
+    @property
+    def _words(self) -> dict[str, str]:
+        features = set(map(str, self.roles.features))
+        return {name: written for name, written in self.files.words.items() if name in features}
 
     @property
     def _decisions(self) -> tuple[Decision, ...]:
