@@ -40,7 +40,7 @@ def measured(before=lambda i: "", after=""):
 
 
 NEARLY = {
-    "thousands": (lambda i: f'"{i + 1},234",', "name the sign between thousands with --thousands, or leave it out"),
+    "thousands": (lambda i: f'"{i + 1},234",', "name the sign between thousands with --thousands ',', or leave it out"),
     "dates": (lambda i: f"2024-01-{i + 1:02d},", "read it as days with --dates x, leave it out"),
 }
 
@@ -249,6 +249,14 @@ def test_genes_as_rows(run, tmp_path):
     (tmp_path / "t.csv").write_text("gene," + ",".join(f"s{i}" for i in range(len(ROWS))) + f"\n{genes}\n")
     found = json.loads(run("fit", "pca", "t.csv", "--transpose", "--json")[1])
     assert (found["read"]["rows"], found["read"]["columns"]) == ROWS.shape
+
+
+def test_a_column_of_text_has_the_role_of_text_in_a_model_that_takes_none(run, tmp_path):
+    write(tmp_path / "t.csv", "x,a,b", measured(lambda i: f"{'yes' if i % 2 else 'no'},"))
+    code, out, _ = run("fit", "pca", "t.csv", "--text", "x", "--json")
+    assert code == 0
+    assert json.loads(out)["read"]["columns"] == 2
+    assert json.loads(out)["decisions"] == ["column 'x' colours the rows (2 categories); leave it out with --drop x."]
 
 
 def test_warnings_speak_of_options(run, tmp_path):

@@ -172,8 +172,8 @@ BELOW = {
         "--comment '#' and --no-header",
     ),
     "inside.csv": ("a,b\n1,2\n# stop\n3,4\n", "row 3 has 1 cell", "if that is a comment, add --comment '#'"),
-    "rownames.csv": ('"a","b"\n"1",1.5,2\n"2",3,4\n', "row 2 has 3 cells", "if the first column names rows"),
-    "rownames.txt": ('"a" "b"\n"1" 1.5 2\n"2" 3 4\n', "row 2 has 3 cells", "if the first column names rows"),
+    "twice.csv": ("a,a\n1,2\n3,5\n", "has 2 columns named 'a'", "number all with --skip 1 --no-header"),
+    "packed.csv": ("\x1f\x8b", "is gzip, not delimited text", "mv packed.csv packed.csv.gz"),
     "ends.csv": ("a,b\n1,2,\n3,4,\n", "row 2 has 3 cells", "end the first line with a separator too"),
     "open.csv": ('a,b\n1,"2\n3,4\n', 'has a quote (") in line 2 that is never closed', "write it twice"),
     "inch.csv": ('a,b\n1,x\n2,5"\n', 'has a quote (") in line 3 that is never closed', "leave it out"),
@@ -181,14 +181,14 @@ BELOW = {
     "a.csv.zst": ("(\xb5/\xfd", "is packed in a way that is not read", "zstd -d"),
     "a.npz": ("PK", "is several arrays", "np.save"),
     "a.pkl": ("x", "is a pickle", "to_parquet"),
-    "a.data": ("1,2\n", "has no known suffix", "rename it if it is in one"),
+    "a.xyz": ("1,2\n", "has no known suffix", "rename it if it is in one"),
 }
 
 
 @pytest.mark.parametrize("name", BELOW)
 def test_what_is_in_the_way_is_named(run, tmp_path, name):
     contents, what, fix = BELOW[name]
-    (tmp_path / name).write_text(contents, newline="")
+    (tmp_path / name).write_text(contents, newline="", encoding="latin-1")
     for command in (["info"], ["fit", "pca"]):
         code, out, err = run(*command, name)
         assert code == 3

@@ -179,7 +179,7 @@ PADDED = "^[+-]?0[0-9]+$"
 def profile_columns(source: FileSource, rows: int | None = None) -> tuple[list[Profile], int]:
     """Return profiles of all columns of files and the number of rows, or of the first `rows`; memory O(block)."""
     most = min(MAX_VALUES, max(100, MAX_ALL_VALUES // source.n_features))
-    dialect = source.dialect
+    dialect = source.dialect if source.is_written else None
     found = [Profile(f.name, None if dialect else f.kind, most) for f in source.fields]
     for frame in _first_rows(source.cells(), rows):
         # All columns of a block are looked at together: one at a time, thousands of them take seconds.

@@ -97,6 +97,19 @@ class Table:
         )  # fmt: skip
 
     @property
+    def weight_of_fit(self) -> Array | None:
+        """(n,) the weights, 0 for rows that take no part in a fit; None for ones."""
+        if self.supplementary is None:
+            return self.weight
+        return np.where(self.supplementary, 0.0, 1.0 if self.weight is None else self.weight)
+
+    @property
+    def without_rows(self) -> Table:
+        """The same table where it holds a covariance matrix, whose lines are not rows."""
+        roles = replace(self.roles, id=None, labels=(), weight=None, supplementary=())
+        return replace(self, source=None, n=0, roles=roles, label=None, weight=None, supplementary=None, columns=None)
+
+    @property
     def script(self) -> str:
         """Python that reads the rows again; "" where it is not known."""
         from eigenlens.reporting.code import reading_script
@@ -209,9 +222,10 @@ def read_table(
 
 
 def _guess(files: FileSource, mixed: bool, text: Sequence[Any]) -> Mapping[Any, GuessedRole]:
-    """Return the roles of all columns; `text`: columns that were asked to be kept as text, which are colours."""
-    kept = {name: GuessedRole(name, Role.LABEL, "kept as text", False) for name in text}
-    return guess_roles(profile_columns(files, HEAD_ROWS)[0], mixed) | kept
+    """Return the roles of all columns; `text`: columns that were asked to be kept as text, which are never features."""
+    found = guess_roles(profile_columns(files, HEAD_ROWS)[0], mixed)
+    kept = [name for name in text if found[name].role == Role.ACTIVE]
+    return found | {name: GuessedRole(name, Role.LABEL, "kept as text", False) for name in kept}
 
 
 def read_aloud(

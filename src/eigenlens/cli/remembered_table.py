@@ -73,7 +73,9 @@ def is_fitted_table(model: Any, table: Any) -> bool:
 
 
 def digest_rows(table: Any) -> str:
-    """Return a digest of the features of the first rows."""
+    """Return a digest of the features of the first rows; "" without any."""
+    if not table.n:
+        return ""
     if not isinstance(table.source, Source):
         return hashlib.sha256(table.source.head(DIGEST_ROWS).write_csv().encode()).hexdigest()
     sha, left = hashlib.sha256(), DIGEST_ROWS

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from eigenlens.data.files.dialect import Dialect
 
 FORMATS: dict[str, Callable[..., Reader]] = {
-    **dict.fromkeys((".csv", ".tsv", ".txt"), DelimitedReader),
+    **dict.fromkeys((".csv", ".tsv", ".txt", ".tab", ".dat", ".data", ".asc"), DelimitedReader),
     **dict.fromkeys((".parquet", ".pq"), partial(TableReader, open_table=scan_parquet)),
     **dict.fromkeys((".arrow", ".feather", ".ipc"), partial(TableReader, open_table=scan_arrow)),
     ".npy": NpyReader,
@@ -142,6 +142,11 @@ class FileSource(Source):
         """Yield the columns of delimited text as they are written; those of other formats as `frames` has them."""
         with self._reading():
             yield from getattr(self._reader, "cells", self._reader.frames)()
+
+    @property
+    def is_written(self) -> bool:
+        """Whether `cells` has text as it is written."""
+        return hasattr(self._reader, "cells")
 
     def table(self) -> FileSource:
         """Return the same rows for a model that takes text, and integers that floats would round, as categories.

@@ -79,6 +79,7 @@ class DelimitedReader(Reader):
         self._block_rows = block_rows
         self._rows: dict[Path, int] = {}
         names = columns[paths[0]]
+        self.row_names = names[0] if self.dialect.row_names else None
         as_text, as_dates = (listed_columns(value, o, names) or [] for o, value in (("text", text), ("dates", dates)))
         self._null_values = self.dialect.number_markers
         found = self._find_columns(names, FirstRows(self.dialect, as_text, as_dates, words or {}))
