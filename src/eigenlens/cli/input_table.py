@@ -200,7 +200,7 @@ def read_table(
     """
     mixed = takes_text(model) if mixed is None else mixed
     reading = recall_text(reading, model, paths)
-    how = {"mixed": mixed, "words": recall_words(model, paths)}
+    how: dict[str, Any] = {"mixed": mixed, "words": recall_words(model, paths)}
     files = open_input(paths, reading, **how)
     text = choose_columns(reading.text, column_kinds(files), "text") or []
     files = open_input(paths, reading, text, **how) if text else files
