@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -50,7 +50,7 @@ class Table:
         supplementary: (n,) which rows take no part in a fit, or None where all do.
         decisions: those about the file that nobody asked for.
         columns: what `reading_script` takes besides the files; None where rows are left out.
-        words: the names of the formats of features whose words are read as numbers.
+        files: all columns of the files. kept: which of their rows (n,) these are; None for all.
     """
 
     paths: tuple[Path, ...]
@@ -66,7 +66,14 @@ class Table:
     supplementary: Array | None = None
     decisions: tuple[Decision, ...] = ()
     columns: dict[str, Any] | None = None
-    words: Mapping[str, str] = field(default_factory=dict)
+    files: FileSource | None = None
+    kept: Array | None = None
+
+    @property
+    def words(self) -> dict[str, str]:
+        """The names of the formats of features whose words are read as numbers."""
+        known = {} if self.files is None else self.files.words
+        return {str(name): known[str(name)] for name in self.roles.features if str(name) in known}
 
     @property
     def ids(self) -> Array | None:
@@ -318,13 +325,8 @@ class _Request:
         return Table(
             self.files.given, rows, n, len(self.roles.features), missing, skipped, self.roles, beside,
             as_classes(label, self.reading) if self.need_label else label, weight,
-            self._supplementary(keep, n), self._decisions, self._reading(), self._words,
+            self._supplementary(keep, n), self._decisions, self._reading(), self.files, keep,
         )  # fmt: skip
-
-    @property
-    def _words(self) -> dict[str, str]:
-        features = set(map(str, self.roles.features))
-        return {name: written for name, written in self.files.words.items() if name in features}
 
     @property
     def _decisions(self) -> tuple[Decision, ...]:

@@ -27,6 +27,9 @@ def remember_table(model: Any, table: Any, reading: ReadingOptions) -> None:
     written = {name: value for name in (*TEXT_OPTIONS, "text") if (value := getattr(reading, name)) is not None}
     named = {"id": roles.id if reading.id else None, "label": roles.labels[: len(reading.label or ())]}
     named |= {"weight": roles.weight, "supplementary": roles.supplementary}
+    if getattr(table.source, "names", ()) is None and table.files is not None:
+        # Columns without names are found by their numbers only.
+        named["columns"] = tuple(roles.features) if len(roles.features) < table.files.n_features else None
     columns = {role: _text(name) for role, name in named.items() if name is not None and name != ()}
     model.table_ = {"text": written, "columns": columns, "rows": table.n, "digest": digest_rows(table)}
     model.table_ |= {"words": dict(table.words)} if table.words else {}

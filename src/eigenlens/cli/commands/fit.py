@@ -92,8 +92,8 @@ def fit(
     from eigenlens.cli.remembered_table import remember_table
 
     with session(running) as now:
-        target = check_target(output, running.force, MODEL_SUFFIXES)
-        page = check_target(report, running.force, REPORT_SUFFIXES)
+        target = check_target(output, running.force, MODEL_SUFFIXES, files)
+        page = check_target(report, running.force, REPORT_SUFFIXES, files)
         estimator, choice = _unfitted_model(model, model_options, running)
         require_page(estimator, page)
         entry = find_model(model)
@@ -115,7 +115,7 @@ def fit(
         _check_convergence(now, strict, estimator)
         shown = {type(estimator).__name__: estimator} | ({} if selection is None else {"Choice": selection})
         _write_outputs(now, estimator, shown, table, target, page, reading)
-        now.show_next(shlex.join(_next_command(estimator, files if table.n else [], target, page, reading)))
+        now.show_next(_next_command(estimator, files if table.n else [], target, page, reading), tried=target is None)
     return None
 
 
@@ -267,9 +267,10 @@ NEXT_COMMANDS = [
 
 def _next_command(
     estimator: Any, files: Sequence[str], target: Path | None, page: Path | None, reading: ReadingOptions
-) -> list[str]:
-    """Return a command that applies the model, or the same one with files to write if nothing was written."""
-    return _fit_with_output(estimator, page) if target is None else _apply_command(estimator, files, target, reading)
+) -> str:
+    """Return a command that applies the model, or the one that has just run with files to write if none was written."""
+    able = target is not None
+    return shlex.join(_apply_command(estimator, files, target, reading) if able else _fit_with_output(estimator, page))
 
 
 def _fit_with_output(estimator: Any, page: Path | None) -> list[str]:

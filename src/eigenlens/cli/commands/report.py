@@ -40,7 +40,7 @@ def report_models(
     from eigenlens.reporting.remarks import fit_remarks
 
     with session(running) as now:
-        target = check_target(output, running.force, REPORT_SUFFIXES)
+        target = check_target(output, running.force, REPORT_SUFFIXES, files)
         models, tables = _split_files(files)
         found = _name_models([load(path) for path in models], models)
         for each in found.values():
