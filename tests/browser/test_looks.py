@@ -125,6 +125,16 @@ def test_components_of_images_have_colours_of_both_signs(visit, tmp_path):
     assert "negative" in seen.card("Images").inner_text()
 
 
+def test_many_components_go_on_in_the_next_line_where_it_is_narrow(visit, tmp_path):
+    both = [{"label": f"PC{i}", "pixels": [-2.0, 0.0, 2.0, 1.0]} for i in range(16)]
+    image = {"kind": "images", "title": "Images", "width": 2, "height": 2, "columns": 8, "scheme": "diverging"}
+    for width, columns in ((1400, 8), (390, 5)):
+        seen = visit(page(tmp_path, image | {"images": both}), width=width)
+        boxes = [each.bounding_box() for each in seen.card("Images").locator("canvas").all()]
+        assert len({round(box["x"]) for box in boxes}) == columns
+        assert min(box["width"] for box in boxes) > 45.0
+
+
 # ---- sliders ------------------------------------------------------------------------------------------------
 
 

@@ -103,3 +103,11 @@ def test_classes_have_shapes_too(visit, tmp_path):
     shapes = seen.page.locator(".bar .legend .swatch").evaluate_all("(all) => all.map((n) => n.dataset.shape)")
     assert shapes[:7] == [str(i) for i in range(7)]
     assert len({*zip(shapes, range(11), strict=True)}) == 11
+
+
+def test_classes_that_share_the_grey_are_no_group(visit, tmp_path):
+    seen = visit(classes(tmp_path), page="page-points")
+    seen.card("Spiral").get_by_role("button", name="Centroids").click()
+    seen.settle()
+    assert seen.page.locator(".bar .legend .entry").last.inner_text() == "2 others"
+    assert seen.stage("Spiral").locator("path.centroid").count() == 10

@@ -351,6 +351,8 @@ def test_regions_of_a_density_are_smooth_and_have_a_legend(visit, tmp_path):
     }  # fmt: skip
     seen = visit(written(tmp_path, found))
     assert seen.card("Cloud").locator(".legend .entry").all_inner_texts() == ["95% of the mass", "50% of the mass"]
+    saved = seen.download(seen.card("Cloud").get_by_role("button", name="as SVG")).read_text(encoding="utf-8")
+    assert "95% of the mass" in saved
     turn = np.linspace(0.0, 2.0 * np.pi, 40)
     for share, shade in ((0.95, 0.0), (0.5, 41.0)):
         radius = np.sqrt(-2.0 * np.log(1.0 - share))

@@ -408,13 +408,17 @@ def test_report_of_several_models(run, fitted, tmp_path):
 def test_info_describes_a_table(run, wine):
     out = done(run("info", "wine.csv"))
     assert "file      wine.csv: 90 rows, 6 columns (" in out
-    assert re.search(rf"acid\s+float\s+{ROWS[:, 0].min():.6g}\s+{ROWS[:, 0].mean():.6g}\s+{ROWS[:, 0].max():.6g}", out)
+    assert re.search(
+        rf"acid\s+float\s+active\s+{ROWS[:, 0].min():.6g}\s+{ROWS[:, 0].mean():.6g}\s+{ROWS[:, 0].max():.6g}", out
+    )
     assert "3 different, e.g. 'red'" in out
-    assert "next      eigenlens fit pca wine.csv --id bottle --drop kind" in out
+    assert out.endswith("next      eigenlens fit pca wine.csv\n")
     told = json.loads(done(run("info", "wine.csv", "--json")))
     assert {column["name"]: column["type"] for column in told["columns"]} == {
         "bottle": "text", "acid": "float", "sugar": "float", "ash": "float", "kind": "text", "count": "integer",
     }  # fmt: skip
+    roles = [column["role"] for column in told["columns"]]
+    assert roles == ["id", "active", "active", "active", "label", "active"]
 
 
 def test_info_counts_what_is_missing(run, tmp_path):

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from eigenlens.cli import COMMANDS, main
+from eigenlens.cli.commands.demo import DEMO_MODELS
 
 RNG = np.random.default_rng(3)
 
@@ -36,36 +37,17 @@ def frame(n, *names, **more):
     return pl.DataFrame(dict(zip(names, X.T, strict=True)) | more)
 
 
-@pytest.fixture
-def files(tmp_path):
-    """The files that the manuals speak of."""
-    kinds = np.resize(["Barolo", "Grignolino"], 40)
-    frame(40, "alcohol", "ash", "hue", cultivar=kinds).write_csv(tmp_path / "wine.csv")
-    frame(5, "hue", "ash", "alcohol", bottle=list("abcde")).write_csv(tmp_path / "new.csv")
-    frame(5, "hue", "ash", "alcohol").write_parquet(tmp_path / "new.parquet")
-    (tmp_path / "sales").mkdir()
-    frame(5, "shop", "online").write_parquet(tmp_path / "sales" / "may.parquet")
-    frame(5, "shop", "online").write_parquet(tmp_path / "sales" / "june.parquet")
-    sensors = frame(60, *"abcdef")
-    sensors.with_columns(pl.when(pl.int_range(60) % 7 > 0).then(pl.col("b")).alias("b")).write_parquet(
-        tmp_path / "sensors.parquet"
-    )
-    answers = frame(80, *(f"q{i}" for i in range(8)), comment=np.resize(["good", "bad"], 80))
-    answers.with_columns(pl.when(pl.int_range(80) > 3).then(pl.col("q1")).alias("q1")).write_csv(
-        tmp_path / "answers.csv", null_value="n/a"
-    )
-    for name in ("digits", "noisy"):
-        np.save(tmp_path / f"{name}.npy", RNG.standard_normal((150, 4)))
-    for name in ("iris", "test"):
-        frame(60, "length", "width", species=np.resize(["setosa", "virginica"], 60)).with_columns(
-            pl.col("width").abs()
-        ).write_csv(tmp_path / f"{name}.csv")
-    frame(40, *"abcd").write_csv(tmp_path / "data.csv")
+def make_tables(run, tmp_path, line):
+    """Make the tables that an example names, each by one command."""
+    for word in shlex.split(line):
+        name, _, suffix = word.rpartition(".")
+        if suffix in ("csv", "parquet", "npy") and name in DEMO_MODELS and not (tmp_path / word).exists():
+            run("demo", name, "--data", word)
 
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore:Heywood case")
-def test_every_example_of_the_manuals_runs(run, files, tmp_path):
+def test_every_example_of_the_manuals_runs(run, tmp_path):
     order = ["demo", "fit", *(name for name in COMMANDS if name not in ("demo", "fit"))]  # some use what these write
     for name in order:
         for example in COMMANDS[name].examples:
@@ -73,6 +55,8 @@ def test_every_example_of_the_manuals_runs(run, files, tmp_path):
             assert example.startswith(name)
             if line.endswith(".onnx"):
                 pytest.importorskip("onnx")
+            if "demo" not in line:
+                make_tables(run, tmp_path, line)
             out = run(line)
             written = line.partition(" -o ")[2].split()
             assert out
@@ -144,7 +128,8 @@ def test_the_next_command_after_a_comparison_runs(run, tmp_path):
     assert "wrote" in run(told["next"])
 
 
-@pytest.mark.parametrize("name", ["crabs", "two-circles", "questionnaire"])
+@pytest.mark.few(4)
+@pytest.mark.parametrize("name", DEMO_MODELS)
 def test_an_example_becomes_a_table_and_that_a_model(run, name):
     written = json.loads(run("demo", name, "--data", "t.csv", "--json"))
     assert written["written"] == ["t.csv"]

@@ -70,6 +70,8 @@ WORDS = {
     "score": ("score", "nb.safetensors", "t.csv", "--label", "kind", "-o", "new.csv"),
     "predict": ("predict", "nb.safetensors", "t.csv", "--label", "kind", "-o", "new.csv"),
     "compare": ("compare", "t.csv", "-c", "a:c", "-m", "ppca:k=1,pca:k=1", "-o", "new.csv"),
+    "select": ("select", "t.csv", "-c", "a:c", "-m", "pca", "-o", "new.csv"),
+    "completion": ("completion", "fish"),
     "report": ("report", "pca.safetensors", "t.csv", "-o", "new.html"),
     "export": ("export", "pca.safetensors", "-o", "new.json"),
 }
@@ -86,7 +88,7 @@ def test_a_dry_run_says_what_it_would_do_and_does_nothing(run, folder, case):
     assert (code, err) == (0, "")
     told = json.loads(out)
     assert sorted(folder.rglob("*")) == before
-    if "info" not in case:
+    if case not in ("info", "info model", "completion"):  # which write nothing
         assert told["dry_run"] is True
         assert told["would"]
         assert any(word.startswith(("new", "shown", "circles")) for line in told["would"] for word in line.split())
@@ -136,11 +138,15 @@ def test_quiet_gives_results_and_nothing_else(run, case):
     elif "info" in case:
         assert "next" not in out
         assert ("a       float" in out) == (case == "info")
+    elif case == "completion":
+        assert out.startswith("# Completion of eigenlens.")
     else:
         assert out == ""
 
 
-@pytest.mark.parametrize("case", [case for case in WORDS if "info" not in case and case != "demo"])
+@pytest.mark.parametrize(
+    "case", [case for case in WORDS if ("-o" in WORDS[case][1:] and case != "demo") or case == "demo data"]
+)
 def test_files_are_replaced_by_force_alone(run, folder, case):
     for name in ("new.safetensors", "new.html", "new.csv", "new.json", "circles.csv"):
         (folder / name).write_text("mine")

@@ -356,14 +356,14 @@ class TestPaths:
         (tmp_path / "empty.csv").touch()
         (tmp_path / "a.numbers").write_text("x")
         (tmp_path / "a.parquet.gz").write_text("x")
-        (tmp_path / "a.data").write_text("x")
+        (tmp_path / "a.xyz").write_text("x")
         for path, error, message in [
             (tmp_path / "no.csv", DataError, "does not exist"),
             (tmp_path / "*.pq", DataError, "matches no file"),
             (tmp_path, DataError, r"is a folder.*\*\.csv"),
             (tmp_path / "empty.csv", DataError, r"is empty \(0 bytes\)"),
             (tmp_path / "a.numbers", DataError, "is a spreadsheet"),
-            (tmp_path / "a.data", DataError, ", ".join(FORMATS)),
+            (tmp_path / "a.xyz", DataError, ", ".join(FORMATS)),
             (tmp_path / "a.parquet.gz", DataError, "is packed in a way that is not read"),
             ([], DataError, "names no file"),
         ]:

@@ -12,11 +12,11 @@ import sys
 import numpy as np
 import polars as pl
 import pytest
-from written_tables import Day, write_ods, write_xlsx
 
 from eigenlens import scan
 from eigenlens.data.files.scan import open_files
 from eigenlens.errors import DataError, DataWarning, MissingExtra, OptionError
+from written_tables import Day, write_ods, write_xlsx
 
 ROWS = [["length", "n", "kind", "ok"], [0.1 + 0.2, 1, "u", True], [1e-20, 2, "v", False], [None, 3, "u", True]]
 

@@ -10,7 +10,7 @@ import pytest
 from eigenlens import PCA, OptionError
 from eigenlens.reporting import report
 from eigenlens.reporting.page import FINE, pack_numbers, render_page
-from written_reports import axis
+from written_reports import axis, layers, named
 from written_reports import contents as read
 
 RNG = np.random.default_rng(0)
@@ -40,6 +40,17 @@ def test_the_scores_in_the_page_are_the_scores(tmp_path):
     chart = next(chart for chart in found["first"]["charts"] if chart["title"].startswith("Scores"))
     np.testing.assert_allclose(axis(chart, 0), pca.transform(X)[:, 0], rtol=1e-6)
     np.testing.assert_allclose(axis(chart, 2), pca.transform(X)[:, 2], rtol=1e-6)
+
+
+def test_loadings_have_their_numbers_where_there_is_room(tmp_path):
+    pca = PCA(3, standardize=True).fit(X)
+    (cells,) = layers(named(read(report(pca, X, tmp_path / "x.html"))["first"]["charts"], "Loadings"), "cell")
+    loadings = pca.components_.T * np.sqrt(pca.explained_variance_)
+    assert cells["text"] == [f"{value:.2f}" for value in loadings.ravel()]
+    large = 1_000.0 * X
+    charts = read(report(PCA(3).fit(large), large, tmp_path / "y.html"))["first"]["charts"]
+    (cells,) = layers(named(charts, "Loadings"), "cell")
+    assert "text" not in cells
 
 
 def test_hostile_names_stay_text(tmp_path):

@@ -73,7 +73,6 @@ def test_what_does_not_fit_is_rejected(tmp_path, words, more):
 @pytest.mark.parametrize(
     ("words", "rows"),
     [
-        ("X is None; give the rows to show", None),
         (r"X='rows\.csv' is text, and no file is called so; .* eigenlens\.scan", "rows.csv"),
         (r"X has the shape \(5,\); .* X\.reshape\(-1, 1\) is one column", np.arange(5.0)),
         (r"X has the shape \(3,\)", [1, 2, 3]),

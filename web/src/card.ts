@@ -61,16 +61,12 @@ function behind(row: HTMLElement, chart: Chart, drawn: Drawn): HTMLElement[] {
   return [place];
 }
 
-/** What the colours of a picture say: those of the rows, or those written over the chart. */
+/** What the colours of a picture say: those of the rows and of the shades behind them, or those written over the chart. */
 function legend(drawn: Drawn, state: State): Legend {
-  if (drawn.node.querySelector(".stage")) {
-    const { name, numeric, legend: entries } = state.colouring;
-    return { entries, ramp: numeric && { name, ...numeric } };
-  }
-  const scale = drawn.node.querySelector<SVGElement>("svg[class$=ramp]");
-  const entries = [...drawn.node.querySelectorAll(".legend .entry")].map((entry) => ({
-    label: entry.textContent ?? "", colour: entry.querySelector<HTMLElement>(".swatch")?.style.background ?? "grey", shape: 0,
-  }));
-  const once = new Map(entries.map((entry) => [JSON.stringify(entry), entry]));
-  return { entries: [...once.values()], drawn: scale };
+  const written = [...drawn.node.querySelectorAll(".legend .entry")].map((entry) => ({ label: entry.textContent ?? "", dot: entry.querySelector<HTMLElement>(".swatch") }));
+  const entries = written.map(({ label, dot }) => ({ label, colour: dot?.style.background ?? "grey", shape: dot?.matches(".square") ? 1 : 0 }));
+  const once = [...new Map(entries.map((entry) => [JSON.stringify(entry), entry])).values()];
+  if (!drawn.node.querySelector(".stage")) return { entries: once, drawn: drawn.node.querySelector<SVGElement>("svg[class$=ramp]") };
+  const { name, numeric, legend: classes } = state.colouring;
+  return { entries: [...classes, ...once.filter(({ shape }) => shape === 1)], ramp: numeric && { name, ...numeric } };
 }

@@ -33,7 +33,7 @@ export function groups({ x, y }: Points, { colouring, hollow }: State): Group[] 
   return legend.flatMap((entry, k) => {
     const [n, u, w, uu, uw, ww] = sums[k];
     const over = (product: number, a: number, b: number): number => (product - (a * b) / n) / (n - 1);
-    return n ? [{ entry, n, mean: [x0 + u / n, y0 + w / n], covariance: [over(uu, u, u), over(uw, u, w), over(ww, w, w)] }] : [];
+    return n && !entry.shared ? [{ entry, n, mean: [x0 + u / n, y0 + w / n], covariance: [over(uu, u, u), over(uw, u, w), over(ww, w, w)] }] : [];
   });
 }
 

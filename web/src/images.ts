@@ -12,7 +12,10 @@ const [SIDE, GAP, LABEL] = [88, 8, 18];
 
 export function images(chart: ImagesChart): Drawn {
   const grid = h("div", { class: "images" });
-  grid.style.gridTemplateColumns = `repeat(${chart.columns}, minmax(0, 1fr))`;
+  // Rows and what became of them stand under each other; components may go on in the next line where it is narrow.
+  grid.style.gridTemplateColumns = chart.scheme
+    ? `repeat(auto-fill, minmax(max(3.6rem, ${Math.floor(100 / (chart.columns + 0.9))}%), 1fr))`
+    : `repeat(${chart.columns}, minmax(0, 1fr))`;
   const node = h("div", {}, grid);
   const all = chart.images.map((image) => numbers(image.pixels));
   const size = { width: chart.width, height: chart.height, role: "img" };

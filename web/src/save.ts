@@ -32,8 +32,8 @@ function quoted(value: string | number): string {
 // ---- pictures ---------------------------------------------------------------------------------------------
 
 const WRITTEN = [
-  "fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "paint-order", "font-size", "font-family",
-  "font-weight", "opacity", "color",
+  "fill", "fill-opacity", "stroke", "stroke-opacity", "stroke-width", "stroke-dasharray", "paint-order", "font-size", "font-family",
+  "font-weight", "font-style", "opacity", "color",
 ];
 
 /** A copy of a picture on the page that needs no style sheet: what that says is written into it. */

@@ -16,6 +16,8 @@ export interface Entry {
   colour: string;
   shape: number;
   rows: () => number[];
+  /** Whether several classes share it, which are no group together. */
+  shared?: boolean;
 }
 
 export interface Colouring {
@@ -157,7 +159,7 @@ function byCategory(column: Column, n: number): Colouring {
   const which = values.map((value) => place.get(value) ?? MANY - 1);
   const entry = (label: string, at: number): Entry => ({ label, colour: categories()[at], shape: shapeOf(at), rows: () => where(which, at) });
   const legend = named.map(entry);
-  if (order.length > MANY) legend.push(entry(`${order.length - named.length} others`, MANY - 1));
+  if (order.length > MANY) legend.push({ ...entry(`${order.length - named.length} others`, MANY - 1), shared: true });
   const palette = categories().map(rgb);
   const colours = Array.from({ length: n }, (_, i) => palette[which[i]]);
   return { name: column.name, colours, legend, which, shapes: Uint8Array.from(which, shapeOf), value: (row) => values[row] };

@@ -32,25 +32,25 @@ COMMANDS: dict[str, Command] = {
     "demo": Command(
         "eigenlens.cli.commands.demo.demo",
         "See what eigenlens does, on data that comes with it.",
-        ("demo", "demo --list", "demo two-circles -o circles", "demo old-faithful --data faithful.csv"),
+        ("demo", "demo --list", "demo two-circles -o circles", "demo wine --data wine.csv"),
     ),
     "info": Command(
         "eigenlens.cli.commands.info.info",
         "Describe a data file (types, missing values, ranges) or a model file.",
-        ("info wine.csv", "info 'sales/*.parquet' --json", "info answers.csv --na n/a", "info wine.safetensors"),
+        ("info wine.csv", "info air-quality.parquet --json", "info wine.safetensors"),
     ),
     "fit": Command(
         "eigenlens.cli.commands.fit.fit",
         "Fit a model to a table, and describe the result.",
         (
             "fit pca wine.csv -k 0.9 --standardize --label cultivar -o wine.safetensors --report wine.html",
-            "fit ppca sensors.parquet -k 4 -o ppca.safetensors",
-            "fit fa answers.csv -k 3 --rotation varimax --drop @text --na n/a",
-            "fit gmm faithful.csv --columns @float -k 1:3 --covariance full -o gmm.safetensors",
-            "fit kde faithful.csv --columns 'waiting minutes' --bandwidth isj",
+            "fit ppca air-quality.parquet -k 2 -o ppca.safetensors",
+            "fit fa questionnaire.csv -k 3 --rotation varimax",
+            "fit gmm old-faithful.csv -k 1:3 --covariance full -o gmm.safetensors",
+            "fit kde old-faithful.csv --columns 'waiting minutes' --bandwidth isj",
             "fit kpca digits.npy --gamma median --approximation rpcholesky --landmarks 100 -o kpca.safetensors",
             "fit nb iris.csv --label species -o nb.safetensors",
-            "fit bayes iris.csv --label species --density gmm -k 2 --where 'width > 0'",
+            "fit bayes iris.csv --label species --density gmm -k 2 --where 'petal width > 0.1'",
             "fit lda iris.csv --label species --shrinkage ledoit-wolf -o lda.safetensors",
         ),
     ),
@@ -58,19 +58,19 @@ COMMANDS: dict[str, Command] = {
         "eigenlens.cli.commands.transform.transform",
         "Compute the scores of rows: principal components, factors, discriminants.",
         (
-            "transform wine.safetensors new.parquet -o scores.parquet",
-            "transform wine.safetensors new.csv --id bottle | head",
+            "transform wine.safetensors wine.csv -o scores.parquet",
+            "transform wine.safetensors wine.csv --id id | head",
         ),
     ),
     "denoise": Command(
         "eigenlens.cli.commands.denoise.denoise",
         "Reconstruct rows from their scores, without the noise.",
-        ("denoise kpca.safetensors noisy.npy -o clean.npy", "denoise wine.safetensors new.csv -o smooth.csv"),
+        ("denoise kpca.safetensors digits.npy -o clean.npy", "denoise wine.safetensors wine.csv -o smooth.csv"),
     ),
     "impute": Command(
         "eigenlens.cli.commands.impute.impute",
         "Fill in missing values by their means given the rest of the row.",
-        ("impute ppca.safetensors sensors.parquet --std -o filled.parquet",),
+        ("impute ppca.safetensors air-quality.parquet --std -o filled.parquet",),
     ),
     "sample": Command(
         "eigenlens.cli.commands.sample.sample",
@@ -80,20 +80,29 @@ COMMANDS: dict[str, Command] = {
     "score": Command(
         "eigenlens.cli.commands.score.score",
         "Score rows: their mean log-density, or the accuracy of their classes.",
-        ("score gmm.safetensors faithful.csv", "score nb.safetensors test.csv --label species -o right.csv"),
+        ("score gmm.safetensors old-faithful.csv", "score nb.safetensors iris.csv --label species -o right.csv"),
     ),
     "predict": Command(
         "eigenlens.cli.commands.predict.predict",
         "Predict the class of each row, or its component of a mixture.",
         (
-            "predict nb.safetensors test.csv --proba -o classes.csv",
-            "predict lda.safetensors test.csv --label species -o judged.csv",
+            "predict nb.safetensors iris.csv --proba -o classes.csv",
+            "predict lda.safetensors iris.csv --label species -o judged.csv",
         ),
     ),
     "compare": Command(
         "eigenlens.cli.commands.compare.compare_densities",
         "Compare densities by the log-likelihood of held-out rows.",
-        ("compare data.csv --models gmm,kde,ppca,fa --cv 5", "compare data.csv -m gmm:k=1:covariance=diag,pca:k=2"),
+        ("compare iris.csv --models gmm,kde,ppca,fa --cv 5", "compare iris.csv -m gmm:k=1:covariance=diag,pca:k=2"),
+    ),
+    "select": Command(
+        "eigenlens.cli.commands.select.select",
+        "Choose a number of components, by every rule for it.",
+        (
+            "select wine.csv --standardize",
+            "select old-faithful.csv -m gmm",
+            "select questionnaire.csv -m fa,pca --json",
+        ),
     ),
     "report": Command(
         "eigenlens.cli.commands.report.report_models",
@@ -109,6 +118,11 @@ COMMANDS: dict[str, Command] = {
             "export lda.safetensors -o lda.onnx",
         ),
     ),
+    "completion": Command(
+        "eigenlens.cli.commands.completion.completion",
+        "Print a script that completes commands, models, options and files in a shell.",
+        ("completion bash", "completion fish"),
+    ),
 }
 """The commands by name, in the order of the help."""
 
@@ -120,7 +134,7 @@ EXIT_CODES_HELP = f"[bold]Exit codes[/]  {' · '.join(f'{code} {kind}' for kind,
 
 def _examples(lines: Sequence[str]) -> str:
     listed = "\n".join(f"  eigenlens {line}".replace("[", "\\[") for line in lines)
-    return f"\b\n[bold]Examples[/]\n{listed}"
+    return f"\b\n[bold]Examples[/]\n{listed}\n  (eigenlens demo NAME --data NAME.csv makes the tables)"
 
 
 def _version(wanted: bool) -> None:
@@ -195,7 +209,7 @@ def main(words: Sequence[str] | None = None) -> int:
         setattr(sys, name, getattr(sys, name) or open(os.devnull, "w"))  # noqa: SIM115
     token = TYPED_WORDS.set(tuple(typed))
     try:
-        return _run(typed)
+        return run_command(typed)
     except (BrokenPipeError, OutputClosed):
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # or Python would complain at its end
         return EXIT_CODES["done"]
@@ -205,12 +219,13 @@ def main(words: Sequence[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get("EIGENLENS_TRACEBACK"):
             raise
-        return _fail(*_described(error), typed)
+        return _fail(*describe_error(error), typed)
     finally:
         TYPED_WORDS.reset(token)
 
 
-def _run(typed: list[str]) -> int:
+def run_command(typed: list[str]) -> int:
+    """Run the words of a command line, and return the exit code; errors are raised."""
     if typed and typed[0] in COMMANDS:
         app, words, name = _alone(typed[0]), typed[1:], f"eigenlens {typed[0]}"
     else:
@@ -222,7 +237,7 @@ def _run(typed: list[str]) -> int:
     return result if isinstance(result, int) else EXIT_CODES["done"]
 
 
-def _described(error: Exception) -> tuple[int, str, str]:
+def describe_error(error: Exception) -> tuple[int, str, str]:
     """Return the exit code, message and fix; typer finds usage errors, by a class that has moved between versions."""
     if isinstance(error, typer.BadParameter.__mro__[1]):
         message: Any = getattr(error, "format_message", lambda: str(error))
@@ -236,11 +251,28 @@ def _fail(code: int, message: str, fix: str, typed: list[str]) -> int:
     if not message:  # a command line without words prints the help
         return code
     see_help = f"see eigenlens {command + ' ' if command in COMMANDS else ''}--help"
+    fix, working = _check_fix(code, message, fix, typed)
     fix = fix or (see_help if code == EXIT_CODES["usage"] else "")
     print(f"error: {message}", file=sys.stderr)
     if fix:
         print(f"  fix: {fix}", file=sys.stderr)
+    if working:
+        print(f"  try: {working}", file=sys.stderr)
     if "--json" in typed:
-        fields = {"error": message, "fix": fix or None, "exit_code": code}
+        fields = {"error": message, "fix": fix or None, "try": working, "exit_code": code}
         print(json.dumps(fields, indent=2, ensure_ascii=False))
     return code
+
+
+def _check_fix(code: int, message: str, fix: str, typed: list[str]) -> tuple[str, str | None]:
+    """Return the part of a fix that works, and a command that does, of a command that has read a table."""
+    kind = {EXIT_CODES[kind]: kind for kind in ("usage", "data")}.get(code)
+    if kind is None or not fix or typed[0] not in ADVISED:
+        return fix, None
+    from eigenlens.cli.advice.fixes import check_fix
+
+    return check_fix(typed, kind, message, fix)
+
+
+ADVISED = ("fit", "compare", "select", "transform", "denoise", "impute", "score", "predict", "report")
+"""Commands whose errors come with advice that is tried: they read tables."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from eigenlens.cli.advice.totals import is_total
 from eigenlens.cli.output import one_line
 from eigenlens.cli.table_checks import MIN_ROWS
 from eigenlens.data.column_kinds import ColumnKind
@@ -60,7 +61,7 @@ class Profile:
         whole: those that are whole. increasing: whether each number is larger than the one before, the last one `last`.
         values: different texts and whole numbers, at most `most` and one.
         kind: the kind that the file declares; None for delimited text, where the entries show it.
-        marks: different texts that are not numbers, a few.
+        marks: different texts that are not numbers, a few. last_text: the last entry, of delimited text.
     """
 
     name: Any
@@ -81,6 +82,7 @@ class Profile:
     increasing: bool = True
     values: dict[str, None] = field(default_factory=dict)
     marks: dict[str, None] = field(default_factory=dict)
+    last_text: str = ""
 
     def add(self, rows: int, held: int, numbers: Numbers | None = None) -> None:
         """Add a block: its rows, the entries that are present, and a summary of those that are numbers."""
@@ -115,6 +117,8 @@ class Profile:
         numbers = any(look.number for look in map(describe_cell, strange) if look)
         most = 2 * self.numbers > self.rows - self.missing
         perhaps = self.type == "text" and most and len(strange) <= MAX_MARKERS and not numbers
+        # A name in its own column is a second line of names, and a total is not missing.
+        perhaps &= not any(mark == str(self.name) or is_total(mark) for mark in strange)
         return list(self.marks) if perhaps else []
 
     @property
@@ -179,7 +183,7 @@ PADDED = "^[+-]?0[0-9]+$"
 def profile_columns(source: FileSource, rows: int | None = None) -> tuple[list[Profile], int]:
     """Return profiles of all columns of files and the number of rows, or of the first `rows`; memory O(block)."""
     most = min(MAX_VALUES, max(100, MAX_ALL_VALUES // source.n_features))
-    dialect = source.dialect
+    dialect = source.dialect if source.is_written else None
     found = [Profile(f.name, None if dialect else f.kind, most) for f in source.fields]
     for frame in _first_rows(source.cells(), rows):
         # All columns of a block are looked at together: one at a time, thousands of them take seconds.
@@ -214,6 +218,7 @@ def _add_cells(found: list[Profile], frame: DataFrame, dialect: Dialect) -> None
         column.flags &= flags[j] == present[j]
         column.padded += padded[j] or 0
         column.remember(values[j])
+        column.last_text = str(raw[-1, j] or "")
         if known[j].n + nans[j] < present[j]:
             odd = raw.to_series(j).filter(numbers.to_series(j).is_null()).drop_nulls()
             _keep(odd.unique(maintain_order=True).head(10), column.marks, MAX_MARKERS + len(MISSING_MARKERS))

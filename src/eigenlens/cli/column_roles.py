@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from eigenlens.cli.errors import fail
 from eigenlens.cli.guess_roles import GuessedRole, Role, role_decisions
+from eigenlens.cli.model_options import commands
 from eigenlens.cli.options import ReadingOptions
 from eigenlens.cli.selection import Kinds, choose_columns, choose_one_column
 from eigenlens.data.column_kinds import ColumnKind
@@ -57,14 +59,16 @@ def choose_roles(
     features = _choose_features(reading, kinds, named, filters, model, guesses)
     asked = set(choose_columns(reading.text, kinds, "text") or ()) | _fitted_text(model)
     guessed = {name: each for name, each in guesses.items() if name not in features}
-    names = [name for name, each in guessed.items() if each.role == Role.ID] if named.id is None else []
+    if named.id is not None:  # rows have one name
+        guessed = {n: each._replace(role=Role.ASIDE) if each.role == Role.ID else each for n, each in guessed.items()}
+    names = [name for name, each in guessed.items() if each.role == Role.ID]
     colours = [name for name, each in guessed.items() if each.role == Role.LABEL]
     id, labels = next(iter(names), named.id), (*named.labels, *colours)
     taken = {*features, id, named.weight, *labels, *named.supplementary}
     return ColumnRoles(
         features, [name for name in features if name in asked], id, labels, named.weight, named.supplementary,
         tuple(name for name in kinds if name not in taken),
-        tuple(role_decisions({name: each for name, each in guessed.items() if each.role != Role.ID or names})),
+        tuple(role_decisions(guessed)),
     )  # fmt: skip
 
 
@@ -121,8 +125,11 @@ def _choose_features(
 def _reject_no_features(guesses: Mapping[Any, GuessedRole]) -> None:
     """Raise where no column is left to work on, with one that could be used."""
     usable = [str(each.column) for each in guesses.values() if each.numeric and each.role != Role.ACTIVE]
-    fix = f"use one of those left out with --active {usable[0]}" if usable else "drop fewer"
-    fail("no column is left to work on", f"{fix}, or see the columns with eigenlens info", "data")
+    text = bool(guesses) and not usable
+    fix = f"use one of those left out with --active {shlex.quote(usable[0])}" if usable else "drop fewer"
+    fix = f"fit {' or '.join(commands('mixed'))}, which take categories" if text else fix
+    what = "no column is left to work on" + ": none holds numbers" * text
+    fail(what, f"{fix}, or see the columns with eigenlens info", "data")
 
 
 def _features_of_model(known: list[str], kinds: Kinds, model: Any, wanted: list[Any] | None) -> list[str]:

@@ -8,7 +8,8 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.cli.errors import fail
-from eigenlens.errors import DataError
+from eigenlens.data.files.decision import Decision
+from eigenlens.errors import DataError, DataWarning, warn_user
 from eigenlens.estimator.covariance_matrix import correlations_from_covariance
 
 
@@ -26,18 +27,35 @@ def find_covariance(table: Any) -> CovarianceTable | None:
     It is square, symmetric, has positive variances and no negative eigenvalue; one half of it may be missing. Row names
     that differ from the column names say that it is a table of rows.
     """
+    S, names = _square(table), getattr(table.source, "names", None)
+    if S is None or names is None:
+        return None
+    try:
+        correlations_from_covariance(S, names)
+    except DataError:
+        _warn_of_distances(S)
+        return None
+    unit = np.allclose(S.diagonal(), 1.0, rtol=0.0, atol=1e-8)
+    return CovarianceTable(S, "correlation matrix" if unit else "covariance matrix", names)
+
+
+def _square(table: Any) -> Array | None:
+    """Return a square table whose lines have no other names than its columns, both halves filled; None for others."""
     if table.missing is None or table.n != table.d or table.d < MIN_VARIABLES or not hasattr(table.source, "array"):
         return None
     names, ids = table.source.names, table.ids
     if names is None or (ids is not None and ids.dtype.kind in "OU" and list(map(str, ids)) != list(names)):
         return None
-    S = _fill_half(np.asarray(table.source.array, dtype=np.float64))
-    try:
-        correlations_from_covariance(S, names)
-    except DataError:
-        return None
-    unit = np.allclose(S.diagonal(), 1.0, rtol=0.0, atol=1e-8)
-    return CovarianceTable(S, "correlation matrix" if unit else "covariance matrix", names)
+    return _fill_half(np.asarray(table.source.array, dtype=np.float64))
+
+
+def _warn_of_distances(S: Array) -> None:
+    """Warn of a symmetric matrix with zeros on its diagonal and no negative entry."""
+    if np.all(S >= 0.0) and not S.diagonal().any() and np.allclose(S, S.T):
+        what = (
+            "the table looks like a matrix of distances, and its lines are fitted as if they were rows of measurements"
+        )
+        warn_user(DataWarning(what, fix="give the measurements themselves; --rows says that they are"))
 
 
 MIN_VARIABLES = 3
@@ -49,8 +67,8 @@ def _fill_half(S: Array) -> Array:
     return np.where(np.isnan(S), S.T, S)
 
 
-def fit_covariance_table(model: Any, found: CovarianceTable, n_samples: int | None, command: str) -> str:
-    """Fit a model to a matrix, and return what was done in words."""
+def fit_covariance_table(model: Any, found: CovarianceTable, n_samples: int | None, command: str) -> Decision:
+    """Fit a model to a matrix, and return what was done as a decision."""
     if not hasattr(model, "fit_covariance"):
         fix = "give the rows themselves, or fit pca, ppca, fa or spca; --rows takes its lines for rows"
         fail(f"the table is a {found.called}, and {command} needs rows", fix, "data")
@@ -62,8 +80,9 @@ def fit_covariance_table(model: Any, found: CovarianceTable, n_samples: int | No
     S, d = pl.DataFrame(found.S, schema=list(found.names)), len(found.S)
     # Fewer than d + 1 rows cannot have d components; eigenvalues do not depend on the number.
     model.fit_covariance(S, n_samples=d + 1 if n_samples is None else n_samples)
-    how = "" if n_samples is not None else "; the number of rows behind it is not known: --n-samples N says it"
-    return f"the table is a {found.called} of {d} variables, and is fitted as one{how}"
+    how = "" if n_samples is not None else "; --n-samples N gives the number of rows behind it, which is not known"
+    what = f"the table is a {found.called} of {d} variables, and is fitted as one"
+    return Decision("matrix", what, (), f"--rows takes its lines for rows{how}")
 
 
 NEED_SAMPLES = ("ppca", "fa")

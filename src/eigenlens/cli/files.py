@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import glob
 import itertools
 import os
 import re
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from eigenlens.cli.errors import fail
-from eigenlens.cli.output import json_text
+from eigenlens.cli.output import IN_TRIAL, json_text
 
 MODEL_SUFFIXES, REPORT_SUFFIXES = (".safetensors",), (".html", ".htm")
 
@@ -36,8 +37,13 @@ def require_files(*files: str | Sequence[str]) -> None:
         expand_paths(named, FORMATS)
 
 
-def check_target(path: str | None, force: bool, suffixes: Mapping[str, Any] | tuple[str, ...]) -> Path | None:
-    """Return the path to write to; before any work is done, check that it can and may be written."""
+def check_target(
+    path: str | None, force: bool, suffixes: Mapping[str, Any] | tuple[str, ...], inputs: Sequence[str] = ()
+) -> Path | None:
+    """Return the path to write to; before any work is done, check that it can and may be written.
+
+    `inputs`: the files that are read, none of which is ever replaced.
+    """
     if path is None:
         return None
     from eigenlens import checks
@@ -46,6 +52,9 @@ def check_target(path: str | None, force: bool, suffixes: Mapping[str, Any] | tu
     if suffixes and target.suffix.lower() not in suffixes:
         known = f"{'one of ' * (len(suffixes) > 1)}{', '.join(suffixes)}"
         fail(f"'{path}' has {f'the suffix {target.suffix!r}' if target.suffix else 'no suffix'}", f"use {known}")
+    read = [name for file in inputs for name in ([file] if os.path.exists(file) else glob.glob(file))]
+    if target.exists() and any(os.path.samefile(target, name) for name in read):
+        fail(f"'{path}' is both read and written", "write to another file")
     return checks.target_file(target, overwrite=force)
 
 
@@ -53,10 +62,12 @@ def write_files(*files: tuple[Path, Callable[[Path], Any]], check: Callable[[], 
     """Write all files in temporary folders beside their targets, then move them there.
 
     Whatever interrupts this, every file is unchanged or complete, and none is new unless all are ready. `check` is
-    called before the move, and raises an interrupt that a fit took as a request to stop early.
+    called before the move, and raises an interrupt that a fit took as a request to stop early. A trial writes nothing.
     """
     from eigenlens.model_file import move_into_place
 
+    if IN_TRIAL.get():
+        return
     ready: list[tuple[Path, Path]] = []
     try:
         for target, fill in files:
@@ -121,13 +132,18 @@ def format_size(size: float) -> str:
     return f"{size:.1f} GB"
 
 
-def _frame(columns: Mapping[str, Any]) -> Any:
+def _as_column(values: Any) -> Any:
+    """Return values as Polars takes them: a column of Polars itself keeps its type."""
     import numpy as np
 
+    array = values if hasattr(values, "to_list") else np.asarray(values)
+    return array.tolist() if isinstance(array, np.ndarray) and array.dtype.kind in "UO" else array
+
+
+def _frame(columns: Mapping[str, Any]) -> Any:
     from eigenlens.data.files.base import pl
 
-    arrays = {name: np.asarray(values) for name, values in columns.items()}
-    frame = pl.DataFrame({name: each.tolist() if each.dtype.kind in "UO" else each for name, each in arrays.items()})
+    frame = pl.DataFrame({name: _as_column(values) for name, values in columns.items()})
     return frame.with_columns(pl.selectors.float().fill_nan(None))
 
 

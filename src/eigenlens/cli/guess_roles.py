@@ -128,7 +128,7 @@ def _role_of_numbers(column: Profile, present: int, mixed: bool) -> tuple[Role, 
     if column.padded:
         return Role.ASIDE, "codes with leading zeros"
     if whole and CODE_NAME.search(name):
-        return Role.ASIDE, "codes, by its name"
+        return Role.ASIDE, "codes, by the name"
     if whole and many and ID_NAME.search(name) and distinct >= ID_SHARE * present:
         return Role.ID, "whole numbers that hardly repeat, and by its name an id"
     if whole and many and distinct == present:
@@ -169,5 +169,6 @@ def _left_out(reason: str, alike: list[GuessedRole]) -> Decision:
     listed = join_limited([repr(name) for name in columns])
     what = f"column{'s' * several} {listed} {'are' if several else 'is'} left out ({reason})"
     option = "active" if alike[0].numeric else "label"
-    fix = {"active": "use {active}", "label": "colour by it with {label}"}[option] if reason != NO_ENTRY else ""
+    them = "them" if several else "it"
+    fix = {"active": "use {active}", "label": f"colour by {them} with {{label}}"}[option] if reason != NO_ENTRY else ""
     return Decision("columns left out", what, tuple(columns), fix, {option: columns} if fix else {})

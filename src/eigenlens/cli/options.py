@@ -141,7 +141,7 @@ class ReadingOptions(ParsingOptions, SelectionOptions):
 
     text: list[str] | None = _reading(
         "--text",
-        "nb: columns of CSV that hold categories though their cells look like numbers (0, 1, 2, 3+); "
+        "Columns of CSV that hold categories though their cells look like numbers (0, 1, 2, 3+) or are read as such; "
         "written as for --columns.",
         metavar="LIST",
     )

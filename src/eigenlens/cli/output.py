@@ -102,6 +102,9 @@ def _width() -> int | None:
 TYPED_WORDS: ContextVar[tuple[str, ...]] = ContextVar("typed", default=())
 """The words after the name of the program, as they were typed."""
 
+IN_TRIAL: ContextVar[bool] = ContextVar("in_trial", default=False)
+"""Whether a command is only tried before it is suggested: it writes no file, and gives no advice of its own."""
+
 
 def command_line() -> str:
     """Return the command as it was typed."""
@@ -137,8 +140,8 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
-    if hasattr(value, "tolist"):
-        return _plain(value.tolist())
+    if hasattr(value, "tolist") or hasattr(value, "to_list"):
+        return _plain(value.tolist() if hasattr(value, "tolist") else value.to_list())
     if isinstance(value, float):
         return value if abs(value) < float("inf") else None
     return value if value is None or isinstance(value, bool | int | str) else str(value)

@@ -27,8 +27,12 @@ def remember_table(model: Any, table: Any, reading: ReadingOptions) -> None:
     written = {name: value for name in (*TEXT_OPTIONS, "text") if (value := getattr(reading, name)) is not None}
     named = {"id": roles.id if reading.id else None, "label": roles.labels[: len(reading.label or ())]}
     named |= {"weight": roles.weight, "supplementary": roles.supplementary}
+    if getattr(table.source, "names", ()) is None and table.files is not None:
+        # Columns without names are found by their numbers only.
+        named["columns"] = tuple(roles.features) if len(roles.features) < table.files.n_features else None
     columns = {role: _text(name) for role, name in named.items() if name is not None and name != ()}
     model.table_ = {"text": written, "columns": columns, "rows": table.n, "digest": digest_rows(table)}
+    model.table_ |= {"words": dict(table.words)} if table.words else {}
 
 
 def _text(name: Any) -> Any:
@@ -42,6 +46,11 @@ def recall_text(reading: ReadingOptions, model: Any, paths: Collection[str]) -> 
     return replace(
         reading, **{name: value for name, value in known.items() if name in taken and getattr(reading, name) is None}
     )
+
+
+def recall_words(model: Any, paths: Collection[str]) -> dict[str, str] | None:
+    """Return how the model read words as numbers, if it did: a new file may have too few of them to show it."""
+    return _remembered(model).get("words") if "words" in format_options(paths) else None
 
 
 def recall_columns(reading: ReadingOptions, model: Any, names: Collection[str]) -> ReadingOptions:
@@ -67,7 +76,9 @@ def is_fitted_table(model: Any, table: Any) -> bool:
 
 
 def digest_rows(table: Any) -> str:
-    """Return a digest of the features of the first rows."""
+    """Return a digest of the features of the first rows; "" without any."""
+    if not table.n:
+        return ""
     if not isinstance(table.source, Source):
         return hashlib.sha256(table.source.head(DIGEST_ROWS).write_csv().encode()).hexdigest()
     sha, left = hashlib.sha256(), DIGEST_ROWS

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from eigenlens.cli.errors import warning_line
 from eigenlens.cli.files import file_size
 from eigenlens.cli.options import RunningOptions
-from eigenlens.cli.output import cut_lines, json_text, wrap_line
+from eigenlens.cli.output import IN_TRIAL, cut_lines, json_text, wrap_line
 
 if TYPE_CHECKING:
     from eigenlens.data.source import Progress
@@ -67,14 +67,20 @@ class Session:
         self.say("would", *plan)
         self.add_facts(dry_run=True, would=plan, would_write=written, **facts)
 
-    def show_next(self, command: str) -> None:
-        """Print a command to try next."""
-        self.say("next", command)
-        self.add_facts(next=command)
+    def show_next(self, *commands: str, tried: bool = False) -> None:
+        """Print the first of these commands that works, if any does; `tried`: the first one is known to."""
+        if IN_TRIAL.get() or (self.running.quiet and not self.running.json):
+            return
+        from eigenlens.cli.advice.trial import command_works
+
+        found = commands[0] if tried else next(filter(command_works, commands), None)
+        self.add_facts(next=found)
+        if found is not None:
+            self.say("next", found)
 
     def show_written(self, *targets: Path | None, note: str = "") -> None:
         """Print the files that were written, with their sizes."""
-        written = [target for target in targets if target is not None]
+        written = [target for target in targets if target is not None and not IN_TRIAL.get()]
         for target in written:
             self.say("wrote", f"{target} ({note and note + ', '}{file_size(target)})")
         self.add_facts(written=written)

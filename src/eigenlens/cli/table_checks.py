@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.cli.advice.sentinels import describe_sentinels, numeric_columns
+from eigenlens.cli.advice.totals import describe_total
 from eigenlens.cli.errors import fail
 from eigenlens.cli.options import ReadingOptions
 from eigenlens.data.files.cells import describe_cell
@@ -77,8 +79,9 @@ def is_missing(values: Array) -> Array:
 
 
 def warn_suspicious_columns(table: Table) -> None:
-    """Raise for columns without an entry, warn of a first column that counts 0, 1, 2, … and of numbers as categories.
+    """Raise for columns without an entry, and warn of what looks wrong.
 
+    Warned of are a first column that counts 0, 1, 2, …, numbers as categories, numbers that mean missing, and totals.
     Rows that stay in files are not looked at.
     """
     if table.missing is None:
@@ -90,6 +93,9 @@ def warn_suspicious_columns(table: Table) -> None:
         _warn_row_numbers(*next(iter(columns.items())))
     if hasattr(table.source, "iter_columns"):
         _warn_number_categories(table.source)
+    found = describe_sentinels(numeric_columns(table.source), table.paths, table.decisions)
+    for message in filter(None, [*found, describe_total(table)]):
+        warn_user(message, UserWarning)
 
 
 def _columns(source: Any) -> dict[str, Any]:

@@ -351,7 +351,8 @@ def explain_nonfinite(source: Source) -> DataError:
     what = f"contains {kind}: {entries} ({listed})"  # scikit-learn's checks look for NaN and inf
     if infinite.sum():
         fix = "replace the values, or leave those rows out"
-        return DataError(what, argument="X", columns=columns, fix=fix, settings={"where": ...})
+        tests = [f"{column} {test}" for column in columns[:3] for test in ("> -inf", "< inf")]
+        return DataError(what, argument="X", columns=columns, fix=fix, settings={"where": tests})
     fix = "leave out those rows or columns, or impute them; PCA with {missing} can fit and transform such rows"
     what += " is missing" if total == 1 else " are missing"
     return MissingValues(what, argument="X", columns=columns, fix=fix, settings={"missing": "em"})

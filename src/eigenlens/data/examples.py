@@ -11,6 +11,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.data.example_tables import (
+    AIR_QUALITY,
     AMINO_ACIDS,
     CHERRY_TREES,
     CRAB_COUNTS,
@@ -31,7 +32,8 @@ class Example:
         name: the name that `load` takes.
         data: (n, d) float64. rows: (n,) row names. columns: (d,) column names.
         about: one sentence on its contents and its source.
-        labels: (n,) classes, or None. weight: (n,) how often each row counts, or None for once.
+        labels: (n,) classes, or None. classes: what they are called.
+        weight: (n,) how often each row counts, or None for once.
         others: {name: (n,)} further variables of the rows, such as the truth behind a simulation.
     """
 
@@ -41,6 +43,7 @@ class Example:
     columns: tuple[str, ...]
     about: str
     labels: tuple[str, ...] | None = None
+    classes: str = "label"
     weight: Array | None = None
     others: Mapping[str, Array] = field(default_factory=dict)
 
@@ -134,6 +137,53 @@ def _trees() -> Example:
         _numbered("tree", len(CHERRY_TREES["height (ft)"])),
         tuple(CHERRY_TREES),
         "Diameter, height and volume of 31 felled black cherry trees (Ryan, Joiner and Ryan 1976).",
+    )
+
+
+def _air_quality() -> Example:
+    days = [f"{month} {day + 1}" for month, n in _SUMMER_DAYS.items() for day in range(n)]
+    return Example(
+        "air-quality",
+        np.array(list(AIR_QUALITY.values()), dtype=np.float64).T,
+        tuple(days),
+        tuple(AIR_QUALITY),
+        "Ozone, radiation, wind and temperature in New York on 153 days of 1973, with 44 missing entries (Chambers et "
+        "al. 1983, as R has them).",
+        labels=tuple(day.split()[0] for day in days),
+        classes="month",
+    )
+
+
+_SUMMER_DAYS = {"May": 31, "June": 30, "July": 31, "August": 31, "September": 30}
+
+
+def _iris() -> Example:
+    from sklearn.datasets import load_iris
+
+    found = load_iris()
+    return Example(
+        "iris",
+        np.asarray(found.data, dtype=np.float64),
+        _numbered("flower", len(found.data)),
+        tuple(name.removesuffix(" (cm)") for name in found.feature_names),
+        "Sepals and petals of 150 irises of three species, in centimetres (Anderson 1935; Fisher 1936).",
+        labels=tuple(str(found.target_names[code]) for code in found.target),
+        classes="species",
+    )
+
+
+def _wine() -> Example:
+    from sklearn.datasets import load_wine
+
+    found = load_wine()
+    return Example(
+        "wine",
+        np.asarray(found.data, dtype=np.float64),
+        _numbered("bottle", len(found.data)),
+        tuple(name.replace("_", " ").replace("/", " ") for name in found.feature_names),
+        "13 chemical measurements of 178 wines of three cultivars from one region of Italy (Forina et al. 1988; UCI).",
+        labels=tuple(np.array(["Barolo", "Grignolino", "Barbera"])[found.target].tolist()),
+        classes="cultivar",
     )
 
 
@@ -274,6 +324,9 @@ EXAMPLES: dict[str, Callable[..., Example]] = {
     "old-faithful": _old_faithful,
     "tobamovirus": _tobamovirus,
     "trees": _trees,
+    "iris": _iris,
+    "wine": _wine,
+    "air-quality": _air_quality,
     "digits": _digits,
     "two-circles": _two_circles,
     "arc": _arc,

@@ -25,7 +25,7 @@ from eigenlens.reporting.packing import fit_page, share_repeats
 from eigenlens.reporting.page import render_page
 from eigenlens.reporting.pages.overview import overview
 from eigenlens.reporting.remarks import data_remarks, fit_remarks
-from eigenlens.reporting.rows import ShownRows, make_shown_rows, max_rows, values_per_row
+from eigenlens.reporting.rows import ShownRows, make_shown_rows, max_rows, no_rows, values_per_row
 from eigenlens.tables.names import shorten
 from eigenlens.tables.rows import sample_rows
 from eigenlens.tables.text_table import count_noun
@@ -60,7 +60,8 @@ def report(
             `select_mixture`.
         X: the rows to show, usually those of the fit: of any kind, columns of text among them. A model takes the
             columns that it was fitted on. Of more than 200,000 rows, or 20 million entries, a random sample is drawn in
-            one pass, and not all are kept in memory.
+            one pass, and not all are kept in memory. None for models that were fitted to a covariance matrix: the page
+            has what they say of columns.
         path: the HTML file, written whole or not at all, below 10 MB whatever X is.
         y: (n,) the classes of the rows, for classifiers; if None, the first of `columns` that holds their classes.
         ids: (n,) names of rows. columns: {name: (n,)} more columns to colour by; the first of them does so when the
@@ -92,7 +93,7 @@ def report(
     pages, more = _pages(sheets, last), _columns(sheets)
 
     def whole(keep: Array | None) -> Chart:
-        size = f"{count_noun(rows.total, 'row')}, {count_noun(len(rows.names), 'column')}"
+        size = f"{count_noun(rows.total, 'row') if rows.total else 'no rows'}, {count_noun(len(rows.names), 'column')}"
         head = {"title": shorten(title, 300), "subtitle": size, "version": __version__}
         return share_repeats(head | {"rows": rows.data(more, keep), "pages": pages}, keep)
 
@@ -125,7 +126,7 @@ def _python(
     labels = _label_column(models, given["columns"] or {}, rows.total) if given["y"] is None else None
     return code.script(
         models, str(target), given={name: value is not None for name, value in given.items()}, title=title, seed=seed,
-        shape=f"{rows.total:,} × {len(rows.names):,}", names=rows.names,
+        shape=f"{rows.total or len(rows.names):,} × {len(rows.names):,}", covariance=not rows.total, names=rows.names,
         labels="y" if labels is None else f"columns[{labels!r}]", reading=reading,
     )  # fmt: skip
 
@@ -186,6 +187,9 @@ def _columns(sheets: dict[str, PageContent]) -> dict[str, Any]:
 def _rows(
     models: dict[str, Any], X: Any, y: Any, ids: Any, columns: dict[str, Any], weight: Any, rng: np.random.Generator
 ) -> ShownRows:
+    if X is None and all(hasattr(model, "fit_covariance") for model in models.values()):
+        _reject_without_rows(y=y, ids=ids, columns=columns or None, sample_weight=weight)
+        return no_rows(models.values())
     source = report_table(X)
     sample = sample_rows(source, max_rows(source.n_features), rng)
     n = sample.total
@@ -195,6 +199,12 @@ def _rows(
     texts = {} if labels is None else {labels: [None if value is None else str(value) for value in y.tolist()]}
     more = (columns if labels in columns else texts | columns) | texts
     return make_shown_rows(sample, names, ids=ids, extra=more, y=y, weight=weight, named=named)
+
+
+def _reject_without_rows(**given: Any) -> None:
+    for argument, value in given.items():
+        if value is not None:
+            raise OptionError("has one entry per row, and X is None", argument=argument, fix="give the rows too")
 
 
 def _column_names(models: dict[str, Any], source: Any) -> tuple[tuple[str, ...], bool]:

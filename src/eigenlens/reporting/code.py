@@ -20,18 +20,20 @@ MAX_LITERAL_LENGTH = 20_000
 
 def script(
     models: dict[str, Any], path: str, *, given: dict[str, bool], title: str, seed: Any, shape: str, labels: str = "y",
-    names: tuple[str, ...] = (), reading: str = "",
+    names: tuple[str, ...] = (), reading: str = "", covariance: bool = False,
 ) -> str:  # fmt: skip
-    """Return a script that fits the models to X and writes the report.
+    """Return a script that fits the models to X, or to a covariance matrix S, and writes the report.
 
     given: which of y, ids, columns and sample_weight there are. shape: of X, in words. labels: Python for the classes.
     names: of the columns of X. reading: Python that makes X and what is given, "" where only words can say it.
     """
     variables = _variables(list(models))
-    made = {name: _made(model, given, labels, names) for name, model in models.items()}
+    made = {name: _made(model, given, labels, "" if covariance else _columns(model, names))
+            for name, model in models.items()}  # fmt: skip
     there = ", ".join(name for name, has in given.items() if has)
     unsaid = labels == "y" and not given.get("y") and any(hasattr(model, "classes_") for model in models.values())
     head = [f"# X: the rows of this report ({shape})" + (f"; {there}: what was given with them" if there else "") + "."]
+    head = [f"# S: the covariance or correlation matrix of this report ({shape})."] if covariance else head
     head = [reading, ""] if reading else head
     head += ["# y: their classes, which this report was not given."] if unsaid else []
     body = [f"{variables[name]} = {text}" if text else _unknown(name, models[name]) for name, text in made.items()]
@@ -39,14 +41,15 @@ def script(
     options = [f"{name}={name}" for name, has in given.items() if has]
     options += [f"title={title!r}"] if title != "Eigenlens report" else []
     options += [f"random_state={seed}"] if isinstance(seed, int | np.integer) and seed != 0 else []
-    last = f"eigenlens.report({', '.join([f'{{{shown}}}', 'X', repr(Path(path).name), *options])})"
+    rows = "None" if covariance else "X"
+    last = f"eigenlens.report({', '.join([f'{{{shown}}}', rows, repr(Path(path).name), *options])})"
     text = "\n".join([*head, *body, *([last] if shown else [])])
     imports = ["import eigenlens"] + (["import numpy as np"] if "np." in text else [])
     return "\n".join([*imports, "", text])
 
 
-def _made(model: Any, given: dict[str, bool], labels: str, names: tuple[str, ...]) -> str:
-    """Return Python that fits the model to X; "" if it cannot be written."""
+def _made(model: Any, given: dict[str, bool], labels: str, rows: str) -> str:
+    """Return Python that fits the model to rows, or to S where there are none; "" if it cannot be written."""
     if isinstance(model, MixtureSelection):
         return _selected(model, given)
     if not hasattr(model, "fit"):
@@ -54,7 +57,9 @@ def _made(model: Any, given: dict[str, bool], labels: str, names: tuple[str, ...
     written = literal(model)
     if written is None or len(written) > MAX_LITERAL_LENGTH:
         return ""
-    rows = _columns(model, names) + (f", {labels}" if hasattr(model, "classes_") else "")
+    if not rows:
+        return f"{written}.fit_covariance(S, n_samples={model.n_samples_})"
+    rows += f", {labels}" if hasattr(model, "classes_") else ""
     weight = ", sample_weight=sample_weight" if given.get("sample_weight") else ""
     return f"{written}.fit({rows}{weight})"
 

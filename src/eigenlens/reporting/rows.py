@@ -17,7 +17,7 @@ import numpy as np
 from eigenlens.arrays import Array, to_numpy
 from eigenlens.data.categories import EncodedColumn, encode_numbers
 from eigenlens.data.coerce import fields_of
-from eigenlens.data.column_kinds import Field
+from eigenlens.data.column_kinds import ColumnKind, Field
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.source import Source
 from eigenlens.data.table import MixedSource
@@ -209,6 +209,8 @@ class ShownRows:
 
     def _offered(self, more: Mapping[str, Any]) -> dict[str, Any]:
         """Return the columns to colour by: classes, given columns, columns that pages made, text, numbers."""
+        if not self.total:
+            return {}
         found: dict[str, Any] = dict(self.extra) | dict(more)
         found |= {self.names[j]: values for j, values in self.texts.items()}
         return found | {name: self.X[:, j] for j, name in enumerate(self.names) if j not in self.texts}
@@ -224,6 +226,8 @@ class ShownRows:
         return {"ids": RowTexts(names)}, ""
 
     def _note(self, kept: int) -> str:
+        if not self.total:
+            return "There are no rows, as of a covariance matrix."
         if kept == self.total:
             return f"All {self.total:,} rows are shown."
         return f"{kept:,} of {self.total:,} rows, drawn at random, are shown as points."
@@ -320,6 +324,19 @@ def make_shown_rows(
         columns=tuple(range(len(names))),
         named=named,
     )
+
+
+def no_rows(models: Iterable[Any]) -> ShownRows:
+    """Return no rows, with the columns of models that were fitted to a covariance matrix."""
+    known = [getattr(model, "feature_names_in_", None) for model in models]
+    names = tuple(dict.fromkeys(str(name) for each in known if each is not None for name in each))
+    d = max(model.n_features_in_ for model in models)
+    names, named = (names, True) if names else (tuple(f"x{j}" for j in range(d)), False)
+    fields = tuple(Field(name, ColumnKind.NUMBER) for name in names)
+    return ShownRows(
+        X=np.empty((0, len(names))), chosen=np.empty(0, dtype=np.intp), total=0, names=names, ids=None, extra={},
+        texts={}, fields=fields, columns=tuple(range(len(names))), named=named,
+    )  # fmt: skip
 
 
 def values_per_row(what: str, values: Any, n: int) -> Array:

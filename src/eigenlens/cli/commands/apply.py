@@ -24,15 +24,19 @@ def apply_model(
     able: tuple[str, str],
     work: Callable[[Any, Any], dict[str, Any]],
     confusion: Callable[[Any, Any, dict[str, Any]], Any] = lambda found, table, columns: None,
+    named: bool = True,
 ) -> None:
-    """Load the model, read the rows, do the work and write. `able`: the method that is needed, and what it is for."""
+    """Load the model, read the rows, do the work and write.
+
+    `able`: the method that is needed, and what it is for. `named`: whether ids and labels stand beside the result.
+    """
     require_files(model, files)
     from eigenlens.cli.input_table import read_aloud
     from eigenlens.cli.remembered_table import is_fitted_table
     from eigenlens.estimator.storage import load
 
     with session(running) as now:
-        target = check_target(output, running.force, OUTPUT_FORMATS)
+        target = check_target(output, running.force, OUTPUT_FORMATS, [model, *files])
         found = load(model)
         require_method(found, *able)
         # Rows that go to standard output go there alone.
@@ -46,7 +50,7 @@ def apply_model(
         now.check_interrupt()
         judged = confusion(found, table, columns)
         note = TRAINING_ROWS if judged is not None and is_fitted_table(found, table) else ""
-        give_columns(now, id_and_labels(table) | columns, target, judged, note)
+        give_columns(now, (id_and_labels(table) if named else {}) | columns, target, judged, note)
     return None
 
 

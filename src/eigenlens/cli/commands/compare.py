@@ -59,8 +59,8 @@ def compare_densities(
     from eigenlens.cli.input_table import read_aloud
 
     with session(running) as now:
-        target = check_target(output, running.force, OUTPUT_FORMATS)
-        page = check_target(report, running.force, REPORT_SUFFIXES)
+        target = check_target(output, running.force, OUTPUT_FORMATS, files)
+        page = check_target(report, running.force, REPORT_SUFFIXES, files)
         estimators = dict(_make_model(word, running) for word in _model_words(models))
         table = read_aloud(now, files, reading, mixed=all(map(takes_text, estimators.values())), guess=True)
         now.add_facts(cv=cv)

@@ -39,6 +39,9 @@ DEMO_MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "old-faithful": ("gmm", {"k": 2}),
     "tobamovirus": ("ppca", {"k": 2}),
     "trees": ("pca", {"standardize": True}),
+    "iris": ("pca", {}),
+    "wine": ("pca", {"standardize": True}),
+    "air-quality": ("ppca", {"k": 2}),
     "digits": ("pca", {"k": 10}),
     "two-circles": ("kpca", {"k": 4, "gamma": 5.0}),
     "arc": ("kpca", {"k": 2, "gamma": 1.0}),
@@ -87,7 +90,7 @@ def demo(
             written = run_demo(example, output, say=None if running.quiet or running.json else print)
         now.check_interrupt()
         now.add_facts(example=example, written=written)
-        now.show_next(_next_command(example))
+        now.show_next(_next_command(example), tried=True)
     return None
 
 
@@ -123,21 +126,30 @@ def _write_example(name: str, path: str, now: Session) -> None:
     if now.running.dry_run:
         return now.show_plan(targets=[target])
     example = load(name)
-    roles = {"id": example.rows, "label": example.labels, "weight": example.weight}
+    named = {
+        "id": ("id", example.rows),
+        "label": (example.classes, example.labels),
+        "weight": ("weight", example.weight),
+    }
     text = target.suffix.lower() != ".npy"
-    columns = {role: np.asarray(values) for role, values in roles.items() if text and values is not None}
+    roles = {role: name for role, (name, values) in named.items() if text and values is not None}
+    columns = {roles[role]: np.asarray(values) for role, (_, values) in named.items() if role in roles}
     write_table(columns | dict(zip(example.columns, example.data.T, strict=True)), target, now.check_interrupt)
     now.show_written(target, note=count_noun(len(example.data), "row"))
-    return now.show_next(_fit_command(name, target, list(columns)))
+    return now.show_next(_fit_command(name, target, roles), tried=True)
 
 
-def _fit_command(name: str, target: Path, roles: list[str]) -> str:
-    """Return the fit that shows the example best."""
+def _fit_command(name: str, target: Path, roles: dict[str, str]) -> str:
+    """Return the fit that shows the example best; `roles`: the columns with a role."""
     if target.suffix.lower() == ".json":  # can be written, not read
         return _next_command(name)
     model, options = DEMO_MODELS[name]
-    given = [word for option, value in options.items() for word in (flag_of(option), str(value))]
-    other = [word for role in roles for word in (f"--{role}", role)]
+    given = [
+        word
+        for option, value in options.items()
+        for word in [flag_of(option), *([] if value is True else [str(value)])]
+    ]
+    other = [word for role, column in roles.items() for word in (f"--{role}", column)]
     return shlex.join(["eigenlens", "fit", model, str(target), *given, *other])
 
 
@@ -212,7 +224,7 @@ def _write_file(model: Any, example: Example, path: Path) -> None:
 def _write_report(model: Any, example: Example, path: Path) -> None:
     from eigenlens.reporting import report
 
-    labels = {} if example.labels is None else {"label": list(example.labels)}
+    labels = {} if example.labels is None else {example.classes: list(example.labels)}
     command = "eigenlens demo" + (f" {example.name}" if example.name != FIRST else "")
     report(
         model, _named_rows(example), path, title=example.about.split(":")[0].rstrip("."), ids=example.rows,

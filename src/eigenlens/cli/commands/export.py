@@ -47,7 +47,7 @@ def export(
     from eigenlens.estimator.storage import load
 
     with session(running) as now:
-        target = check_target(output, running.force, EXPORT_FORMATS)
+        target = check_target(output, running.force, EXPORT_FORMATS, [model])
         found = load(model)
         values = _chosen(parameters(found), only, found)
         if running.dry_run:

@@ -6,7 +6,7 @@ import inspect
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +14,7 @@ import typer
 
 from eigenlens.catalogue import MODELS, page_of
 from eigenlens.cli.commands.report import require_page, write_report
-from eigenlens.cli.errors import fail, phrase_with_flags
+from eigenlens.cli.errors import fail, phrase_with_flags, warning_line
 from eigenlens.cli.files import (
     MODEL_SUFFIXES,
     REPORT_SUFFIXES,
@@ -92,8 +92,8 @@ def fit(
     from eigenlens.cli.remembered_table import remember_table
 
     with session(running) as now:
-        target = check_target(output, running.force, MODEL_SUFFIXES)
-        page = check_target(report, running.force, REPORT_SUFFIXES)
+        target = check_target(output, running.force, MODEL_SUFFIXES, files)
+        page = check_target(report, running.force, REPORT_SUFFIXES, files)
         estimator, choice = _unfitted_model(model, model_options, running)
         require_page(estimator, page)
         entry = find_model(model)
@@ -104,18 +104,18 @@ def fit(
             return _show_plan(now, estimator, choice, [target, page])
         selection = None
         if matrix is not None:
-            _fit_matrix(now, estimator, matrix, n_samples, model)
+            table = _fit_matrix(now, estimator, matrix, n_samples, model, table)
         elif choice is None:
             weights = _column_weights(feature_weight, estimator, table)
             _fit_with_progress(estimator, table.fitted, now, entry.classes, weights)
         else:
             estimator, selection = select_best_mixture(estimator, choice, model_options.covariance, table.fitted, now)
         remember_table(estimator, table.fitted, reading)
-        _show_result(now, estimator, None if matrix is not None else table)
+        _show_result(now, estimator, table if table.n else None)
         _check_convergence(now, strict, estimator)
         shown = {type(estimator).__name__: estimator} | ({} if selection is None else {"Choice": selection})
         _write_outputs(now, estimator, shown, table, target, page, reading)
-        now.show_next(shlex.join(_next_command(estimator, files, target, page, reading)))
+        now.show_next(_next_command(estimator, files if table.n else [], target, page, reading), tried=target is None)
     return None
 
 
@@ -191,10 +191,14 @@ def _show_plan(now: Any, estimator: Any, choice: Any, targets: list[Path | None]
     now.show_plan(f"fit {call}{how}", targets=targets, model=call)
 
 
-def _fit_matrix(now: Any, estimator: Any, matrix: Any, n_samples: int | None, model: str) -> None:
+def _fit_matrix(now: Any, estimator: Any, matrix: Any, n_samples: int | None, model: str, table: Any) -> Any:
+    """Fit a model to a matrix, and return the table with this decision and no rows."""
     from eigenlens.cli.covariance_table import fit_covariance_table
 
-    now.say("note", fit_covariance_table(estimator, matrix, n_samples, model))
+    found = fit_covariance_table(estimator, matrix, n_samples, model)
+    now.say("note", warning_line(found))
+    now.add_facts(decisions=[warning_line(found)])
+    return replace(table.without_rows, decisions=(found,))
 
 
 def _show_result(now: Any, estimator: Any, table: Any) -> None:
@@ -263,9 +267,10 @@ NEXT_COMMANDS = [
 
 def _next_command(
     estimator: Any, files: Sequence[str], target: Path | None, page: Path | None, reading: ReadingOptions
-) -> list[str]:
-    """Return a command that applies the model, or the same one with files to write if nothing was written."""
-    return _fit_with_output(estimator, page) if target is None else _apply_command(estimator, files, target, reading)
+) -> str:
+    """Return a command that applies the model, or the one that has just run with files to write if none was written."""
+    able = target is not None
+    return shlex.join(_apply_command(estimator, files, target, reading) if able else _fit_with_output(estimator, page))
 
 
 def _fit_with_output(estimator: Any, page: Path | None) -> list[str]:
@@ -281,7 +286,7 @@ def _apply_command(estimator: Any, files: Sequence[str], target: Path | None, re
     no_scores = {"transform"} if getattr(estimator, "n_components_", None) == 0 else ()
     methods = [each for each in NEXT_COMMANDS if each[0] not in no_scores and hasattr(estimator, each[0])]
     able = [(name, written) for _, name, written in methods]
-    if not able:
+    if not able or not files:  # a covariance matrix has no rows
         return ["eigenlens", "info", str(target)]
     name, written = able[0]
     # The model remembers how the text is written and the roles of columns, by name.

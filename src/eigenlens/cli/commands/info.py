@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +9,7 @@ import typer
 
 from eigenlens.cli.errors import fail
 from eigenlens.cli.files import file_size, is_model_file, require_files
-from eigenlens.cli.options import ParsingOptions, RunningOptions, given_flags, takes
+from eigenlens.cli.options import ParsingOptions, RunningOptions, takes
 from eigenlens.cli.output import format_figure, limited_table
 from eigenlens.cli.session import session
 from eigenlens.tables.text_table import count_noun
@@ -82,13 +81,17 @@ def _fitted_to(model: Any, names: list[str]) -> str:
 
 
 def _describe_table(files: list[str], reading: ParsingOptions, now: Any) -> None:
+    from eigenlens.cli.advice.suggested_fit import suggest_fits
     from eigenlens.cli.column_profile import profile_columns
+    from eigenlens.cli.guess_roles import guess_roles
     from eigenlens.cli.input_table import open_input
 
     with now.progress("reading"):
         source = open_input(files, reading)
         columns, n = profile_columns(source)
-    paths, found = source.paths, [column.facts for column in columns]
+    roles = guess_roles(columns)
+    paths = source.paths
+    found = [c.facts | {"role": str(roles[c.name].role), "reason": roles[c.name].reason or None} for c in columns]
     size = f"{len(paths)} files, {file_size(*paths)}" if len(paths) > 1 else file_size(*paths)
     place = str(source.given[0]) if len(paths) == 1 else files[0] if len(files) == 1 else f"{paths[0]} and more"
     now.say("file", f"{place}: {count_noun(n, 'row')}, {count_noun(len(columns), 'column')} ({size})")
@@ -102,12 +105,25 @@ def _describe_table(files: list[str], reading: ParsingOptions, now: Any) -> None
     missing = sum(column["missing"] for column in found)
     now.say("missing", f"{missing:,} of {n * len(found):,} entries ({missing / (n * len(found)):.1%})")
     lines = [_line(column) for column in found]
-    now.show(limited_table(TITLES, lines, most=SHOWN, sides="<<>>>><"), always=True)
+    now.show(limited_table(TITLES, lines, most=SHOWN, sides="<<<>>>><"), always=True)
     now.show_warnings()
-    marks = list(dict.fromkeys(mark for column in columns for mark in column.perhaps_missing))
-    following = _next(files, columns, reading, marks)
-    now.say(*(("next", following) if following else ("note", NO_NUMBERS)))
-    now.add_facts(files=paths, rows=n, missing=missing, columns=found, text=written, next=following)
+    now.add_facts(files=paths, rows=n, missing=missing, columns=found, text=written)
+    doubts = _doubts(source, columns)
+    now.say("warning", *doubts)
+    now.add_facts(**({"doubts": doubts} if doubts else {}))
+    now.show_next(*suggest_fits(files, columns, reading))
+
+
+def _doubts(source: Any, columns: list[Any]) -> list[str]:
+    """Return sentences on numbers that probably mean missing, and on a row of totals."""
+    from eigenlens.cli.advice.sentinels import SENTINELS, describe_sentinels
+    from eigenlens.cli.advice.totals import is_total
+
+    suspects = [c for c in columns if c.numbers and c.type != "text" and {c.least, c.greatest} & set(SENTINELS)]
+    values = [(str(c.name), source.read_column(c.name).astype(float)) for c in suspects]
+    found = describe_sentinels(values, source.paths, source.decisions)
+    last = next((str(cell) for c in columns if c.type == "text" and is_total(cell := c.last_text)), None)
+    return found if last is None else [*found, f"the last row is called '{last}': it may not be data."]
 
 
 def _written(source: Any) -> dict[str, Any] | None:
@@ -121,37 +137,18 @@ def _written(source: Any) -> dict[str, Any] | None:
 
 
 SEPARATORS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar", " ": "spaces"}
-NUMBERS = ("float", "integer", "boolean")
-NO_NUMBERS = "no column holds numbers: only nb takes text, and it needs a column of classes (--label)"
-TITLES = ["column", "type", "missing", "least", "mean", "greatest", "note"]
-
-
-def _next(files: list[str], columns: list[Any], reading: ParsingOptions, marks: list[str]) -> str | None:
-    """Return a `fit` command for the numeric columns, likely missing-value markers given as --na; None without one."""
-    # The first column may name or number the rows.
-    names = columns[:1] if len(columns) > 1 and (columns[0].numbers_rows or columns[0].names_rows) else []
-    rest = columns[len(names) :]
-    usable, other = [c for c in rest if _usable(c)], [str(c.name) for c in rest if not _usable(c)]
-    if not usable:
-        return None
-    model = "ppca" if any(c.missing for c in usable) or marks else "pca"
-    words = ["eigenlens", "fit", model, *files, *given_flags(reading)]
-    words += [word for mark in marks for word in ("--na", mark)]
-    words += [word for column in names for word in ("--id", str(column.name))]
-    if len(other) > 4:  # then columns of text are reported by their type
-        words += ["--columns", "@number"]
-        other = [str(c.name) for c in rest if c.type in NUMBERS and not _usable(c)]
-    return shlex.join(words + [word for name in other for word in ("--drop", name)])
-
-
-def _usable(column: Any) -> bool:
-    """Return whether a column can be fitted: it holds numbers, apart from likely missing-value markers."""
-    return (column.type in NUMBERS or bool(column.perhaps_missing)) and column.missing < column.rows
+TITLES = ["column", "type", "role", "missing", "least", "mean", "greatest", "note"]
 
 
 def _line(column: dict[str, Any]) -> list[str]:
-
     number = column["mean"] is not None
     shown = [format_figure(column[key], ".6g") if number else "" for key in ("least", "mean", "greatest")]
     missing = f"{column['missing']:,}" if column["missing"] else ""
-    return [str(column["name"]), column["type"], missing, *shown, column["note"]]
+    note = "; ".join(filter(None, (column["note"], _shown_reason(column))))
+    return [str(column["name"]), column["type"], column["role"], missing, *shown, note]
+
+
+def _shown_reason(column: dict[str, Any]) -> str:
+    """Return why a column is left out or names the rows, where the note does not say so."""
+    said = column["note"] in ("empty", "constant", "numbers the rows") or column["role"] == "label"
+    return "" if said else column["reason"] or ""

@@ -34,18 +34,21 @@ def report_models(
     --id.
     """
     require_files(files)
+    from eigenlens.cli.covariance_table import find_covariance
     from eigenlens.cli.input_table import read_aloud
     from eigenlens.estimator.storage import load
     from eigenlens.reporting.remarks import fit_remarks
 
     with session(running) as now:
-        target = check_target(output, running.force, REPORT_SUFFIXES)
+        target = check_target(output, running.force, REPORT_SUFFIXES, files)
         models, tables = _split_files(files)
         found = _name_models([load(path) for path in models], models)
         for each in found.values():
             require_page(each, target)
         group, mixed = _group_models(list(found.values())), any(map(takes_text, found.values()))
         table = read_aloud(now, tables, reading, model=group, mixed=mixed, guess=True)
+        if all(hasattr(each, "fit_covariance") for each in found.values()) and find_covariance(table) is not None:
+            table = table.without_rows
         now.add_facts(models=list(found))
         if running.dry_run or target is None:
             return now.show_plan(targets=[target])
@@ -106,6 +109,7 @@ def write_report(
     classes = table.label if any(hasattr(model, "classes_") for model in models.values()) else None
     report(
         models, table.source, page, classes, title=title, ids=table.ids, columns=table.shown_columns,
-        sample_weight=table.weight, warnings=warnings, decisions=[warning_line(each) for each in table.decisions],
-        command=command_line(), reading=table.script, random_state=running.seed,
+        sample_weight=table.weight_of_fit, warnings=warnings,
+        decisions=[warning_line(each) for each in table.decisions], command=command_line(), reading=table.script,
+        random_state=running.seed,
     )  # fmt: skip

@@ -29,7 +29,7 @@ def sample(
     from eigenlens.estimator.storage import load
 
     with session(running) as now:
-        target = check_target(output, running.force, OUTPUT_FORMATS)
+        target = check_target(output, running.force, OUTPUT_FORMATS, [model])
         found = load(model)
         require_method(found, "sample", "draw rows")
         require_memory(rows * found.n_features_in_, running)

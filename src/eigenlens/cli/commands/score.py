@@ -32,7 +32,7 @@ def score(
     from eigenlens.estimator.storage import load
 
     with session(running) as now:
-        target = check_target(output, running.force, OUTPUT_FORMATS)
+        target = check_target(output, running.force, OUTPUT_FORMATS, [model, *files])
         found = load(model)
         classifier = hasattr(found, "classes_")
         if not classifier:

@@ -68,6 +68,11 @@ class Reader(ABC):
         other.fields = tuple(self.fields[j] for j in columns)
         return other
 
+    @property
+    def words(self) -> Mapping[str, str]:
+        """The names of the formats of columns whose words are read as numbers."""
+        return {}
+
     def with_categories(self) -> Self:
         """Return the same columns for a model that takes categories: words that were read as numbers are text."""
         return self
@@ -171,7 +176,8 @@ def as_array(column: Series) -> Array:
     if column.null_count():
         return encode(column).values()
     text = column.cast(pl.String)
-    found = np.empty(len(text), dtype=f"U{max(1, text.str.len_chars().max() or 1)}")
+    longest = int(np.max(text.str.len_chars().to_numpy(), initial=1))
+    found = np.empty(len(text), dtype=f"U{longest}")
     # A Python string takes several times the memory of its letters, so only some of them exist at once.
     for start in range(0, len(text), TEXT_ROWS):
         found[start : start + TEXT_ROWS] = text[start : start + TEXT_ROWS].to_list()

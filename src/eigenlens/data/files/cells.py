@@ -232,7 +232,8 @@ def text_error(
     what = "text among numbers" if as_text else "text, or a point where numbers have commas," if commas else "text"
     ways = _ways_out(texts.value, bool(na), as_text)
     settings: dict[str, Any] = {"drop": list(names), "na": list(na), "text": list(names[:1]), "id": ..., "label": ...}
-    settings |= {"thousands": ..., "decimal": ",", "dates": list(names[:1])}
+    sign = re.search(r"(?<=\d)\D", texts.value)
+    settings |= {"thousands": sign[0] if sign else ..., "decimal": ",", "dates": list(names[:1])}
     settings = {name: value for name, value in settings.items() if f"{{{name}}}" in ways}
     return DataError(f"column {names[0]!r} has {what} {rows}", columns=list(names), fix=ways, settings=settings)
 

@@ -6,6 +6,7 @@ import csv
 import io
 import itertools
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -54,7 +55,8 @@ MAX_LINES = 100
 
 MAX_CELL = 1 << 30
 INFINITE = {f"{sign}{word}" for sign in ("", "+", "-") for word in ("inf", "infinity")}
-ARCHIVES = {b"PK\x03\x04": "a zip archive or spreadsheet", b"PAR1": "Parquet", b"\x93NUMPY": ".npy", b"ARROW1": "Arrow"}
+ARCHIVES = {b"PK\x03\x04": "a zip archive or spreadsheet", b"PAR1": "Parquet", b"\x93NUMPY": ".npy", b"ARROW1": "Arrow",
+            b"\x1f\x8b": "gzip"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,7 @@ class Dialect:
         encoding: None for UTF-8, or for the encoding that each file's byte order mark declares.
         na: missing-value markers, or None for the usual ones; an empty cell is always missing.
         skip, footer: the numbers of lines above the names and at the end that are left out.
+        row_names: whether the rows start with a cell for which the line of names has none, as R writes them.
     """
 
     separator: str = ","
@@ -80,6 +83,7 @@ class Dialect:
     na: tuple[str, ...] | None = None
     skip: int = 0
     footer: int = 0
+    row_names: bool = False
 
     @property
     def number_markers(self) -> tuple[str, ...]:
@@ -107,6 +111,9 @@ class Dialect:
         if not self.header and "header" not in given:
             what, fix = "the first line holds no names, so columns are numbered", "if it does, give {header}"
             yield Decision("names", what, (), fix, {"header": True})
+        if self.row_names:
+            what = "the line of names has one name fewer than the rows have cells, so the first column names the rows"
+            yield Decision("row names", what, (), "name another with {id}", {"id": ...})
         if not (self.numbers.is_plain or {"decimal", "thousands"} & set(given)):
             signs = {name: sign for name, sign in self.numbers._asdict().items() if sign is not None}
             what = f"numbers are read with {' and '.join(f'{{{name}}}' for name in signs)}, as the file shows"
@@ -143,7 +150,7 @@ def find_dialect(
         title, separator = _find_title(path, text, separator)
         found, text = replace(found, skip=title), "".join(text.splitlines(keepends=True)[title:])
     separator = separator or find_separator(path, text)
-    rows = _first_rows(path, text, separator)
+    rows, row_names = _first_rows(path, text, separator, header)
     numbers = detect_number_format(rows, separator, decimal=decimal, thousands=thousands, na=found.number_markers)
     if numbers.decimal == "," == separator:
         what = "numbers with decimal commas cannot also be separated by commas"
@@ -151,17 +158,35 @@ def find_dialect(
     # 1'234 in the first line is hardly a name, though only `thousands` makes it a number.
     plain = [[numbers.to_plain(cell).translate(THOUSANDS_LIKE) for cell in row] for row in rows]
     names = _is_header(plain, found.number_markers) if header is None else header
-    return replace(found, separator=separator, header=names, numbers=numbers)
+    return replace(found, separator=separator, header=names, numbers=numbers, row_names=row_names)
 
 
-def _first_rows(path: Path, text: str, separator: str) -> list[list[str]]:
-    """Return the cells of the first rows, without spaces around them; rows of different lengths are an error."""
+def _first_rows(path: Path, text: str, separator: str, header: bool | None) -> tuple[list[list[str]], bool]:
+    """Return the cells of the first rows, without spaces around them, and whether a name for the first is lacking.
+
+    Rows of other different lengths are an error.
+    """
     rows = list(itertools.islice(read_cells(path, _squeeze(text, separator), separator), MAX_LINES))
     rows = [[cell.strip() for cell in row] for row in rows if row]
     if not rows and text:
         raise DataError(f"'{path}' holds nothing but blank lines", fix="write it again, with names and rows")
+    lacking = header is not False and _lacks_first_name(rows)
+    rows = [["", *rows[0]], *rows[1:]] if lacking else rows
     _check_widths(path, rows)
-    return rows
+    return rows, lacking
+
+
+def _lacks_first_name(rows: list[list[str]]) -> bool:
+    """Return whether all rows have one cell more than the line of names, as tables of R with row names have.
+
+    A column of numbers from the second line on shows that this is not another line of names.
+    """
+    names, below = rows[0], [row[1:] for row in rows[1:]]
+    if not below or any(len(row) != len(names) for row in below) or any(map(is_number, names)):
+        return False
+    if not any(row[-1] for row in below):
+        return False  # a separator at the end of each row
+    return any(all(is_number(cell.replace(",", ".")) for cell in column) for column in zip(*below, strict=True))
 
 
 def read_cells(path: Path, text: str, separator: str) -> Iterator[list[str]]:
@@ -268,16 +293,14 @@ def _check_is_text(path: Path, encoding: str | None) -> None:
             what, settings = f"'{path}' is UTF-16 without its byte order mark", {"encoding": guess}
             raise DataError(what, fix="say so with {encoding}", settings=settings)
         fix = "give it the suffix of its format, or write it as CSV"
+        fix = f"rename it: mv {shlex.quote(str(path))} {shlex.quote(f'{path}.gz')}" if kind == "gzip" else fix
         raise DataError(f"'{path}' is {kind or 'binary'}, not delimited text", fix=fix)
 
 
 def _check_widths(path: Path, rows: list[list[str]]) -> None:
     """Raise where rows have different lengths, with advice that depends on the first lines."""
-    fix = ""
-    if len(rows) > 1 and all(len(row) == len(rows[0]) + 1 for row in rows[1:]):
-        first = f"put a name, or nothing, and a separator before '{rows[0][0]}'"
-        last = all(not row[-1] for row in rows[1:])
-        fix = "end the first line with a separator too" if last else f"if the first column names rows, {first}"
+    longer = len(rows) > 1 and all(len(row) == len(rows[0]) + 1 and not row[-1] for row in rows[1:])
+    fix = "end the first line with a separator too" if longer else ""
     for place, row in enumerate(rows):
         if len(row) != len(rows[0]):
             titled = len(rows[0]) == 1 < len(row)
@@ -401,6 +424,10 @@ def _are_column_numbers(first: list[str], rest: list[list[str]]) -> bool:
     return True
 
 
+FIRST_COLUMN = "row"
+"""The name of a first column for which the line of names has none."""
+
+
 def column_names(path: Path, dialect: Dialect) -> list[str]:
     """Return the column names, from the first record; an unnamed column is named by its position."""
     record = first_record(path, dialect)
@@ -410,9 +437,13 @@ def column_names(path: Path, dialect: Dialect) -> list[str]:
         reject_undecodable(path, dialect.encoding)
         raise unreadable(path, error) from error
     given = [str(cell or "").strip() if dialect.header else "" for cell in cells]
+    given = [FIRST_COLUMN, *given] if dialect.row_names else given
     names = [name or f"column_{place}" for place, name in enumerate(given, 1)]
     for name, times in Counter(names).items():
         if times > 1:
-            what, fix = f"'{path}' has {times} columns named {name!r}", "rename them, so that each has its own name"
-            raise DataError(what, columns=[name], fix=fix)
+            what, fix = (
+                f"'{path}' has {times} columns named {name!r}",
+                "rename them, or number all with {skip} {header}",
+            )
+            raise DataError(what, columns=[name], fix=fix, settings={"skip": dialect.skip + 1, "header": False})
     return names

@@ -98,8 +98,8 @@ def _readable(path: Path, suffixes: Container[str]) -> Path:
         return path
     if path.is_dir() and path.suffix.lower() != ".zarr":
         met = Counter(file.suffix for file in path.iterdir() if file.suffix in suffixes)
-        suffix = met.most_common(1)[0][0] if met else ".parquet"
-        raise DataError(f"'{path}' is a folder", fix=f"name its files, for instance '{path}/*{suffix}'")
+        named = f"name its files: '{path}/*{met.most_common(1)[0][0]}'" if met else "it has no file that is read"
+        raise DataError(f"'{path}' is a folder", fix=named)
     if not path.exists():
         raise DataError(f"'{path}' does not exist", fix="check the spelling and the folder")
     if path.stat().st_size == 0:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from eigenlens.data.files.dialect import Dialect
 
 FORMATS: dict[str, Callable[..., Reader]] = {
-    **dict.fromkeys((".csv", ".tsv", ".txt"), DelimitedReader),
+    **dict.fromkeys((".csv", ".tsv", ".txt", ".tab", ".dat", ".data", ".asc"), DelimitedReader),
     **dict.fromkeys((".parquet", ".pq"), partial(TableReader, open_table=scan_parquet)),
     **dict.fromkeys((".arrow", ".feather", ".ipc"), partial(TableReader, open_table=scan_arrow)),
     ".npy": NpyReader,
@@ -105,6 +105,11 @@ class FileSource(Source):
         return tuple(each for each in self._files.decisions if not each.columns or used & set(each.columns))
 
     @property
+    def words(self) -> Mapping[str, str]:
+        """The names of the formats of features whose words are read as numbers, which `open_files` takes as `words`."""
+        return self._reader.words
+
+    @property
     def row_names(self) -> Any:
         """The column that names the rows, where the file says so, or None."""
         return self._files.row_names
@@ -137,6 +142,11 @@ class FileSource(Source):
         """Yield the columns of delimited text as they are written; those of other formats as `frames` has them."""
         with self._reading():
             yield from getattr(self._reader, "cells", self._reader.frames)()
+
+    @property
+    def is_written(self) -> bool:
+        """Whether `cells` has text as it is written."""
+        return hasattr(self._reader, "cells")
 
     def table(self) -> FileSource:
         """Return the same rows for a model that takes text, and integers that floats would round, as categories.

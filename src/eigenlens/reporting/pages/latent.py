@@ -39,15 +39,16 @@ Z95 = float(ndtri(0.975))
 
 def latent_page(model: Any, rows: ShownRows) -> list[Chart]:
     """Return the charts of a fitted ProbabilisticPCA or FactorAnalysis."""
-    Z = np.asarray(model.transform(ArraySource(rows.X)))
     found = latent_tables.factor_table(model, names=rows.labels)
-    main = [_scores(Z, found), _loadings(found)]
+    scores = [_scores(np.asarray(model.transform(ArraySource(rows.X))), found)] if rows.total else []
+    main = [*scores, _loadings(found)]
     charts = [*(main[::-1] if found.factors[0].startswith("F") else main), _variances(found), *_fit(model, rows)]
     charts += [*_rotation(model, rows), *_errors(model, rows), _noise(model, rows), _communalities(model, rows)]
     if np.isnan(rows.X).any():
         charts += _imputed(model, rows)
     path = likelihood_path_chart(np.asarray(model.loglik_path_))
-    return [*charts, _coverage(model, rows), *path, _about(model)]
+    coverage = [_coverage(model, rows)] if rows.total else []
+    return [*charts, *coverage, *path, _about(model)]
 
 
 def _about(model: Any) -> Chart:

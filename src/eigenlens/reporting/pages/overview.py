@@ -24,9 +24,9 @@ def overview(
     missing = _missing(rows)
     count = int(missing.sum())
     pairs = [
-        ("rows", f"{rows.total:,}" + (f", of which {len(rows.X):,} are shown" if rows.sampled else "")),
+        ("rows", _row_count(rows)),
         ("columns", f"{len(rows.names):,}" + (f", {len(rows.texts)} of them text" if rows.texts else "")),
-        ("missing values", f"{count:,} ({count / max(1, missing.size):.2%} of the rows shown)"),
+        *([("missing values", f"{count:,} ({count / missing.size:.2%} of the rows shown)")] if missing.size else []),
         *((name, written.estimator_call(model)) for name, model in models.items()),
         *((f"preprocessing{f', {name}' * (len(models) > 1)}", _preparation(model)) for name, model in models.items()),
         ("seeds", _seeds(models, seed)),
@@ -37,6 +37,12 @@ def overview(
     maps = [_missing_map(rows, missing)] if count else []
     again = facts("How to make this report again", code=code)
     return [facts("What this is", pairs), *decided, *_columns(rows, missing), *maps, again]
+
+
+def _row_count(rows: ShownRows) -> str:
+    if not rows.total:
+        return "none, as of a covariance matrix"
+    return f"{rows.total:,}" + (f", of which {len(rows.X):,} are shown" if rows.sampled else "")
 
 
 def _missing(rows: ShownRows) -> Array:
@@ -80,7 +86,7 @@ def _seed(value: Any) -> str:
 
 def _columns(rows: ShownRows, missing: Array) -> list[Chart]:
     X = rows.X
-    numbers = [j for j in range(X.shape[1]) if j not in rows.texts][:LISTED]
+    numbers = [j for j in range(X.shape[1]) if j not in rows.texts][:LISTED] if len(X) else []
     charts = []
     if numbers:
         with np.errstate(all="ignore"):

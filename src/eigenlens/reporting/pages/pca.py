@@ -44,6 +44,8 @@ SHUFFLED, TIMES = 100_000_000, 40
 
 def pca_page(model: Any, rows: ShownRows) -> list[Chart]:
     """Return the charts of a fitted PCA."""
+    if not rows.total:
+        return _without_rows(model, rows)
     Z = tables.unwhitened_scores(model, rows.given)
     rows = _filled(model, rows, Z)
     backdrop, words = axes_backdrop(rows, Z, model.model_.scores)
@@ -56,6 +58,13 @@ def pca_page(model: Any, rows: ShownRows) -> list[Chart]:
     charts += [] if side else _contributions(model, rows)
     charts += [_row_table(model, Z, rows), _outliers(model, rows), reconstruction_chart(model, rows, side)]
     return [*charts, _about(model)]
+
+
+def _without_rows(model: Any, rows: ShownRows) -> list[Chart]:
+    """Return the charts of a PCA of a covariance matrix, which has no scores."""
+    circle = [_circle(model, rows, None)] if model.n_components_ > 1 else []
+    scree = _scree(model, None, " Parallel analysis is left out: it needs rows.")
+    return [*circle, scree, _loadings(model, rows), *_contributions(model, rows), _about(model)]
 
 
 def _columns(model: Any, rows: ShownRows, Z: Array, supplementary: reading.Supplementary | None) -> list[Chart]:
@@ -75,8 +84,9 @@ def _noise(model: Any, rows: ShownRows) -> tuple[Array | None, str]:
 
     Noise shrinks as rows grow, so a sample of them, or other rows than those of the fit, would have another band.
     """
-    n, d = rows.X.shape
-    weight = float(n if rows.weight is None else rows.weight.sum())
+    fitted = rows if rows.weight is None else rows.take(np.flatnonzero(rows.weight > 0.0))
+    n, d = fitted.X.shape
+    weight = float(n if fitted.weight is None else fitted.weight.sum())
     reasons = {
         "only a sample of the rows is shown": rows.sampled,
         "it would shuffle too many entries": n * d * min(n, d) > SHUFFLED,
@@ -86,7 +96,7 @@ def _noise(model: Any, rows: ShownRows) -> tuple[Array | None, str]:
     if any(reasons.values()):
         return None, f" Parallel analysis is left out: {next(why for why, holds in reasons.items() if holds)}."
     rng = np.random.default_rng(0)
-    spectra = permuted_spectra(rows.X, TIMES, rng, standardize=bool(model.standardize), weight=rows.weight)
+    spectra = permuted_spectra(fitted.X, TIMES, rng, standardize=bool(model.standardize), weight=fitted.weight)
     return np.quantile(spectra, [0.05, 0.95], axis=0), (
         f" The band is where 90% of {TIMES} tables with shuffled columns lie: components above it are more than noise."
     )

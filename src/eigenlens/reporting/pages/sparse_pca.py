@@ -16,10 +16,11 @@ def sparse_page(model: Any, rows: ShownRows) -> list[Chart]:
     found, table = model.model_, sparse_loadings(model, rows.labels)
     names = [f"{table.stem}{number}" for number in table.components]
     about = "Change of a column when a component changes by one standard deviation; 0 for columns that it does not use."
-    Z = np.asarray(model.transform(rows.given))
     axes = [f"{name} ({share:.1f}%)" for name, share in zip(names, table.shares, strict=True)]
+    words = "Rows on two components; the share is what a component adds."
+    Z = np.asarray(model.transform(rows.given)) if rows.total else None
     return [
-        axes_points("Scores", Z, axes, "Rows on two components; the share is what a component adds.", equal=True),
+        *([] if Z is None else [axes_points("Scores", Z, axes, words, equal=True)]),
         loading_heat("Loadings", table.values[:, :8], table.names, names[:8], what="loading", about=about),
         _variance(table.shares, 100.0 * np.asarray(model.bound_) / found.total, names),
         _components(model, names, rows),
