@@ -252,6 +252,15 @@ def observed_rows(rows: Any) -> Array:
     return np.asarray((~np.isnan(numbers_of(rows, np.arange(rows.shape[1])))).any(axis=1))
 
 
+def count_observed_rows(block: Block) -> Array:
+    """Return the number of rows of positive weight with an observed entry, their weight, and the number without one."""
+    observed = observed_rows(block.rows)
+    w = np.ones(observed.size) if block.weight is None else block.weight
+    return np.array(
+        [np.count_nonzero(observed & (w > 0.0)), w[observed].sum(), np.count_nonzero(~observed & (w > 0.0))]
+    )
+
+
 class MixedSource(Source):
     """Rows of named columns of different kinds, cut and encoded one block at a time.
 
