@@ -15,7 +15,7 @@ from eigenlens.arrays import Array, dense, is_integer, is_sparse, to_numpy
 from eigenlens.data.categories import EncodedColumn, encode, encode_numbers
 from eigenlens.data.column_kinds import ColumnKind, Field, array_kind, frame_field, plain_column
 from eigenlens.data.memory import VIEW_BYTES, reject_repeated_names
-from eigenlens.data.source import BLOCK_BYTES, Source, column_block
+from eigenlens.data.source import BLOCK_BYTES, Block, Source, column_block
 from eigenlens.errors import DataError
 
 EXACT_FLOAT_LIMIT = 2.0**53
