@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -31,8 +32,13 @@ MAX_RANGE_RATIO = 10.0
 
 
 def data_files(words: Sequence[str]) -> list[str]:
-    """Return the words that are existing files of data."""
-    return [word for word in words if not word.startswith("-") and not is_model_file(word) and Path(word).is_file()]
+    """Return the words that are existing files of data, or patterns for them."""
+    return [word for word in words if not word.startswith("-") and not is_model_file(word) and _find_files(word)]
+
+
+def _find_files(word: str) -> list[Path]:
+    found = [Path(word)] if Path(word).exists() else map(Path, glob.glob(word))
+    return [path for path in found if path.is_file()]
 
 
 def open_profiles(files: Sequence[str], reading: ParsingOptions | None = None) -> list[Profile]:
@@ -45,7 +51,7 @@ def open_profiles(files: Sequence[str], reading: ParsingOptions | None = None) -
 
 def last_cells(files: Sequence[str], reading: ParsingOptions | None = None) -> list[str]:
     """Return the cells of the last row as text; none where the files cannot be read, or are large."""
-    if sum(Path(file).stat().st_size for file in files) > MAX_BYTES:
+    if sum(path.stat().st_size for file in files for path in _find_files(file)) > MAX_BYTES:
         return []
     try:
         last = list(open_input(files, reading or ParsingOptions()).cells())[-1]
