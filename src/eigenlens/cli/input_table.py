@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.cli.column_profile import profile_columns
+from eigenlens.cli.column_profile import profile_first_rows
 from eigenlens.cli.column_roles import ColumnRoles, choose_roles
 from eigenlens.cli.errors import fail, warning_line
 from eigenlens.cli.files import format_size
@@ -230,7 +230,7 @@ def read_table(
 
 def _guess(files: FileSource, mixed: bool, text: Sequence[Any]) -> Mapping[Any, GuessedRole]:
     """Return the roles of all columns; `text`: columns that were asked to be kept as text, which are never features."""
-    found = guess_roles(profile_columns(files, HEAD_ROWS)[0], mixed)
+    found = guess_roles(profile_first_rows(files, HEAD_ROWS), mixed)
     kept = [name for name in text if found[name].role == Role.ACTIVE]
     return found | {name: GuessedRole(name, Role.LABEL, "kept as text", False) for name in kept}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from eigenlens.cli.advice.totals import is_total
-from eigenlens.cli.column_profile import Profile, profile_columns
+from eigenlens.cli.column_profile import Profile, profile_first_rows
 from eigenlens.cli.files import is_model_file
 from eigenlens.cli.guess_roles import HEAD_ROWS, GuessedRole, Role, guess_roles
 from eigenlens.cli.input_table import open_input
@@ -44,7 +44,7 @@ def _find_files(word: str) -> list[Path]:
 def open_profiles(files: Sequence[str], reading: ParsingOptions | None = None) -> list[Profile]:
     """Return the profiles of the columns of files, by their first rows; none where they cannot be read."""
     try:
-        return profile_columns(open_input(files, reading or ParsingOptions()), HEAD_ROWS)[0]
+        return profile_first_rows(open_input(files, reading or ParsingOptions()), HEAD_ROWS)
     except (EigenlensError, OSError):
         return []
 
