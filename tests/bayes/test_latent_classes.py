@@ -26,7 +26,7 @@ from eigenlens.bayes.naive.families.base import Factor, NaiveOptions
 from eigenlens.data.coerce import as_table
 from eigenlens.data.column_kinds import Field
 from eigenlens.data.table import encode_columns
-from eigenlens.densities import BernoulliFamily, Block, CategoricalFamily, GaussianFamily
+from eigenlens.densities import Bernoulli, BernoulliFamily, Block, CategoricalFamily, GaussianFamily
 from eigenlens.errors import DataError, OptionError
 
 
@@ -432,8 +432,22 @@ def test_the_families_of_densities_are_those_with_names(family, named):
     column = rng.normal(3.0 * second, 1.0) if named == "gaussian" else (rng.random(300) < 0.3 + 0.4 * second) * 1.0
     X = np.column_stack([column, rng.normal(4.0 * second, 1.0)])
     ours, theirs = (MixtureModel(2, features={0: f}, random_state=0, tol=1e-12).fit(X) for f in (family, named))
-    assert_allclose(ours.loglik_, theirs.loglik_, rtol=1e-9)
-    assert_allclose(ours.bic(), theirs.bic(), rtol=1e-9)
+    assert (ours.loglik_, ours.n_iter_, ours.bic()) == (theirs.loglik_, theirs.n_iter_, theirs.bic())
+
+
+def test_families_of_densities_with_other_values_and_with_options():
+    rng = np.random.default_rng(3)
+    second = rng.random(200) < 0.5
+    yes = rng.random((200, 3)) < np.where(second, 0.8, 0.2)[:, None]
+    zero_one = MixtureModel(2, features="bernoulli", random_state=0).fit(yes * 1.0)
+    for other in (yes, yes + 1, np.where(yes, "yes", "no")):
+        model = MixtureModel(2, features=BernoulliFamily(), random_state=0).fit(pd.DataFrame(other))
+        assert_allclose(model.loglik_, zero_one.loglik_, rtol=1e-9)
+    assert isinstance(MixtureModel(1, features=BernoulliFamily()).fit(yes * 1.0).density(0, 0), Bernoulli)
+    known = MixtureModel(1, features=GaussianFamily(sigma=2.0)).fit(yes * 1.0)
+    assert_allclose(known.density(0, 0).covariance.matrix(), [[4.0]])
+    smooth = MixtureModel(1, features=CategoricalFamily(smoothing=np.array([1.0, 3.0]))).fit(yes * 1.0)
+    assert_allclose(smooth.density(0, 0).probabilities[1], (yes[:, 0].sum() + 3.0) / 204.0)
 
 
 def test_a_family_without_a_count_of_its_parameters_has_no_bic():

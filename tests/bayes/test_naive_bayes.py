@@ -123,7 +123,7 @@ def test_independent_given_the_class():
     grown = (age == "adult").astype(float)
     X = np.column_stack([110 + 60 * grown + rng.normal(0, 7, 20_000), 3 + 20 * grown + rng.normal(0, 3, 20_000)])
     rule = NaiveBayes().fit(X, age)
-    drawn, labels = rule.sample(20_000, random_state=1)
+    drawn, labels = rule.sample(20_000, random_state=1, return_labels=True)
     assert np.corrcoef(drawn.T)[0, 1] > 0.9
     assert np.corrcoef(X.T)[0, 1] == pytest.approx(np.corrcoef(drawn.T)[0, 1], abs=0.01)
     for label in ("child", "adult"):
@@ -390,13 +390,13 @@ def test_explanations_add_up_to_the_log_odds():
 def test_draws_look_like_the_table(form):
     frame, y = people()
     rule = NaiveBayes(random_state=0).fit(form(frame), y)
-    X, labels = rule.sample(3000)
+    X, labels = rule.sample(3000, return_labels=True)
     assert type(X) is type(form(frame))
     again = NaiveBayes().fit(X, labels)
     assert [choice.family for choice in again.features_] == [choice.family for choice in rule.features_]
     assert again.model_.density(1, 0).mean[0] == pytest.approx(120, abs=2)
     np.testing.assert_allclose(again.class_prior_, rule.class_prior_, atol=0.05)
-    repeat, _ = rule.sample(3000)
+    repeat = rule.sample(3000)
     assert np.array_equal(np.asarray(repeat, dtype=object), np.asarray(X, dtype=object))
 
 

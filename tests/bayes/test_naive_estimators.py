@@ -93,7 +93,7 @@ def test_estimator_columns_explain_and_draw():
     explanation = rule.explain(table[:5])
     odds = np.diff(np.sort(rule.predict_log_proba(table[:5]), axis=1)).ravel()
     assert_allclose(explanation.log_odds, odds, rtol=1e-8)
-    drawn, labels = rule.sample(4000)
+    drawn, labels = rule.sample(4000, return_labels=True)
     assert drawn["x"].between(-9.0, 9.0).all()
     for label in ("up", "down"):
         mean = table["x"][(y == label) & table["x"].notna()].mean()

@@ -83,7 +83,7 @@ def test_a_column_without_entries_can_be_fitted(kind):
     rule = NaiveBayes().fit(table, CLASSES)
     alone = NaiveBayes().fit(PEOPLE, CLASSES).predict_proba(PEOPLE)
     np.testing.assert_allclose(rule.predict_proba(table), alone, rtol=1e-12)
-    assert len(rule.sample(5, random_state=0)[0]) == 5
+    assert len(rule.sample(5, random_state=0)) == 5
 
 
 def test_a_rare_value_in_the_last_block_counts():

@@ -144,7 +144,7 @@ def test_draws_of_integers_are_integers():
         }
     )
     model = NaiveBayes({("a", "b"): "multinomial"}).fit(table, np.arange(60) % 2)
-    assert {str(kind) for kind in model.sample(8, random_state=0)[0].dtypes} == {"int64"}
+    assert {str(kind) for kind in model.sample(8, random_state=0).dtypes} == {"int64"}
 
 
 # ---- kinds that are not those of the fit --------------------------------------------------------------------------
@@ -175,7 +175,7 @@ def test_a_column_that_is_empty_in_fit_takes_anything_and_says_nothing(smoothing
     for came in (["x", "y"], [1.5, 2.5], [1, 0], [True, None], [None, None]):
         rows = pd.DataFrame({"a": ONES[:2, 0], "b": came})
         np.testing.assert_allclose(model.predict_proba(rows), expected, rtol=1e-12)
-    assert model.sample(4, random_state=0)[0]["b"].isna().all()
+    assert model.sample(4, random_state=0)["b"].isna().all()
 
 
 def test_text_that_few_rows_have_in_cross_validation():
@@ -231,6 +231,6 @@ def test_draws_of_many_categories():
     """As many as would fill the memory, were each draw compared with each category."""
     table = pd.DataFrame({"a": np.arange(30_000) // 2})
     model = NaiveBayes("categorical", smoothing=0.0).fit(table, np.arange(30_000) % 2)
-    rows, _ = model.sample(20_000, random_state=0)
+    rows = model.sample(20_000, random_state=0)
     assert set(rows["a"]) <= set(table["a"])
     assert abs(rows["a"].mean() - 7500.0) < 5.0 * 15_000 / np.sqrt(12 * 20_000)

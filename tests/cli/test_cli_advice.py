@@ -143,6 +143,13 @@ def test_the_way_out_of_an_error_works(run, case):
     assert run(*command)[0] == 0
 
 
+def test_patterns_are_files_too(run):
+    pl.DataFrame({"a": X[:, 0], "b": X[:, 1]}).write_csv("t1.csv")
+    pl.DataFrame({"a": X[:, 1], "b": X[:, 2]}).write_csv("t2.csv")
+    assert following(run, "t*.csv") == ["fit", "pca", "t*.csv"]
+    assert run("fit", "pca", "t*.csv", "-k", 5)[2].endswith("  try: eigenlens fit pca 't*.csv' -k 2\n")
+
+
 def test_the_way_out_is_in_the_json_too(run):
     pl.DataFrame({"a": X[:, 0], "b": X[:, 1]}).write_csv("t.csv")
     code, out, _ = run("fit", "pca", "t.csv", "-k", 5, "--json")

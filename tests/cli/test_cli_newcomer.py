@@ -213,6 +213,48 @@ def test_categories_that_look_like_numbers(run, tmp_path, memory):
     assert pl.read_csv(out.encode())["predicted"].to_list() == ["few"] * int(np.sum(KIDS != "3+"))
 
 
+def test_columns_kept_as_text_are_not_features_of_models_that_need_numbers(run, tmp_path):
+    write(tmp_path / "t.csv", "dose,a,b", measured(lambda i: f"{i % 5} mg,"))
+    code, out, _ = run("fit", "pca", "t.csv")
+    assert code == 0
+    assert "3 columns" in out
+    assert "note      '0 mg'" in out or "note      '1 mg'" in out
+    assert "--text dose" in out
+    code, out, _ = run("fit", "pca", "t.csv", "--text", "dose")
+    assert code == 0
+    assert "2 columns" in out
+    assert "'1 mg'" not in out
+
+
+def test_words_are_categories_for_naive_bayes(run, tmp_path):
+    rows = [f"{('yes', 'no')[i % 2]},{row},{'uv'[i // 2 % 2]}" for i, row in enumerate(measured())]
+    write(tmp_path / "t.csv", "tea,a,b,y", rows)
+    code, out, _ = run("fit", "nb", "t.csv", "--label", "y")
+    assert code == 0
+    assert "are read as 1 and 0" not in out
+    assert "tea     categorical" in out
+
+
+def test_a_model_remembers_how_it_read_words(run, tmp_path):
+    """A new file may have too few words to show what they mean."""
+    answers = ["Agree", "Slightly agree", "Disagree", "neutral"]
+    rows = [f"{answers[i % 4]},{('yes', 'no')[i % 3 > 0]},{row}" for i, row in enumerate(measured())]
+    write(tmp_path / "t.csv", "q,tea,a,b", rows)
+    write(tmp_path / "new.csv", "q,tea,a,b", rows[:1])
+    assert run("fit", "pca", "t.csv", "-o", "m.safetensors")[0] == 0
+    whole = pl.read_csv(run("transform", "m.safetensors", "t.csv")[1].encode()).to_numpy()
+    code, out, err = run("transform", "m.safetensors", "new.csv")
+    assert code == 0, err
+    np.testing.assert_allclose(pl.read_csv(out.encode()).to_numpy(), whole[:1], rtol=1e-9)
+
+
+def test_genes_as_rows(run, tmp_path):
+    genes = "\n".join(f"g{j}," + ",".join(f"{value:.4f}" for value in column) for j, column in enumerate(ROWS.T))
+    (tmp_path / "t.csv").write_text("gene," + ",".join(f"s{i}" for i in range(len(ROWS))) + f"\n{genes}\n")
+    found = json.loads(run("fit", "pca", "t.csv", "--transpose", "--json")[1])
+    assert (found["read"]["rows"], found["read"]["columns"]) == ROWS.shape
+
+
 def test_a_column_of_text_has_the_role_of_text_in_a_model_that_takes_none(run, tmp_path):
     write(tmp_path / "t.csv", "x,a,b", measured(lambda i: f"{'yes' if i % 2 else 'no'},"))
     code, out, _ = run("fit", "pca", "t.csv", "--text", "x", "--json")

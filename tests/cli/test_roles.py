@@ -10,8 +10,8 @@ import pytest
 
 import eigenlens
 from eigenlens.cli import main
-from eigenlens.cli.column_profile import profile_columns
-from eigenlens.cli.guess_roles import Role, guess_roles
+from eigenlens.cli.column_profile import profile_columns, profile_first_rows
+from eigenlens.cli.guess_roles import HEAD_ROWS, Role, guess_roles
 from eigenlens.cli.input_table import open_input
 from eigenlens.cli.options import ParsingOptions
 from eigenlens.cli.terminal_plot import ASPECT, draw_scatter
@@ -78,6 +78,17 @@ def test_text_is_active_for_a_model_that_takes_it_and_names_rows_before_numbers_
     pl.DataFrame(table).write_csv(tmp_path / "t.csv")
     found = roles(tmp_path / "t.csv", mixed=True)
     assert [found[name].role for name in ("row", "who", "kind", "u")] == [Role.ASIDE, Role.ID, Role.ACTIVE, Role.ACTIVE]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_column_that_is_constant_in_the_first_rows_is_read_to_its_end(tmp_path, suffix):
+    n, path = HEAD_ROWS + 50, tmp_path / f"t.{suffix}"
+    late = [0.0] * HEAD_ROWS + [1.0] * 50
+    words = ["a"] * HEAD_ROWS + ["b"] * 50
+    frame = pl.DataFrame({"late": late, "word": words, "constant": [2.5] * n, "x": RNG.standard_normal(n)})
+    frame.write_csv(path) if suffix == "csv" else frame.write_parquet(path)
+    found = guess_roles(profile_first_rows(open_input([str(path)], ParsingOptions()), HEAD_ROWS))
+    assert [found[name].role for name in frame.columns] == [Role.ACTIVE, Role.LABEL, Role.ASIDE, Role.ACTIVE]
 
 
 # ---- commands -------------------------------------------------------------------------------------------------

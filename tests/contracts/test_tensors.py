@@ -45,8 +45,10 @@ def draw(model):
     """Rows that a model draws, or the classes of such rows where it has classes."""
 
     def drawn(x):
-        found = model.fit(x(X), Y).sample(5, random_state=0)
-        return found[1] if isinstance(found, tuple) else found
+        fitted = model.fit(x(X), Y)
+        labelled = {"return_labels": True} if hasattr(fitted, "classes_") else {}
+        found = fitted.sample(5, random_state=0, **labelled)
+        return found[1] if labelled else found
 
     return drawn
 

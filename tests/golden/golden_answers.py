@@ -206,9 +206,13 @@ def _levels(model: Any) -> list[str]:
     return [repr(getattr(model.density(j, model.classes_[0]), "levels", None)) for j in columns]
 
 
+def _labelled(model: Any) -> dict[str, bool]:
+    return {"return_labels": True} if hasattr(model, "classes_") else {}
+
+
 OF_MODELS: dict[str, Callable[[Any], Any]] = {
     "attributes": _attributes,
-    "sample": lambda model: model.sample(4, random_state=7),
+    "sample": lambda model: model.sample(4, random_state=7, **_labelled(model)),
     "get_covariance": lambda model: model.get_covariance(),
     "get_precision": lambda model: model.get_precision(),
     "get_feature_names_out": lambda model: model.get_feature_names_out(),

@@ -223,11 +223,30 @@ def test_two_rows_are_not_a_pair():
     assert type(pickle.loads(pickle.dumps(rows))) is type(rows[:1]) is type(rows + 1.0) is np.ndarray
 
 
-def test_classifiers_draw_rows_alone_on_request():
+def test_classifiers_draw_rows_and_on_request_classes():
     lda = eigenlens.LinearDiscriminant().fit(IRIS, np.repeat([0, 1, 2], 50))
-    X, y = lda.sample(20, random_state=0)
-    assert_array_equal(lda.sample(20, random_state=0, return_labels=False), X)
+    X, y = lda.sample(20, random_state=0, return_labels=True)
+    assert_array_equal(lda.sample(20, random_state=0), X)
     assert y.shape == (20,)
+    for n in (2, 20):
+        with pytest.raises(ValueError, match="return_labels=True"):
+            _, _ = lda.sample(n)
+
+
+@pytest.mark.parametrize("kind", ["torch", "pandas", "polars"])
+def test_tensors_and_frames_are_not_a_pair_either(kind):
+    library = pytest.importorskip(kind)
+    table = library.asarray(IRIS[:, :2]) if kind == "torch" else library.DataFrame({"a": IRIS[:, 0], "b": IRIS[:, 1]})
+    models = [eigenlens.MixtureModel(2, random_state=0), eigenlens.NaiveBayes()]
+    for model in [*models, GaussianMixture(2, random_state=0)] if kind == "torch" else models:
+        model.fit(table, np.repeat([0, 1, 2], 50))
+        with pytest.raises(ValueError, match="sample returns rows, not a pair"):
+            _, _ = model.sample(2)
+        rows = model.sample(2)
+        assert tuple(rows.shape) == (2, 2)
+        X, y = model.sample(2, return_labels=True)
+        assert tuple(X.shape) == (2, 2)
+        assert len(y) == 2
 
 
 @pytest.mark.parametrize("kind", [list, tuple, np.asarray, pd.Series, pl.Series])

@@ -240,7 +240,7 @@ def test_calibration_by_the_definition_with_weights_and_few_rows():
 
 
 def test_a_true_model_is_calibrated_and_a_boastful_one_is_not(data, model):
-    rows, labels = model.sample(20_000, random_state=0)
+    rows, labels = model.sample(20_000, random_state=0, return_labels=True)
     rows = pd.DataFrame(rows, columns=data[0].columns)
 
     class Boastful:

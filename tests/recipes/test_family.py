@@ -97,6 +97,6 @@ def test_a_family_has_a_name_by_one_entry(rows, monkeypatch):
         rule = NaiveBayes(features).fit(X, y)
         np.testing.assert_allclose(rule.predict_joint_log_proba(X), by_hand(X, y), rtol=1e-12)
         assert rule.density(1, 0).centre == pytest.approx(X[y == 0, 1].mean())
-        assert rule.sample(3, random_state=0)[0].shape == (3, 2)
+        assert rule.sample(3, random_state=0).shape == (3, 2)
     with pytest.raises(OptionError, match=r"did you mean 'laplace'\?"):
         NaiveBayes("laplacee").fit(X, y)

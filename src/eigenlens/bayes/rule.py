@@ -16,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from eigenlens import checks
 from eigenlens.arrays import Array, Like, to_numpy
 from eigenlens.errors import OptionError, warn_user
-from eigenlens.estimator.rows import per_row
+from eigenlens.estimator.rows import per_row, rows_dtype
+from eigenlens.estimator.sampled_rows import sampled_rows
 from eigenlens.native.class_sums import winners
 
 # ---- priors ---------------------------------------------------------------------------------------------------
@@ -121,8 +122,7 @@ def _class_count(classifier: Any) -> int:
 
 
 def _probability_dtype(classifier: Any, X: Any) -> Any:
-    single = not classifier._double and "float32" in str(getattr(X, "dtype", ""))
-    return np.float32 if single else np.float64
+    return np.float64 if classifier._double else rows_dtype(X)
 
 
 class BayesRule(ClassifierMixin):  # type: ignore[misc]
@@ -165,17 +165,17 @@ class BayesRule(ClassifierMixin):  # type: ignore[misc]
         """Return p(c | x) (n, C)."""
         return self._collect(X, posterior)
 
-    def sample(self, n_samples: int = 1, *, random_state: Any = None, return_labels: bool = True) -> Any:
-        """Draw rows X (n_samples, d) from the model, and their classes y (n_samples,) unless return_labels is False.
+    def sample(self, n_samples: int = 1, *, random_state: Any = None, return_labels: bool = False) -> Any:
+        """Draw rows (n_samples, d) from the model; with return_labels also the class (n_samples,) of each.
 
-        A classifier is a model of rows and classes, so both are the default.
+        `X, y = classifier.sample(n)`, without return_labels, is an error.
         """
         check_is_fitted(self)
         n, labelled = checks.integer("n_samples", n_samples, 1), checks.boolean("return_labels", return_labels)
         rng = checks.generator(getattr(self, "random_state", None) if random_state is None else random_state)
         labels = rng.choice(len(self.classes_), size=n, p=self._prior)
         drawn = self._draw(labels, rng)
-        return (drawn, self._like.exact(np.asarray(self.classes_)[labels])) if labelled else drawn
+        return (drawn, self._like.exact(np.asarray(self.classes_)[labels])) if labelled else sampled_rows(drawn)
 
     @property
     def class_prior_(self) -> Any:
@@ -208,7 +208,7 @@ class BayesRule(ClassifierMixin):  # type: ignore[misc]
                 "densities of unbounded support, avoid this.",
             )
 
-    def _collect(self, X: Any, function: Any) -> Any:
+    def _collect(self, X: Any, function: Any) -> Array:
         check_is_fitted(self)
         found = np.concatenate([function(joint) for _, joint in self._decisions(X)])
         return found.astype(_probability_dtype(self, X), copy=False)

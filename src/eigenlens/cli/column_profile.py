@@ -194,6 +194,17 @@ def profile_columns(source: FileSource, rows: int | None = None) -> tuple[list[P
     return found, found[0].rows
 
 
+def profile_first_rows(source: FileSource, rows: int) -> list[Profile]:
+    """Return profiles of all columns by the first rows; one that is constant or empty there is read to its end."""
+    found, n = profile_columns(source, rows)
+    doubtful = [j for j, column in enumerate(found) if len(column.values) <= 1 and column.least >= column.greatest]
+    if doubtful and n >= rows:
+        whole, _ = profile_columns(source.part(doubtful))
+        for j, column in zip(doubtful, whole, strict=True):
+            found[j] = column
+    return found
+
+
 def _first_rows(frames: Iterable[DataFrame], rows: int | None) -> Iterator[DataFrame]:
     """Yield frames up to a number of rows; all of them for None."""
     left = float("inf") if rows is None else rows

@@ -16,7 +16,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -87,16 +87,12 @@ class GuessedRole(NamedTuple):
     numeric: bool
 
 
-def guess_roles(profiles: Iterable[Profile], mixed: bool = False, text: Collection[Any] = ()) -> dict[Any, GuessedRole]:
-    """Return the role of every column by its profile; `mixed`: the model takes text. `text`: columns known to be text.
+def guess_roles(profiles: Iterable[Profile], mixed: bool = False) -> dict[Any, GuessedRole]:
+    """Return the role of every column by its profile; `mixed`: the model takes text.
 
     One column names the rows, of text if there is one; others that could are left out.
     """
-    found = {}
-    for each in profiles:
-        known = each.name in text
-        role = guess_role(each, mixed, known)
-        found[each.name] = GuessedRole(each.name, *role, _is_numeric(each) and not known)
+    found = {each.name: GuessedRole(each.name, *guess_role(each, mixed), _is_numeric(each)) for each in profiles}
     names = sorted((each for each in found.values() if each.role == Role.ID), key=lambda each: each.numeric)
     return found | {each.column: each._replace(role=Role.ASIDE) for each in names[1:]}
 
@@ -105,23 +101,23 @@ def _is_numeric(column: Profile) -> bool:
     return column.type not in ("text", "other") and column.rows > column.missing
 
 
-def guess_role(column: Profile, mixed: bool = False, text: bool = False) -> tuple[Role, str]:
-    """Return the role of a column and the reason, by the table above; `text`: it is known to hold text."""
+def guess_role(column: Profile, mixed: bool = False) -> tuple[Role, str]:
+    """Return the role of a column and the reason, by the table above."""
     present = column.rows - column.missing
     if not present:
         return Role.ASIDE, NO_ENTRY
     if column.type == "other":
         return Role.ASIDE, "dates, times or nested values"
-    if column.type == "text" or text:
-        return _role_of_text(column, present, mixed, text)
+    if column.type == "text":
+        return _role_of_text(column, present, mixed)
     return _role_of_numbers(column, present, mixed)
 
 
-def _role_of_text(column: Profile, present: int, mixed: bool, known: bool) -> tuple[Role, str]:
+def _role_of_text(column: Profile, present: int, mixed: bool) -> tuple[Role, str]:
     distinct = len(column.values)
     looks = {describe_cell(value) for value in list(column.marks or column.values)[:MAX_LOOKS]}
     look = looks.pop() if len(looks) == 1 else None
-    if not known and (2 * column.numbers > present or (look is not None and look.number)):
+    if 2 * column.numbers > present or (look is not None and look.number):
         return Role.ACTIVE, ""  # meant as numbers: reading them explains what to do
     if look is not None and look.what == "dates":
         return Role.ASIDE, "dates"

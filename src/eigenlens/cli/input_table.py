@@ -12,14 +12,14 @@ from typing import Any, NoReturn
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.cli.column_profile import profile_columns
+from eigenlens.cli.column_profile import profile_first_rows
 from eigenlens.cli.column_roles import ColumnRoles, choose_roles
 from eigenlens.cli.errors import fail, warning_line
 from eigenlens.cli.files import format_size
-from eigenlens.cli.guess_roles import HEAD_ROWS, GuessedRole, guess_roles
+from eigenlens.cli.guess_roles import HEAD_ROWS, GuessedRole, Role, guess_roles
 from eigenlens.cli.model_options import takes_text
 from eigenlens.cli.options import TEXT_OPTIONS, ParsingOptions, ReadingOptions, RunningOptions
-from eigenlens.cli.remembered_table import recall_columns, recall_text
+from eigenlens.cli.remembered_table import recall_columns, recall_text, recall_words
 from eigenlens.cli.selection import RowTest, choose_columns, find_rows, parse_row_numbers, parse_test
 from eigenlens.cli.session import Session
 from eigenlens.cli.table_checks import as_classes, as_weights, check_label, is_missing
@@ -68,6 +68,12 @@ class Table:
     columns: dict[str, Any] | None = None
     files: FileSource | None = None
     kept: Array | None = None
+
+    @property
+    def words(self) -> dict[str, str]:
+        """The names of the formats of features whose words are read as numbers."""
+        known = {} if self.files is None else self.files.words
+        return {str(name): known[str(name)] for name in self.roles.features if str(name) in known}
 
     @property
     def ids(self) -> Array | None:
@@ -155,9 +161,18 @@ class Table:
         return f"{files}: {', '.join(parts)}"
 
 
-def open_input(paths: Sequence[str], parsing: ParsingOptions, text: Sequence[str] = ()) -> FileSource:
-    """Open all columns of the files, of whatever kind, as the options say; `text`: columns read as text."""
-    return open_files(list(paths), text=text, **{name: getattr(parsing, name) for name in TEXT_OPTIONS})
+def open_input(
+    paths: Sequence[str], parsing: ParsingOptions, text: Sequence[str] = (), *, mixed: bool = False, words: Any = None
+) -> FileSource:
+    """Open all columns of the files, of whatever kind, as the options say.
+
+    text: columns read as text. mixed: for a model that takes words as categories, though they could be numbers.
+    words: how a model has read words as numbers.
+    """
+    text = list(dict.fromkeys(text))
+    written = {name: getattr(parsing, name) for name in TEXT_OPTIONS}
+    found = open_files(list(paths), text=text, words=words, **written)
+    return found.table() if mixed else found
 
 
 def column_kinds(source: FileSource) -> dict[Any, ColumnKind]:
@@ -193,27 +208,32 @@ def read_table(
     """
     mixed = takes_text(model) if mixed is None else mixed
     reading = recall_text(reading, model, paths)
-    files = open_input(paths, reading)
-    text = [] if mixed else choose_columns(reading.text, column_kinds(files), "text") or []
-    if text:  # these get the roles of text
-        files, reading = open_input(paths, reading, text), replace(reading, text=None)
+    how: dict[str, Any] = {"mixed": mixed, "words": recall_words(model, paths)}
+    files = open_input(paths, reading, **how)
+    text = choose_columns(reading.text, column_kinds(files), "text") or []
+    files = open_input(paths, reading, text, **how) if text else files
     kinds = column_kinds(files)
     reading = recall_columns(reading, model, list(map(str, kinds)))
     if reading.id is None and files.row_names is not None:
         reading = replace(reading, id=str(files.row_names))
     tests = [parse_test(each, kinds) for each in reading.where or ()]
     filters = () if mixed else [name for test in tests for name in test.columns]
-    guesses = functools.partial(_guess, files, mixed, text) if guess else None
-    roles = choose_roles(reading, kinds, filters, model, guesses)
+    # What is kept as text is a feature only of a model that takes text.
+    asked, beside = (reading, []) if mixed else (replace(reading, text=None), text)
+    guesses = functools.partial(_guess, files, mixed, beside) if guess else None
+    roles = choose_roles(asked, kinds, filters, model, guesses)
     if any(kinds[name] != ColumnKind.TEXT for name in roles.text):
-        files = open_input(paths, reading, roles.text)
+        files = open_input(paths, reading, [*text, *roles.text], **how)
     if need_label and not reading.label:
         _reject_unlabelled(files, roles, model)
     return _Request(files, roles, tests, reading, need_label).read(memory_limit(running), mixed)
 
 
 def _guess(files: FileSource, mixed: bool, text: Sequence[Any]) -> Mapping[Any, GuessedRole]:
-    return guess_roles(profile_columns(files, HEAD_ROWS)[0], mixed, text)
+    """Return the roles of all columns; `text`: columns that were asked to be kept as text, which are never features."""
+    found = guess_roles(profile_first_rows(files, HEAD_ROWS), mixed)
+    kept = [name for name in text if found[name].role == Role.ACTIVE]
+    return found | {name: GuessedRole(name, Role.LABEL, "kept as text", False) for name in kept}
 
 
 def read_aloud(
@@ -339,11 +359,12 @@ class _Request:
     def _written(self) -> dict[str, Any]:
         """Return the text format options, as `scan` takes them."""
         dialect = self.files.dialect
+        given = {name: getattr(self.reading, name) for name in TEXT_OPTIONS}
         if dialect is None:
-            return {}
+            return given
         decimal = None if dialect.numbers.is_plain else dialect.numbers.decimal
         comment = dialect.comment if dialect.comment_everywhere else None
-        return dialect.settings | {"decimal": decimal, "comment": comment, "text": self.roles.text}
+        return given | dialect.settings | {"decimal": decimal, "comment": comment, "text": self.roles.text}
 
 
 def _reject_unlabelled(files: FileSource, roles: ColumnRoles, model: Any) -> NoReturn:

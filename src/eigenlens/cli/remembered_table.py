@@ -32,6 +32,7 @@ def remember_table(model: Any, table: Any, reading: ReadingOptions) -> None:
         named["columns"] = tuple(roles.features) if len(roles.features) < table.files.n_features else None
     columns = {role: _text(name) for role, name in named.items() if name is not None and name != ()}
     model.table_ = {"text": written, "columns": columns, "rows": table.n, "digest": digest_rows(table)}
+    model.table_ |= {"words": dict(table.words)} if table.words else {}
 
 
 def _text(name: Any) -> Any:
@@ -45,6 +46,11 @@ def recall_text(reading: ReadingOptions, model: Any, paths: Collection[str]) -> 
     return replace(
         reading, **{name: value for name, value in known.items() if name in taken and getattr(reading, name) is None}
     )
+
+
+def recall_words(model: Any, paths: Collection[str]) -> dict[str, str] | None:
+    """Return how the model read words as numbers, if it did: a new file may have too few of them to show it."""
+    return _remembered(model).get("words") if "words" in format_options(paths) else None
 
 
 def recall_columns(reading: ReadingOptions, model: Any, names: Collection[str]) -> ReadingOptions:

@@ -15,7 +15,7 @@ from eigenlens.arrays import Array, dense, is_integer, is_sparse, to_numpy
 from eigenlens.data.categories import EncodedColumn, encode, encode_numbers
 from eigenlens.data.column_kinds import ColumnKind, Field, array_kind, frame_field, plain_column
 from eigenlens.data.memory import VIEW_BYTES, reject_repeated_names
-from eigenlens.data.source import BLOCK_BYTES, Source, column_block
+from eigenlens.data.source import BLOCK_BYTES, Block, Source, column_block
 from eigenlens.errors import DataError
 
 EXACT_FLOAT_LIMIT = 2.0**53
@@ -250,6 +250,15 @@ def observed_rows(rows: Any) -> Array:
     if is_sparse(rows) and not np.isnan(rows.data).any():
         return np.ones(rows.shape[0], dtype=bool)
     return np.asarray((~np.isnan(numbers_of(rows, np.arange(rows.shape[1])))).any(axis=1))
+
+
+def count_observed_rows(block: Block) -> Array:
+    """Return the number of rows of positive weight with an observed entry, their weight, and the number without one."""
+    observed = observed_rows(block.rows)
+    w = np.ones(observed.size) if block.weight is None else block.weight
+    return np.array(
+        [np.count_nonzero(observed & (w > 0.0)), w[observed].sum(), np.count_nonzero(~observed & (w > 0.0))]
+    )
 
 
 class MixedSource(Source):

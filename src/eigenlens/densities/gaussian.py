@@ -16,6 +16,7 @@ from eigenlens import checks
 from eigenlens.arrays import Array, dense, read_only, slices
 from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.source import Block, Source, accumulate
+from eigenlens.data.table import observed_rows
 from eigenlens.densities.base import Columns, as_rows, check_columns, known_values, other_columns
 from eigenlens.densities.covariance import Covariance, Diagonal, Full, Spherical, dependent_column
 from eigenlens.densities.fitting import numeric_source, positive_weight_block
@@ -322,7 +323,7 @@ def _moments(block: Block) -> Moments:
         return found
     present = positive_weight_block(block)
     rows = dense(present.rows)
-    some = ~np.isnan(rows).all(axis=1)
+    some = observed_rows(rows)
     return Moments.of(Block(rows[some], None if present.weight is None else present.weight[some]))
 
 

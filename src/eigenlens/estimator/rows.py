@@ -172,6 +172,17 @@ def _chunk_results(rows: Any, call: tuple[Any, Any, Any], width: int | None, dty
     return np.asarray(method(rows, *arguments, **options), dtype=dtype)
 
 
+def rows_dtype(X: Any) -> np.dtype[Any]:
+    """Return float32 for an array, tensor or frame of float32 alone, otherwise float64.
+
+    >>> rows_dtype(np.ones((2, 2), dtype=np.float32)), rows_dtype([[1.0]])
+    (dtype('float32'), dtype('float64'))
+    """
+    known = hasattr(X, "shape")  # a lazy frame warns of the cost of its columns
+    kinds = {str(X.dtype)} if hasattr(X, "dtype") else set(map(str, getattr(X, "dtypes", ()) if known else ()))
+    return np.dtype(np.float32 if kinds and all("float32" in kind.lower() for kind in kinds) else np.float64)
+
+
 def collect_rows(source: Source) -> Any:
     """Return all rows in memory as an array, a CSR matrix or a tensor; NaN and infinities raise an error."""
     parts = list(source.rows())

@@ -1,4 +1,4 @@
-"""Rows drawn from a model, as an array that cannot be mistaken for the pair of rows and labels."""
+"""Rows drawn from a model, which cannot be mistaken for the pair of rows and labels."""
 
 from __future__ import annotations
 
@@ -34,10 +34,7 @@ X, y = sample(…, return_labels=True), and for two rows np.asarray(sample(2)).
 
     def __iter__(self) -> Iterator[Any]:
         if self._is_drawn and _unpacks_pair(sys._getframe(1)):
-            fix = (
-                "for rows and labels write X, y = sample(…, return_labels=True), and for two rows np.asarray(sample(2))"
-            )
-            raise OptionError("sample returns rows, not a pair", fix=fix)
+            raise _pair_error()
         return iter(self.view(np.ndarray))
 
     def __getitem__(self, key: Any) -> Any:
@@ -55,17 +52,32 @@ X, y = sample(…, return_labels=True), and for two rows np.asarray(sample(2)).
 
 
 def sampled_rows(rows: Any) -> Any:
-    """Return drawn rows as `SampledRows`; tensors and frames unchanged."""
+    """Return drawn rows as `SampledRows`; tensors and frames unchanged, for a method `sample` whose caller keeps them.
+
+    Two rows of a tensor, or two columns of a frame, would be unpacked as silently, so `X, y = model.sample(n)` is an
+    error here already: these containers cannot look at what is done with them later.
+    """
     if type(rows) is not np.ndarray:
+        if _unpacks_pair(sys._getframe(2), after_call=True):
+            raise _pair_error()
         return rows
     drawn = rows.view(SampledRows)
     drawn._is_drawn = True
     return drawn
 
 
-def _unpacks_pair(frame: FrameType) -> bool:
-    """Return whether the statement that runs in a frame assigns the two parts of a sequence to two names."""
+def _pair_error() -> OptionError:
+    fix = "for rows and labels write X, y = sample(…, return_labels=True), and for two rows np.asarray(sample(2))"
+    return OptionError("sample returns rows, not a pair", fix=fix)
+
+
+def _unpacks_pair(frame: FrameType, *, after_call: bool = False) -> bool:
+    """Return whether a frame assigns the two parts of a sequence to two names, now or after the call that it makes."""
     if sys.implementation.name != "cpython":  # others have other instructions: there two rows unpack as two rows
         return False
     code, place = frame.f_code.co_code, frame.f_lasti
+    if after_call:
+        place += 2
+        while dis.opname[code[place]] == "CACHE":
+            place += 2
     return dis.opname[code[place]] == "UNPACK_SEQUENCE" and code[place + 1] == 2

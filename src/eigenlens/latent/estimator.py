@@ -18,6 +18,7 @@ from eigenlens.arrays import Array, Like, dense, to_numpy
 from eigenlens.data.coerce import require_finite
 from eigenlens.data.rows import select_rows
 from eigenlens.data.source import BLOCK_BYTES, Source, progress_callback
+from eigenlens.data.table import observed_rows
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.estimator.base import DensityEstimator, IterativeFit, ProjectionEstimator, model_view, per_score
 from eigenlens.estimator.rows import dense_blocks, impute_rows, map_blocks, validate_rows
@@ -119,7 +120,7 @@ class LatentGaussian(StandardizedColumns, IterativeFit[LatentFit], ProjectionEst
 
     def _density_and_presence(self, source: Source) -> Array:
         def of(rows: Array) -> Array:
-            return np.column_stack([self.model_.log_density(rows), ~np.isnan(rows).all(axis=1)])
+            return np.column_stack([self.model_.log_density(rows), observed_rows(rows)])
 
         with np.errstate(all="ignore"):
             return map_blocks(source, of)

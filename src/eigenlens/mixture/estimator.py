@@ -16,6 +16,7 @@ from eigenlens.data.coerce import require_no_infinity, rereadable
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source, progress_callback
+from eigenlens.data.table import observed_rows
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import OptionError
 from eigenlens.estimator.base import DensityEstimator, IterativeFit, model_view
@@ -367,10 +368,10 @@ class GaussianMixture(
 
 def _density_and_presence(model: Mixture, rows: Array) -> Array:
     """Return (b, 2): the log density of the observed entries of each row, and 1 if there are any, else 0."""
-    return np.column_stack([model.log_density(rows), ~np.isnan(rows).all(axis=1)])
+    return np.column_stack([model.log_density(rows), observed_rows(rows)])
 
 
 def _log_most_likely(model: Mixture, rows: Array) -> Array:
     """Return log P(most likely component | x) (b,); 0 for a row without observed entries, which does not count."""
     log_best = np.log(model.responsibilities(rows).max(axis=1))
-    return np.asarray(np.where(np.isnan(rows).all(axis=1), 0.0, log_best))
+    return np.asarray(np.where(observed_rows(rows), log_best, 0.0))

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.arrays import Array, dense
+from eigenlens.arrays import Array
 from eigenlens.data.coerce import require_finite
-from eigenlens.data.source import Block, Progress, Source, accumulate
+from eigenlens.data.source import Progress, Source, accumulate
+from eigenlens.data.table import count_observed_rows
 from eigenlens.densities.covariance import Diagonal, Full
 from eigenlens.densities.gaussian import Gaussian
 from eigenlens.densities.mixture import Mixture
@@ -280,13 +281,6 @@ def _summarise_incomplete(source: Source, observed: ColumnMoments, structure: Co
     varies[list(constant)] = 0.0  # constant columns keep their own variance, 0, rather than that of `positive`
     covariance = single.covariance.matrix() * np.outer(varies, varies)
     return replace(overall, mean=single.mean, covariance=covariance, fill_missing=partial(_impute, single))
-
-
-def count_observed_rows(block: Block) -> Array:
-    """Return the number of rows with an observed entry, the sum of their weights, and the number of empty rows."""
-    observed = ~np.isnan(dense(block.rows)).all(axis=1)
-    w = np.ones(observed.size) if block.weight is None else block.weight
-    return np.array([np.count_nonzero(observed & (w > 0.0)), w @ observed, np.count_nonzero(~observed & (w > 0.0))])
 
 
 def _fit_single_gaussian(overall: Overall, covariance: Array) -> Gaussian:

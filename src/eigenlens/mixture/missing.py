@@ -17,6 +17,7 @@ import numpy as np
 
 from eigenlens.arrays import Array, dense, slices
 from eigenlens.data.source import Block
+from eigenlens.data.table import observed_rows
 from eigenlens.densities.mixture_terms import DiagonalTerms, EStep, FullTerms, Terms
 from eigenlens.native.mixture_incomplete import LOG_2PI, incomplete_passes
 from eigenlens.stats.moments import ColumnMoments, Moments
@@ -72,7 +73,7 @@ def _full_e_step(terms: FullTerms, S: int, X: Array, w: Array) -> EStep:
 
 def _diagonal_e_step(terms: DiagonalTerms, S: int, X: Array, w: Array) -> EStep:
     """Take the E-step for rows (n, d) with weights (n,) by variances; a missing entry adds its variance."""
-    used = (w > 0.0) & ~np.isnan(X).all(axis=1)
+    used = (w > 0.0) & observed_rows(X)
     X, w, K = X[used], w[used], len(terms.means)
     nothing = EStep(np.zeros(S), ColumnMoments(np.zeros(K), terms.means, np.zeros(terms.means.shape)))
     step = max(1, DEVIATION_ENTRIES // terms.means.size)

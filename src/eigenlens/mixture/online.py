@@ -17,11 +17,12 @@ from eigenlens.arrays import Array
 from eigenlens.data.coerce import require_finite
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Progress, Source, accumulate
+from eigenlens.data.table import count_observed_rows
 from eigenlens.densities.mixture import Mixture
 from eigenlens.densities.mixture_terms import EStep
 from eigenlens.errors import DataError
 from eigenlens.mixture.em import ComponentLost, LostComponent, clamped_components, drop_component, estimate_mixture
-from eigenlens.mixture.fit import MixtureFit, MixtureOptions, count_observed_rows, fit_mixture, mixture_parameters
+from eigenlens.mixture.fit import MixtureFit, MixtureOptions, fit_mixture, mixture_parameters
 from eigenlens.mixture.missing import observed_e_step
 from eigenlens.mixture.problem import Overall, Problem, make_problem
 from eigenlens.stats.moments import ColumnMoments, Moments

@@ -18,6 +18,7 @@ from eigenlens.arrays import Array, dense
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.rows import dense_rows, draw_rows, positive_weight_rows, take_rows
 from eigenlens.data.source import Block, Source
+from eigenlens.data.table import observed_rows
 from eigenlens.densities.mixture import Mixture
 from eigenlens.mixture.em import (
     LostComponent,
@@ -281,7 +282,7 @@ def _sample(problem: Problem, K: int, rng: np.random.Generator) -> _Sample:
 
 def _nonempty_rows(source: Source) -> Source:
     """Return the rows with an observed entry; the others have weight 0."""
-    observed = np.concatenate([~np.isnan(dense(block.rows)).all(axis=1) for block in source.blocks()])
+    observed = np.concatenate([observed_rows(rows) for rows in source.rows()])
     if observed.all():
         return source
     return source.weighted(observed * (1.0 if source.weight is None else source.weight))

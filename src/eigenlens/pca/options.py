@@ -10,6 +10,7 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.arrays import Array, dense, slices
 from eigenlens.data.source import BLOCK_BYTES, Block, Source, accumulate
+from eigenlens.data.table import observed_rows
 from eigenlens.errors import ConvergenceWarning, DataWarning, OptionError, count_empty_rows, list_columns, warn_user
 from eigenlens.linalg.n_components import N_COMPONENTS_RULES, RESAMPLING_RULES, UNCENTRED_RULES
 from eigenlens.linalg.solve import SOLVER_ALIASES, SOLVERS
@@ -117,7 +118,7 @@ def rows_with_entries(rows: Source, total: int) -> int:
 def _rows_seen(block: Block) -> int:
     step = max(1, BLOCK_BYTES // (8 * block.rows.shape[1]))
     parts = (dense(block.rows[part, :]) for part in slices(block.rows.shape[0], step))
-    return sum(int(np.count_nonzero(~np.isnan(part).all(axis=1))) for part in parts)
+    return sum(int(np.count_nonzero(observed_rows(part))) for part in parts)
 
 
 def warn_about_pca(fit: PCAFit, source: Source, estimator: Any) -> None:

@@ -74,8 +74,8 @@ def _missing(model: Any, rows: ShownRows) -> list[str]:
     of = " of the rows shown" if rows.sampled else ""
     where = f"in {columns.size} of {len(rows.names)} columns ({list_columns(columns, rows.labels)})"
     how = MISSING_METHODS.get(type(model).__name__)
-    values = f"1 value{of} is" if count == 1 else f"{count:,} values{of} are"
-    return [f"{values} missing ({count / missing.size:.2%}), {where}{f': {how}' if how else ''}."]
+    many = f"1 value{of} is" if count == 1 else f"{count:,} values{of} are"
+    return [f"{many} missing ({count / missing.size:.2%}), {where}{f': {how}' if how else ''}."]
 
 
 def _constant(model: Any, rows: ShownRows, numbers: Array, X: Array) -> list[str]:

@@ -106,9 +106,9 @@ def test_densities_of_scikit_learn(data):
     ours = BayesClassifier(KernelDensity(bandwidth=0.8)).fit(X, y).predict_log_proba(X)
     theirs = BayesClassifier(PeerDensity(bandwidth=0.8)).fit(X, y)
     assert_allclose(theirs.predict_log_proba(X), ours, rtol=1e-6, atol=1e-6)
-    assert theirs.sample(7, random_state=0)[0].shape == (7, 4)
+    assert theirs.sample(7, random_state=0).shape == (7, 4)
     mixture = BayesClassifier(PeerMixture(2, random_state=0)).fit(X, y)
-    assert mixture.sample(7, random_state=0)[0].shape == (7, 4)
+    assert mixture.sample(7, random_state=0).shape == (7, 4)
     with pytest.raises(OptionError, match="takes no sample_weight in fit"):
         BayesClassifier(PeerMixture(2)).fit(X, y, sample_weight=np.ones(180))
     with pytest.raises(OptionError, match="cannot be saved"):
@@ -169,12 +169,12 @@ def test_kernel_densities_follow_any_shape():
 def test_samples(density, data):
     X, y = data
     found = BayesClassifier(density, prior=[0.5, 0.3, 0.2], random_state=0).fit(X, y)
-    rows, labels = found.sample(3000)
+    rows, labels = found.sample(3000, return_labels=True)
     assert_allclose(np.bincount(labels) / 3000, [0.5, 0.3, 0.2], atol=0.04)
     for c in range(3):
         assert_allclose(rows[labels == c].mean(axis=0), X[y == c].mean(axis=0), atol=0.35)
-    assert_array_equal(found.sample(3000)[0], rows)
-    assert not np.array_equal(found.sample(3000, random_state=1)[0], rows)
+    assert_array_equal(found.sample(3000), rows)
+    assert not np.array_equal(found.sample(3000, random_state=1), rows)
     assert found.score(rows, labels) > 0.7
 
 
@@ -332,8 +332,9 @@ def test_save_and_load(density, data, tmp_path):
     again = loaded(found, tmp_path / "model")
     assert_allclose(again.predict_log_proba(frame), found.predict_log_proba(frame), rtol=1e-12, atol=1e-12)
     assert again.predict(frame).tolist() == found.predict(frame).tolist()
-    assert_allclose(again.sample(5, random_state=0)[0], found.sample(5, random_state=0)[0], rtol=1e-9)
-    assert again.sample(5, random_state=0)[1].tolist() == found.sample(5, random_state=0)[1].tolist()
+    assert_allclose(again.sample(5, random_state=0), found.sample(5, random_state=0), rtol=1e-9)
+    drawn = [one.sample(5, random_state=0, return_labels=True)[1].tolist() for one in (again, found)]
+    assert drawn[0] == drawn[1]
     assert list(again.feature_names_in_) == list("abcd")
     assert type(again.density) is type(density)
     refitted = clone(again).fit(frame, labels)

@@ -190,7 +190,7 @@ def test_columns_that_are_constant_in_all_rows_are_left_out(name):
     plain = BayesClassifier(DENSITIES[name]).fit(X, y).predict_joint_log_proba(X)
     other = pd.DataFrame(wide + np.array([0, 5, 0, 0, -9, 0]), columns=list("abcdef"))  # what they are says nothing
     assert_allclose(found.predict_joint_log_proba(other), plain, rtol=1e-10)
-    rows = found.sample(20, random_state=0)[0]
+    rows = found.sample(20, random_state=0)
     assert_array_equal(rows[:, [1, 4]], np.tile([7.0, -2.0], (20, 1)))
 
 
@@ -296,8 +296,8 @@ def test_samples_and_files(name, rows, tmp_path):
     found.save(tmp_path / "model")
     again = load(tmp_path / "model")
     assert_allclose(again.predict_log_proba(X), found.predict_log_proba(X), rtol=1e-9, atol=1e-9)
-    drawn, labels = found.sample(4000, random_state=0)
-    assert_allclose(again.sample(4000, random_state=0)[0], drawn, rtol=1e-9)
+    drawn, labels = found.sample(4000, random_state=0, return_labels=True)
+    assert_allclose(again.sample(4000, random_state=0), drawn, rtol=1e-9)
     assert type(again.density) is type(DENSITIES[name])
     if rows is flat:
         mine = drawn[labels == 1]
@@ -392,7 +392,7 @@ def test_a_constant_column_with_missing_values_has_the_pooled_variance_of_the_ob
     assert "too little spread" not in message
     column = [X[y == c, 3][~np.isnan(X[y == c, 3])] for c in range(3)]
     near = sum(np.sum((x - x.mean()) ** 2) for x in column) / sum(map(len, column))
-    drawn = found.sample(6000, random_state=0)
+    drawn = found.sample(6000, random_state=0, return_labels=True)
     assert drawn[0][drawn[1] == 1, 3].var() == pytest.approx(near, rel=0.1)
 
 

@@ -30,6 +30,7 @@ from eigenlens.bayes.discriminant.shrinkage import PairMoments, pairwise_intensi
 from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.rows import select_rows
 from eigenlens.data.source import Block, Progress, Source, accumulate
+from eigenlens.data.table import observed_rows
 from eigenlens.densities.base import rows_by_pattern
 from eigenlens.densities.covariance import Covariance, Full
 from eigenlens.densities.covariance_axes import Axes
@@ -173,7 +174,7 @@ def _expect(block: Block, mean: Array, C: Full) -> Moments | None:
     """Return the expected moments of the rows of a class; rows without observed entries are left out."""
     X = np.array(dense(block.rows))
     w = np.ones(len(X)) if block.weight is None else block.weight
-    some = ~np.isnan(X).all(axis=1)
+    some = observed_rows(X)
     if not some.any():
         return None
     X, w, uncertain = X[some], w[some], np.zeros((mean.size, mean.size))

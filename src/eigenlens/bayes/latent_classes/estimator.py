@@ -30,14 +30,14 @@ from eigenlens.bayes.naive.feature_table import (
     table_to_fit,
     table_to_predict,
 )
-from eigenlens.bayes.naive.plan import FeatureTable, make_plan
+from eigenlens.bayes.naive.plan import FeatureTable, make_plan, name_families
 from eigenlens.bayes.rule import log_sum_and_posterior
 from eigenlens.data.coerce import rereadable
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import progress_callback
 from eigenlens.data.table import observed_rows
 from eigenlens.estimator.base import IterativeFit, ModelEstimator, forward
-from eigenlens.estimator.rows import column_as_table, per_row
+from eigenlens.estimator.rows import column_as_table, per_row, rows_dtype
 from eigenlens.estimator.sampled_rows import sampled_rows
 from eigenlens.native.class_sums import winners
 
@@ -64,7 +64,7 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
         floor: the smallest variance of a Gaussian, as a share of the variance of its column over all rows.
         max_iter: the most passes of EM from one start.
         tol: EM stops when the log-likelihood per row is estimated to be within tol of its maximum.
-        accelerate: False for plain EM steps, which families of your own always take.
+        accelerate: False for plain EM steps, which families of your own, and those with options, always take.
         random_state: seed of starts and samples.
         verbose: True for a progress bar, or a callable (done, in all, label).
 
@@ -113,7 +113,7 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
         counted = np.ones(n) if given is None else given
         weight = counted * find_observed_rows(source)  # a row without an observed entry has the density 1
         K = check_component_count(self.n_components, weight)
-        plan = make_plan(source, self.features, weight=given)
+        plan = name_families(make_plan(source, self.features, weight=given), source, given)
         check_component_families(plan)
         rng, table = checks.generator(self.random_state), encode_table(source, weight, plan)
         with progress_callback(self.verbose) as progress:
@@ -135,11 +135,12 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
         """Return the most likely component (n,) of each row."""
         return winners(self._log_joint(X))
 
-    @per_row(lambda self: self.n_components_)
+    @per_row(lambda self: self.n_components_, lambda self, source: source.dtype)
     def predict_proba(self, X: Any) -> Any:
-        """Return P(component k | x_i) (n, K); the weights for a row that no component can have."""
+        """Return P(component k | x_i) (n, K), in the dtype of the rows; the weights for a row of density 0."""
         log_density, shares = log_sum_and_posterior(self._log_joint(X))
-        return np.where(np.isfinite(log_density)[:, None], shares, self.model_.prior)
+        found = np.where(np.isfinite(log_density)[:, None], shares, self.model_.prior)
+        return found.astype(rows_dtype(X), copy=False)
 
     def _log_joint(self, X: Any) -> Array:
         """Return ln pi_k + ln p_k(x) (n, K)."""

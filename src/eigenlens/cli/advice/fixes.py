@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 from collections.abc import Iterator, Sequence
@@ -73,9 +74,15 @@ def mend(words: Sequence[str], way: Way) -> list[str]:
 
     >>> mend(["fit", "pca", "t.csv", "-k", "9"], find_ways("use -k 2 or less")[0])
     ['fit', 'pca', 't.csv', '-k', '2']
+    >>> mend(["fit", "pca", "t.csv", "--active", "kind"], find_ways("leave it out with --drop kind")[0])
+    ['fit', 'pca', 't.csv', '--drop', 'kind']
     """
     kept = list(words)
     for flag, value in way.settings:
+        pairs = list(itertools.pairwise(kept))
+        if flag == "--drop" and ("--active", value) in pairs:  # a column is not both left out and used
+            place = pairs.index(("--active", str(value)))
+            kept = kept[:place] + kept[place + 2 :]
         if flag not in REPEATED or way.leaves_out:
             kept = drop_flags(kept, flag) if flag in SWITCHES else drop_flags(kept, valued=flag)
         if not way.leaves_out:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from eigenlens.cli.advice.totals import is_total
-from eigenlens.cli.column_profile import Profile, profile_columns
+from eigenlens.cli.column_profile import Profile, profile_first_rows
 from eigenlens.cli.files import is_model_file
 from eigenlens.cli.guess_roles import HEAD_ROWS, GuessedRole, Role, guess_roles
 from eigenlens.cli.input_table import open_input
@@ -31,21 +32,26 @@ MAX_RANGE_RATIO = 10.0
 
 
 def data_files(words: Sequence[str]) -> list[str]:
-    """Return the words that are existing files of data."""
-    return [word for word in words if not word.startswith("-") and not is_model_file(word) and Path(word).is_file()]
+    """Return the words that are existing files of data, or patterns for them."""
+    return [word for word in words if not word.startswith("-") and not is_model_file(word) and _find_files(word)]
+
+
+def _find_files(word: str) -> list[Path]:
+    found = [Path(word)] if Path(word).exists() else map(Path, glob.glob(word))
+    return [path for path in found if path.is_file()]
 
 
 def open_profiles(files: Sequence[str], reading: ParsingOptions | None = None) -> list[Profile]:
     """Return the profiles of the columns of files, by their first rows; none where they cannot be read."""
     try:
-        return profile_columns(open_input(files, reading or ParsingOptions()), HEAD_ROWS)[0]
+        return profile_first_rows(open_input(files, reading or ParsingOptions()), HEAD_ROWS)
     except (EigenlensError, OSError):
         return []
 
 
 def last_cells(files: Sequence[str], reading: ParsingOptions | None = None) -> list[str]:
     """Return the cells of the last row as text; none where the files cannot be read, or are large."""
-    if sum(Path(file).stat().st_size for file in files) > MAX_BYTES:
+    if sum(path.stat().st_size for file in files for path in _find_files(file)) > MAX_BYTES:
         return []
     try:
         last = list(open_input(files, reading or ParsingOptions()).cells())[-1]

@@ -36,8 +36,9 @@ def sample(
         if running.dry_run:
             return now.show_plan(f"draw {count_noun(rows, 'row')} from {type(found).__name__}", targets=[target])
         with now.progress("drawing rows"):
-            drawn = found.sample(rows, random_state=running.seed)
-        X, label = drawn if isinstance(drawn, tuple) else (drawn, None)
+            labelled = {"return_labels": True} if hasattr(found, "classes_") else {}
+            drawn = found.sample(rows, random_state=running.seed, **labelled)
+        X, label = drawn if labelled else (drawn, None)
         columns = columns_of(X, found)
         give_columns(now, columns if label is None else {free_column("label", columns): label} | columns, target)
     return None

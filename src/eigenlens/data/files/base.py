@@ -68,6 +68,11 @@ class Reader(ABC):
         other.fields = tuple(self.fields[j] for j in columns)
         return other
 
+    @property
+    def words(self) -> Mapping[str, str]:
+        """The names of the formats of columns whose words are read as numbers."""
+        return {}
+
     def with_categories(self) -> Self:
         """Return the same columns for a model that takes categories: words that were read as numbers are text."""
         return self

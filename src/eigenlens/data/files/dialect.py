@@ -261,6 +261,8 @@ def _find_title(path: Path, text: str, separator: str | None) -> tuple[int, str 
         cut = separator or find_separator(path, rest)
         first = first or cut
         rows = [[cell.strip() for cell in row] for row in csv.reader(io.StringIO(rest), delimiter=cut) if row]
+        while rows and footer_lines(rows[-1:]):  # remarks below the table are reported where they are met
+            rows.pop()
         even = len(rows) > 2 and sum(map(bool, rows[0])) > 1 and len(rows[0]) == len(rows[1])
         if cut == " " or len(rows) < 2 or (not count and (len(rows) < 3 or even)):
             break

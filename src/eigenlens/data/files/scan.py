@@ -105,6 +105,11 @@ class FileSource(Source):
         return tuple(each for each in self._files.decisions if not each.columns or used & set(each.columns))
 
     @property
+    def words(self) -> Mapping[str, str]:
+        """The names of the formats of features whose words are read as numbers, which `open_files` takes as `words`."""
+        return self._reader.words
+
+    @property
     def row_names(self) -> Any:
         """The column that names the rows, where the file says so, or None."""
         return self._files.row_names

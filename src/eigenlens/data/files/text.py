@@ -12,7 +12,7 @@ import copy
 import itertools
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
@@ -22,6 +22,7 @@ from eigenlens.arrays import Array
 from eigenlens.data.column_kinds import ColumnKind, Field, polars_kind
 from eigenlens.data.files.base import Reader, as_array, listed_columns, pl, same_columns, unreadable
 from eigenlens.data.files.cell_formats.first_rows import FirstRows
+from eigenlens.data.files.cell_formats.words import WORD_FORMATS
 from eigenlens.data.files.cells import (
     TextCells,
     as_exact_integers,
@@ -54,9 +55,10 @@ class DelimitedReader(Reader):
     """
 
     dialect: Dialect
-    options: ClassVar[frozenset[str]] = frozenset(
-        ["na", "text", "dates", "separator", "header", "decimal", "thousands", "comment", "encoding", "skip", "footer"]
-    )
+    options: ClassVar[frozenset[str]] = frozenset({
+        "na", "text", "dates", "words", "separator", "header", "decimal", "thousands", "comment", "encoding", "skip",
+        "footer",
+    })  # fmt: skip
 
     def __init__(
         self,
@@ -64,6 +66,7 @@ class DelimitedReader(Reader):
         *,
         text: Sequence[str] = (),
         dates: Sequence[str] = (),
+        words: Mapping[str, str] | None = None,
         block_rows: int | None = None,
         **written: Any,
     ) -> None:
@@ -79,7 +82,7 @@ class DelimitedReader(Reader):
         self.row_names = names[0] if self.dialect.row_names else None
         as_text, as_dates = (listed_columns(value, o, names) or [] for o, value in (("text", text), ("dates", dates)))
         self._null_values = self.dialect.number_markers
-        found = self._find_columns(names, as_text, as_dates)
+        found = self._find_columns(names, FirstRows(self.dialect, as_text, as_dates, words or {}))
         self.fields = tuple(Field(name, kind) for name, kind in found.kinds.items())
         self._formats, self._null_values = found.formats, found.markers
         self._worded: frozenset[str] = frozenset()  # columns of text that `with_categories` has made of numbers
@@ -137,6 +140,13 @@ class DelimitedReader(Reader):
         return as_array(
             numbers if numbers.dtype.is_numeric() else cells.select(mask_missing(pl.all(), markers)).to_series()
         )
+
+    @property
+    def words(self) -> dict[str, str]:
+        """The names of the formats of columns whose words are read as numbers."""
+        names = {written: name for name, written in WORD_FORMATS.items()}
+        formats = {name: self._formats[name] for name in self.names if name in self._formats}
+        return {name: names[written] for name, written in formats.items() if written in names}
 
     def with_categories(self) -> Self:
         """Return the same columns for a model that takes categories: words that were read as numbers are text."""
@@ -271,15 +281,14 @@ class DelimitedReader(Reader):
 
     # ---- what the first rows show -----------------------------------------------------------------------------
 
-    def _find_columns(self, names: Sequence[str], text: Collection[str], dates: Collection[str]) -> FirstRows:
+    def _find_columns(self, names: Sequence[str], found: FirstRows) -> FirstRows:
         """Return what the first megabyte of each file shows about its columns."""
-        found = FirstRows(self.dialect, text, dates)
         for path in self.paths:
             pieces = self._records(path, HEAD_BYTES)
             for piece in itertools.islice(pieces, 1):
                 rows = _check_rows(path, piece, self.dialect, len(self._places[path]), int(self.dialect.header))
                 kinds, complete = self._numeric_kinds(path, piece)
-                others = [name for name in names if name not in complete or name in dates]
+                others = [name for name in names if name not in complete or name in found.dates]
                 cells = self._parse(path, piece, others, others) if others else pl.DataFrame()
                 found.add(kinds, cells, rows, any(pieces))
         if not found.rows:

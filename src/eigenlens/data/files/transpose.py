@@ -27,7 +27,7 @@ class TransposedReader(Reader):
     """Rows and columns of another reader exchanged, in memory; `row_names` is the column with the names of rows."""
 
     def __init__(self, reader: Reader, *, block_rows: int | None = None) -> None:
-        self.copies, self.dialect, self._inner = reader.copies, reader.dialect, reader
+        self.copies = reader.copies
         self.decisions = tuple(replace(each, columns=()) for each in reader.decisions)
         self.named = reader.named
         count = len(reader.fields)

@@ -53,7 +53,7 @@ def pca_page(model: Any, rows: ShownRows) -> list[Chart]:
     side = tables.image_side(rows.X)
     others = find_covariates(model, rows, Z)
     charts = [_scores(model, Z, others, backdrop, words), *_standardised(model, rows)]
-    charts.append(_scree(model, *_noise(model, rows if fitted.all() else rows.take(np.flatnonzero(fitted)))))
+    charts.append(_scree(model, *_noise(model, _without(rows, np.flatnonzero(~fitted)))))
     charts += [image_components(model, side)] if side else _columns(model, rows, Z, others)
     charts += covariate_charts(model, others)
     charts += [] if side else _contributions(model, rows)
@@ -82,8 +82,16 @@ def _filled(model: Any, rows: ShownRows, Z: Array) -> ShownRows:
 
 def _took_part(rows: ShownRows) -> Array:
     """Return which rows (m,) took part in the fit: those with an entry and a positive weight."""
-    empty = np.isnan(rows.X).all(axis=1)
-    return ~empty if rows.weight is None else ~empty & (rows.weight > 0.0)
+    seen = np.asarray(np.isfinite(rows.X).any(axis=1))
+    return seen if rows.weight is None else seen & (rows.weight > 0.0)
+
+
+def _without(rows: ShownRows, places: Array) -> ShownRows:
+    """Return the rows without some of those shown."""
+    if not places.size:
+        return rows
+    kept = np.delete(np.arange(len(rows.X)), places)
+    return replace(rows.take(kept), total=rows.total - places.size)
 
 
 def _noise(model: Any, rows: ShownRows) -> tuple[Array | None, str]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from eigenlens.data.files.cell_formats.base import ColumnFormat
 from eigenlens.data.files.cell_formats.dates import find_date_format
 from eigenlens.data.files.cell_formats.signed_numbers import find_signed_numbers, find_units
-from eigenlens.data.files.cell_formats.words import find_word_formats
+from eigenlens.data.files.cell_formats.words import find_word_formats, recall_word_formats
 from eigenlens.data.files.decision import Decision
 from eigenlens.data.files.dialect import Dialect
 
@@ -15,14 +15,19 @@ __all__ = ["ColumnFormat", "find_formats", "format_decisions"]
 
 
 def find_formats(
-    columns: Mapping[str, Collection[str]], dialect: Dialect, dates: Collection[str] = ()
+    columns: Mapping[str, Collection[str]],
+    dialect: Dialect,
+    dates: Collection[str] = (),
+    words: Mapping[str, str] | None = None,
 ) -> dict[str, ColumnFormat]:
     """Return the formats of columns of text, by their different cells; columns without one are left out.
 
-    dates: columns that hold dates.
+    dates: columns that hold dates. words: the names of formats that columns of words had in an earlier file.
     """
     found: dict[str, ColumnFormat] = {name: find_date_format(name, columns[name]) for name in dates}
     rest = {name: cells for name, cells in columns.items() if name not in found}
+    found |= recall_word_formats(rest, words or {})
+    rest = {name: cells for name, cells in rest.items() if name not in found}
     found |= find_word_formats(rest)
     for name, cells in rest.items():
         # Most columns of text show by their first cell that they hold no numbers.

@@ -26,11 +26,13 @@ class FirstRows:
 
     Attributes:
         kinds: {column: its kind}. formats: {column: how its cells mean numbers}, where they are not plain numbers.
-        rows: the number of rows. partial: whether files have more.
+        rows: the number of rows. partial: whether files have more. dates: columns of dates.
     """
 
-    def __init__(self, dialect: Dialect, text: Collection[str], dates: Collection[str]) -> None:
-        self._dialect, self._text, self._dates = dialect, set(text), list(dates)
+    def __init__(
+        self, dialect: Dialect, text: Collection[str], dates: Collection[str], words: Mapping[str, str]
+    ) -> None:
+        self._dialect, self._text, self.dates, self._words = dialect, set(text), list(dates), words
         self._found: dict[str, list[ColumnKind]] = defaultdict(list)
         self._cells: dict[str, dict[str, None]] = defaultdict(dict)
         self._markers: dict[str, Counter[str]] = defaultdict(Counter)
@@ -50,7 +52,7 @@ class FirstRows:
             for name, kind in zip(others, cell_kinds(cells[others], self._dialect), strict=True):
                 self._found[name].append(kind)
         odd = {name for name in others if self._found[name][-1] in (ColumnKind.TEXT, ColumnKind.MIXED)}
-        self._count_cells(cells, odd | set(self._dates))
+        self._count_cells(cells, odd | set(self.dates))
 
     def _count_cells(self, cells: DataFrame, kept: Collection[str]) -> None:
         """Count each missing-value marker in each column, empty cells as '', and keep the other cells of some columns.
@@ -75,9 +77,9 @@ class FirstRows:
         text = ColumnKind.TEXT
         self.kinds = {name: text if name in self._text else join_kinds(self._found[name]) for name in names}
         odd = {name: self._cells[name] for name in names if self.kinds[name] in (text, ColumnKind.MIXED)}
-        odd |= {name: self._cells[name] for name in self._dates}
+        odd |= {name: self._cells[name] for name in self.dates}
         asked = {name: cells for name, cells in odd.items() if name not in self._text}
-        found = find_formats(asked, self._dialect, self._dates)
+        found = find_formats(asked, self._dialect, self.dates, self._words)
         self.formats = {name: found[name] for name in names if name in found}
         self.kinds |= {name: written.kind for name, written in self.formats.items()}
         self._odd = {name: cells for name, cells in asked.items() if name not in self.formats}

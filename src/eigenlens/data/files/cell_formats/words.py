@@ -91,4 +91,25 @@ def _families(words: set[str]) -> list[str]:
     return [family for family, scales in SCALES.items() if any(words <= set(scale.codes) for scale in scales)]
 
 
+WORD_FORMATS: dict[str, ColumnFormat] = {"yes and no": YesNo()} | {
+    f"{family} {number}": Answers(scale) for family, scales in SCALES.items() for number, scale in enumerate(scales, 1)
+}
+"""Formats of words by names that model files keep."""
+
+
+def recall_word_formats(columns: Mapping[str, Iterable[str]], known: Mapping[str, str]) -> dict[str, ColumnFormat]:
+    """Return the formats that columns had in an earlier file, by name, where all of their words are of that format.
+
+    >>> recall_word_formats({"a": ["yes"], "b": ["seldom"]}, {"a": "yes and no", "b": "agreement 1"})
+    {'a': YesNo()}
+    """
+    formats = {name: WORD_FORMATS[written] for name, written in known.items() if name in columns}
+    words = {name: {" ".join(value.lower().split()) for value in columns[name]} for name in formats}
+    return {name: written for name, written in formats.items() if words[name] <= _vocabulary(written)}
+
+
+def _vocabulary(written: ColumnFormat) -> frozenset[str]:
+    return frozenset(written.scale.codes) if isinstance(written, Answers) else YES | NO
+
+
 ALL_ANSWERS = frozenset(word for scales in SCALES.values() for scale in scales for word in scale.codes)
