@@ -8,7 +8,7 @@ import pytest
 
 import eigenlens
 from eigenlens.cli import main
-from eigenlens.errors import DataError, OptionError
+from eigenlens.errors import DataError, DataWarning, OptionError
 from eigenlens.reporting import report
 from written_reports import contents, layers, named, numbers
 
@@ -73,6 +73,16 @@ def test_the_command_line_reports_a_matrix_without_rows(tmp_path, monkeypatch, c
         "the table is a correlation matrix of 6 variables, and is fitted as one; --rows takes its lines for rows; "
         "--n-samples N gives the number of rows behind it, which is not known."
     ]
+
+
+def test_rows_without_an_entry_take_no_part_in_the_band_of_noise(tmp_path):
+    rows = np.vstack([X, np.full((1, 6), np.nan)])
+    rows[0, 0] = np.nan
+    with pytest.warns(DataWarning, match="1 row has no observed entry"):
+        model = eigenlens.PCA(missing="em").fit(rows)
+    scree = named(contents(report(model, rows, tmp_path / "r.html"))["first"]["charts"], "Scree")
+    assert layers(scree, "band")
+    assert "left out" not in scree["about"]
 
 
 def test_supplementary_rows_are_hollow_and_take_no_part_in_the_band_of_noise(tmp_path, monkeypatch):
