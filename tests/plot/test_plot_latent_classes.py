@@ -69,7 +69,7 @@ def test_counts_have_shares_and_own_families_are_left_out():
     assert_allclose(table.probabilities.sum(axis=0), 1.0)
     x = rng.normal(size=(50, 1))
     with pytest.raises(DataError, match="have no probabilities"):
-        plot.profile(MixtureModel(1, features={0: GaussianFamily()}).fit(x))
+        plot.profile(MixtureModel(1, features={0: GaussianFamily(sigma=1.0)}).fit(x))
     with pytest.raises(OptionError, match="which has no latent classes"):
         plot.profile(GaussianMixture(1).fit(x))
 
