@@ -561,7 +561,7 @@ def test_a_start_that_was_given_is_not_saved(tmp_path):
 def test_a_file_is_of_the_structure_that_was_fitted(tmp_path):
     X = rows()
     X[3] = np.nan
-    with pytest.warns(DataWarning, match="1 rows"):
+    with pytest.warns(DataWarning, match="1 row has no observed entry"):
         fit = mixture(covariance_type="factor", n_factors=2).fit(X)
     fit.set_params(covariance_type="diag", n_factors=1).save(tmp_path / "mixture.safetensors")
     again = GaussianMixture._restored(*io.read(tmp_path / "mixture.safetensors")[1:])
