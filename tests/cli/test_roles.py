@@ -33,6 +33,9 @@ COLUMNS = {
     "shuffled row": (RNG.permutation(N).tolist(), Role.ID),
     "patient_id": (RNG.choice(10**6, N, replace=False).tolist(), Role.ID),
     "patientId": (RNG.choice(10**6, N, replace=False).tolist(), Role.ID),
+    "subject_id": ([100 + i % 9 for i in range(N)], Role.ASIDE),
+    "few names": (["north", *[None] * 19, "south", *[None] * 19], Role.LABEL),
+    "count": ((1e12 * (1.0 + RNG.choice(10**5, N, replace=False))).tolist(), Role.ACTIVE),
     "opened": ([1000 + 3 * i for i in range(N)], Role.ID),
     "barcode-like": ((10**12 + RNG.choice(10**6, N, replace=False)).tolist(), Role.ID),
     "zip": ((10_000 + RNG.integers(0, 50, N)).tolist(), Role.ASIDE),
@@ -66,6 +69,14 @@ def test_the_role_of_a_column(tmp_path, name, suffix):
     found = roles(path)
     assert found[name].role == role, found[name]
     assert all(found[other].role == Role.ACTIVE for other in NUMBERS)
+
+
+def test_dates_that_are_asked_for_are_active(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    days = [f"2024-01-{i + 1:02d}" for i in range(28)]
+    pl.DataFrame({"day": days, "u": X[:28, 0], "v": X[:28, 1]}).write_csv("t.csv")
+    assert main(["fit", "pca", "t.csv", "--dates", "day", "-o", "m.safetensors", "-q"]) == 0
+    assert list(eigenlens.load("m.safetensors").feature_names_in_) == ["day", "u", "v"]
 
 
 def test_codes_with_leading_zeros(tmp_path):

@@ -89,7 +89,7 @@ class _NamedColumns:
         labels = tuple(dict.fromkeys(choose_one_column(name, kinds, "label") for name in reading.label or ()))
         lists = {
             option: choose_columns(getattr(reading, option), kinds, option) or []
-            for option in ("supplementary", "active", "columns", "drop", "text")
+            for option in ("supplementary", "active", "columns", "drop", "text", "dates")
         }
         every = {id, weight, *labels, *(name for names in lists.values() for name in names)}
         return cls(id, labels, weight, tuple(lists["supplementary"]), tuple(lists["active"]), frozenset(every))

@@ -7,7 +7,7 @@
 | of text with more values than rows / 2 | left out |
 | of other text | colours the rows, and is supplementary; active for a model that takes text |
 | of whole numbers that count the rows, or grow in small steps, or are long | names the rows |
-| of whole numbers that hardly repeat and are called an id | names the rows |
+| of whole numbers that hardly repeat and are called an id | names the rows; left out if they repeat |
 | of few whole numbers that are called a class | colours the rows; active for a model that takes text |
 | of codes: leading zeros, or called a zip code or telephone number | left out |
 | of other numbers, or of text that is meant as numbers | active |
@@ -47,6 +47,9 @@ ID_NAME = re.compile(
     r"[\W_]*(id|ids|identifier|uid|uuid|guid|key|code|nr|no|num|number|index|idx|serial|barcode|isbn|ssn)([\W_\d]|$)"
     r"|(?-i:[a-z](Id|ID|Nr|No)$)"
 )
+CERTAIN_ID_NAME = re.compile(r"(?i)(^|[\W_])(id|ids|identifier|uid|uuid|guid)$|(?-i:[a-z](Id|ID)$)")
+"""Names of ids even where they repeat, as in a table of several visits."""
+
 CODE_NAME = re.compile(
     r"(?i)(^|[\W_\d])(zip|zip ?code|post ?code|postal([\W_]?code)?|plz|phone|tele?phone|tel|mobile|fax|fips|iban)"
     r"([\W_\d]|$)"
@@ -121,7 +124,7 @@ def _role_of_text(column: Profile, present: int, mixed: bool) -> tuple[Role, str
         return Role.ACTIVE, ""  # meant as numbers: reading them explains what to do
     if look is not None and look.what == "dates":
         return Role.ASIDE, "dates"
-    if distinct == present and present > 1:
+    if distinct == present > 1 and column.missing <= (1.0 - ID_SHARE) * column.rows:
         return Role.ID, "a different text in each row"
     if distinct == 1 < present and not mixed:
         return Role.ASIDE, f"constant, '{next(iter(column.values))}'"
@@ -150,8 +153,10 @@ def _role_of_numbers(column: Profile, present: int, mixed: bool) -> tuple[Role, 
     if whole and many and distinct == present:
         if column.increasing and column.greatest - column.least <= MAX_STEP * present:
             return Role.ID, "whole numbers that grow from row to row"
-        if column.least >= LONG_NUMBER:
+        if column.type == "integer" and column.least >= LONG_NUMBER:  # 4.8e12 is a measurement
             return Role.ID, "long whole numbers, a different one in each row"
+    if whole and many and CERTAIN_ID_NAME.search(name):
+        return Role.ASIDE, "ids that repeat, by the name"
     # Floats cannot tell long whole numbers apart, their texts can.
     if column.least == column.greatest and distinct <= 1 < present and not mixed:
         return Role.ASIDE, f"constant, {column.least:g}"

@@ -88,6 +88,8 @@ def detect_number_format(
         possible = decimal in (None, one.decimal) and thousands in (None, one.thousands)
         if possible and one.decimal != separator and _is_proved(columns, one):
             return one
+    if decimal in (None, ",") and thousands in (None, ".") and separator != "," and _has_grouped_points(columns):
+        return NumberFormat(",", ".")
     implied = {".": ",", ",": "."}.get(thousands or "", "")
     return NumberFormat(decimal or implied or _find_decimal(columns, separator), thousands)
 
@@ -117,6 +119,18 @@ def _is_proved(columns: Sequence[Sequence[str]], written: NumberFormat) -> bool:
         any(map(proof.fullmatch, column)) and all(is_number(written.to_plain(cell)) for cell in column)
         for column in columns
     )
+
+
+def _has_grouped_points(columns: Sequence[Collection[str]]) -> bool:
+    """Return whether commas are decimal signs and every point could separate thousands, as in 52.503 beside 0,25.
+
+    >>> _has_grouped_points([["52.503"], ["0,25"]]), _has_grouped_points([["52.50"], ["0,25"]])
+    (True, False)
+    """
+    cells = [cell for column in columns for cell in column]
+    points = [cell for cell in cells if "." in cell and is_number(cell)]
+    decimal = any(COMMA_NUMBER.fullmatch(cell) and not re.fullmatch(_grouped_pattern("", ","), cell) for cell in cells)
+    return decimal and bool(points) and all(re.fullmatch(_grouped_pattern("", "."), cell) for cell in points)
 
 
 def _find_decimal(columns: Sequence[Collection[str]], separator: str) -> str:
