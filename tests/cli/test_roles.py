@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import polars as pl
@@ -263,3 +266,13 @@ def test_a_plot_has_equal_units_on_both_axes():
         next((i, line.index(mark)) for i, line in enumerate(lines) if mark in line) for mark in "ox+"
     )
     assert abs((right - left) - ASPECT * (bottom - top)) <= 1.0
+
+
+def test_files_are_written_though_the_reader_of_the_summary_has_stopped(table, tmp_path):
+    words = [sys.executable, "-m", "eigenlens", "fit", "pca", "t.csv", "-o", "m.safetensors", "--report", "m.html"]
+    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(words, stdout=subprocess.PIPE, cwd=tmp_path, env=environment) as process:
+        assert process.stdout.readline().startswith(b"read")
+        process.stdout.close()
+        assert process.wait(120) == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m.html", "m.safetensors", "t.csv"]

@@ -43,14 +43,14 @@ class Session:
             # A command is copied from the screen, so it stays on one line.
             shown = whole if heading == "next" else [part for line in whole for part in wrap_line(line, indent=10)]
             for i, line in enumerate(shown):
-                print(f"{heading if i == 0 else '':<9} {line}".rstrip())
+                _print(f"{heading if i == 0 else '':<9} {line}".rstrip())
 
     def show(self, text: str, always: bool = False) -> None:
         """Print a table between blank lines; if quiet, only one that is the whole result of a command (always)."""
         if self.running.quiet and always and not self.running.json:
-            print(cut_lines(text))
+            _print(cut_lines(text))
         elif text and not (self.running.quiet or self.running.json):
-            print(f"\n{cut_lines(text)}\n")
+            _print(f"\n{cut_lines(text)}\n")
 
     def add_facts(self, **facts: Any) -> None:
         """Add values for --json."""
@@ -114,6 +114,14 @@ class Session:
         finally:
             timer.cancel()
             shown.stop()
+
+
+def _print(text: str) -> None:
+    """Print text; where the reader of standard output has stopped, as `head` does, the work and its files go on."""
+    try:
+        print(text)
+    except BrokenPipeError:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
 
 
 @contextlib.contextmanager
