@@ -18,6 +18,7 @@ from eigenlens.cli.guess_roles import HEAD_ROWS, Role, guess_roles
 from eigenlens.cli.input_table import open_input
 from eigenlens.cli.options import ParsingOptions
 from eigenlens.cli.terminal_plot import ASPECT, draw_scatter
+from eigenlens.errors import DataWarning
 
 N = 40
 RNG = np.random.default_rng(3)
@@ -80,6 +81,19 @@ def test_dates_that_are_asked_for_are_active(tmp_path, monkeypatch):
     pl.DataFrame({"day": days, "u": X[:28, 0], "v": X[:28, 1]}).write_csv("t.csv")
     assert main(["fit", "pca", "t.csv", "--dates", "day", "-o", "m.safetensors", "-q"]) == 0
     assert list(eigenlens.load("m.safetensors").feature_names_in_) == ["day", "u", "v"]
+
+
+def test_points_beside_decimal_commas_separate_thousands(tmp_path):
+    """52.503 beside 0,25 is fifty thousand, with a warning; beside 0.25 it is a decimal."""
+
+    def first_row(sign):
+        lines = [f"O{i};{52 + i}.503;0{sign}{25 + i}" for i in range(20)]
+        (tmp_path / "t.csv").write_text("place;people;share\n" + "\n".join(lines) + "\n")
+        return next(eigenlens.scan(tmp_path / "t.csv", id="place").rows())[0].tolist()
+
+    with pytest.warns(DataWarning, match="decimal=',' and thousands='.', as the file shows"):
+        assert first_row(",") == [52503.0, 0.25]
+    assert first_row(".") == [52.503, 0.25]
 
 
 def test_codes_with_leading_zeros(tmp_path):
@@ -213,6 +227,8 @@ def test_no_option_is_given_twice(run, table, tmp_path):
 
 def test_accuracy_on_the_rows_of_the_fit_is_called_so(run, table):
     assert "by 5-fold cross-validation" in run("fit", "qda", "t.csv", "--label", "kind", "-o", "m.safetensors")
+    blocks = run("fit", "qda", "t.csv", "--label", "kind", "--max-memory", "1kB")
+    assert "accuracy  not known for held-out rows: the rows are read by blocks" in blocks
     assert "on the rows of the fit" in run("score", "m.safetensors", "t.csv")
     table.head(N - 1).write_csv("fewer.csv")
     assert "on the rows of the fit" not in run("score", "m.safetensors", "fewer.csv")

@@ -19,6 +19,22 @@ from eigenlens.arrays import Array, to_numpy
 from eigenlens.bayes.labels import class_positions
 from eigenlens.data.memory import ArraySource
 
+FOLDS = 5
+"""The number of folds of the cross-validation."""
+
+MAX_ROWS_FITTED, MAX_ENTRIES_FITTED = 20_000, 2_000_000
+"""The largest numbers of rows and entries that are cross-validated; of more rows, a random sample is."""
+
+
+def max_rows_fitted(d: int) -> int:
+    """Return the largest number of rows of d columns that are cross-validated.
+
+    >>> max_rows_fitted(10), max_rows_fitted(1_000)
+    (20000, 2000)
+    """
+    return min(MAX_ROWS_FITTED, max(200, MAX_ENTRIES_FITTED // max(1, d)))
+
+
 Take = Callable[[Array], Any]
 """A function from row numbers (q,) to rows as a model takes them."""
 

@@ -7,13 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.bayes.held_out import cross_validate_classifier
+from eigenlens.bayes.held_out import FOLDS, cross_validate_classifier, max_rows_fitted
 from eigenlens.bayes.tables import class_codes, count_confusion
 from eigenlens.data.memory import ArraySource
-
-FOLDS = 5
-MAX_ROWS = 20_000
-"""Of more rows, a random sample is used: the standard error is below 0.004 then."""
 
 
 class HeldOutAccuracy(NamedTuple):
@@ -24,17 +20,18 @@ class HeldOutAccuracy(NamedTuple):
     folds: int
 
 
-def cross_validated_accuracy(model: Any, table: Any, seed: int) -> HeldOutAccuracy | None:
-    """Return the accuracy on held-out rows; None where rows are in files, or where a fit to a part of them fails."""
+def cross_validated_accuracy(model: Any, table: Any, seed: int) -> HeldOutAccuracy | str:
+    """Return the accuracy on held-out rows, or the reason why it is not known."""
     if table.missing is None:
-        return None
+        return "the rows are read by blocks"
     rng = np.random.default_rng(seed)
-    kept = np.arange(table.n) if table.n <= MAX_ROWS else np.sort(rng.permutation(table.n)[:MAX_ROWS])
+    most = max_rows_fitted(table.d)
+    kept = np.arange(table.n) if table.n <= most else np.sort(rng.permutation(table.n)[:most])
     y, weight = table.label[kept], None if table.weight is None else table.weight[kept]
     codes = class_codes(model.classes_, y)
     found = cross_validate_classifier(model, lambda rows: _take(table.source, kept[rows]), y, codes, FOLDS, rng, weight)
     if found.folds is None:
-        return None
+        return found.failure
     confusion = count_confusion(found.classes_, y, found.predict(None), weight)
     return HeldOutAccuracy(confusion.accuracy, confusion.accuracy_error, FOLDS)
 

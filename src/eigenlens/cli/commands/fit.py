@@ -227,7 +227,9 @@ def _show_accuracy(now: Any, estimator: Any, table: Any) -> None:
 
     with now.progress("cross-validating"):
         found = cross_validated_accuracy(estimator, table, now.running.seed)
-    if found is not None:
+    if isinstance(found, str):
+        now.say("accuracy", f"not known for held-out rows: {found}")
+    else:
         now.say("accuracy", f"{found.accuracy:.4f} ± {found.error:.2g} by {found.folds}-fold cross-validation")
         now.add_facts(cross_validated_accuracy=found.accuracy, cross_validated_accuracy_error=found.error)
 

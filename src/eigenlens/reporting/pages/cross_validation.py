@@ -8,16 +8,10 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, to_numpy
-from eigenlens.bayes.held_out import CrossValidatedModel, cross_validate_classifier
+from eigenlens.bayes.held_out import FOLDS, CrossValidatedModel, cross_validate_classifier, max_rows_fitted
 from eigenlens.bayes.tables import ConfusionTable, class_codes, count_confusion
 from eigenlens.reporting.rows import ShownRows
 from eigenlens.tables.names import shorten
-
-FOLDS = 5
-"""The number of folds of the cross-validation."""
-
-MAX_ROWS_FITTED, MAX_ENTRIES_FITTED = 20_000, 2_000_000
-"""The largest numbers of rows and entries that are fitted; of more rows, a random sample is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +81,7 @@ def _held_out(
     assert rows.y is not None
     classes = np.asarray(model.classes_)
     y = classes[np.maximum(codes, 0)]
-    most = int(min(MAX_ROWS_FITTED, max(200, MAX_ENTRIES_FITTED // max(1, rows.X.shape[1]))))
+    most = max_rows_fitted(rows.X.shape[1])
     chosen = known if known.size <= most else np.sort(rng.permutation(known)[:most])
     weight = None if rows.weight is None else rows.weight[chosen]
     folds = min(FOLDS, len(chosen))
