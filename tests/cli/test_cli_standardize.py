@@ -129,7 +129,7 @@ def test_pca_shows_the_standardised_shares_beside_its_own(capsys):
 def test_json_has_the_shares_and_the_column(capsys):
     main(["fit", "pca", "other.csv", "--drop", "class", "--json"])
     facts = json.loads(capsys.readouterr().out)
-    assert facts["units"]["column"] == "b"
+    assert facts["units"]["columns"] == ["b"]
     shares = eigenlens.PCA(standardize=True).fit(COMMON).explained_variance_ratio_
     np.testing.assert_allclose(facts["standardized"]["explained_variance_ratio"], shares, rtol=1e-6)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,36 +10,45 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.catalogue import ModelEntry, entry_of
 from eigenlens.cli.output import TABLE_LINES
-from eigenlens.errors import DataWarning, warn_user
+from eigenlens.errors import warn_user
 from eigenlens.tables.names import axis_names, feature_names
 from eigenlens.tables.text_table import format_columns
 
 
 def warn_of_units(now: Any, estimator: Any, table: Any) -> None:
-    """Warn of a column with nearly all the variance, if units may be the reason, and show the standardised shares.
+    """Warn of columns with nearly all the variance, if units may be the reason, and show the standardised shares.
 
     table: the fitted rows; None if only their covariance matrix is known, and the shares are not shown.
     """
-    from eigenlens.stats.unequal_units import unequal_units
-
     entry = entry_of(estimator)
     if entry is None or not _depends_on_units(estimator, entry):
         return
     source = None if table is None else table.source.weighted(table.weight)
-    found = unequal_units(*_columns(estimator, source))
-    if found is None:
-        return
-    name = feature_names(estimator, estimator.n_features_in_)[found.column]
-    what = (
-        f"column {name!r} has {100.0 * found.share:.3g}% of the variance of all columns, whose standard deviations "
-        f"differ by a factor of {found.ratio:,.0f}"
-    )
-    fix = "if they are in different units, weigh them alike with {standardize}"
-    warn_user(DataWarning(what, columns=[name], fix=fix, settings={"standardize": True}))
-    now.add_facts(units={"column": name, "share": found.share, "deviation_ratio": found.ratio})
-    if entry.command == "pca" and source is not None:
-        now.say("note", f"column {name!r} decides these shares; beside them, those of standardised columns")
+    names = feature_names(estimator, estimator.n_features_in_)
+    found = _warn_of(now, *_columns(estimator, source), names)
+    if found and entry.command == "pca" and source is not None:
+        now.say("note", "the scales of the columns decide these shares; beside them, those of standardised columns")
         _show_standardized(now, estimator, source)
+
+
+def warn_of_units_of_rows(now: Any, table: Any) -> None:
+    """Warn of the same before anything is fitted, where the rows are in memory."""
+    if table.missing is not None:
+        names = table.source.names or tuple(map(str, range(table.d)))
+        _warn_of(now, *_observed_columns(table.source.weighted(table.weight)), names)
+
+
+def _warn_of(now: Any, mean: Array, variance: Array, names: Sequence[Any]) -> bool:
+    """Warn of columns of these means and variances that dominate, and return whether there are any."""
+    from eigenlens.stats.unequal_units import unequal_units, unit_warning
+
+    found = unequal_units(mean, variance, list(map(str, names)))
+    if found is None:
+        return False
+    warning = unit_warning(found, names)
+    warn_user(warning)
+    now.add_facts(units={"columns": warning.columns, "share": found.share, "deviation_ratio": found.ratio})
+    return True
 
 
 def _depends_on_units(estimator: Any, entry: ModelEntry) -> bool:
@@ -61,6 +71,11 @@ def _columns(estimator: Any, source: Any) -> tuple[Array, Array]:
         return model.mean, model.column_variances * model.scale**2
     if hasattr(model, "noise"):
         return model.mean, np.sum(model.loadings**2, axis=1) + model.noise
+    return _observed_columns(source)
+
+
+def _observed_columns(source: Any) -> tuple[Array, Array]:
+    """Return means and variances (d,) of the observed entries of rows."""
     from eigenlens.missing.result import observed_moments
 
     columns = observed_moments(source)

@@ -16,7 +16,7 @@ from eigenlens.latent.tables import latent_remarks
 from eigenlens.mixture.tables import mixture_remarks
 from eigenlens.pca.tables import image_side
 from eigenlens.reporting.rows import ShownRows
-from eigenlens.stats.unequal_units import UnequalUnits, unequal_units
+from eigenlens.stats.unequal_units import WEIGH_ALIKE, UnequalUnits, unequal_units, unit_warning
 
 FIT_REMARKS: dict[str, Callable[[Any], list[Warning]]] = {
     "ProbabilisticPCA": latent_remarks,
@@ -91,24 +91,18 @@ def _constant(model: Any, rows: ShownRows, numbers: Array, X: Array) -> list[str
 
 
 def _scale(model: Any, rows: ShownRows, known: Sequence[str]) -> list[str]:
-    """Return a sentence on a column that has nearly all the variance, if units may be the reason."""
-    found = dominant_column(model, rows)
-    if found is None:
+    """Return a sentence on columns that have nearly all the variance, if units may be the reason."""
+    found = dominant_columns(model, rows)
+    if found is None or any(WEIGH_ALIKE in text for text in known):
         return []
-    opening = f"column {rows.labels[found.column]!r} has "  # as the command line has it
-    if any(text.startswith(opening) for text in known):
-        return []
-    return [
-        f"{opening}{100.0 * found.share:.3g}% of the variance of all columns, whose standard deviations differ by a "
-        f"factor of {found.ratio:,.0f}; if they are in different units, weigh them alike with standardize=True."
-    ]
+    return [str(unit_warning(found, rows.labels))]
 
 
-def dominant_column(model: Any, rows: ShownRows) -> UnequalUnits | None:
-    """Return the column whose unit decides the result of a fit to columns in their own units, or None."""
+def dominant_columns(model: Any, rows: ShownRows) -> UnequalUnits | None:
+    """Return the columns whose units decide the result of a fit to columns in their own units, or None."""
     entry = entry_of(model)
     if entry is None or not entry.by_units or model.standardize or rows.texts or len(rows.X) < 2:
         return None
     seen = np.maximum(1, np.count_nonzero(~np.isnan(rows.X), axis=0))
     mean = np.nansum(rows.X, axis=0) / seen
-    return unequal_units(mean, np.nansum((rows.X - mean) ** 2, axis=0) / seen)
+    return unequal_units(mean, np.nansum((rows.X - mean) ** 2, axis=0) / seen, list(map(str, rows.labels)))

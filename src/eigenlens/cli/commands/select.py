@@ -53,6 +53,7 @@ def select(
     require_files(files)
     from eigenlens.cli.input_table import read_aloud
     from eigenlens.cli.table_checks import warn_suspicious_columns
+    from eigenlens.cli.unit_check import warn_of_units_of_rows
 
     with session(running) as now:
         target = check_target(output, running.force, OUTPUT_FORMATS, files)
@@ -60,6 +61,8 @@ def select(
         table = read_aloud(now, files, reading, mixed=names == ["mix"], guess=True)
         names = ["gmm"] if models is None and table.d == 1 else names
         warn_suspicious_columns(table)
+        if "pca" in names and not standardize:
+            warn_of_units_of_rows(now, table)
         if running.dry_run:
             return now.show_plan(f"choose the number of components of {', '.join(names)}", targets=[target])
         with now.progress("comparing"):

@@ -30,7 +30,7 @@ from eigenlens.reporting.charts import (
 )
 from eigenlens.reporting.pages.covariates import covariate_charts, find_covariates, supplementary_categories
 from eigenlens.reporting.pages.reconstruction import image_components, reconstruction_chart
-from eigenlens.reporting.remarks import dominant_column
+from eigenlens.reporting.remarks import dominant_columns
 from eigenlens.reporting.rows import ShownRows, axes_backdrop
 from eigenlens.tables.names import axis_names, axis_stem
 from eigenlens.tables.text_table import count_noun
@@ -168,7 +168,7 @@ def _scores(model: Any, Z: Array, others: reading.Supplementary | None, backdrop
 
 def _standardised(model: Any, rows: ShownRows) -> list[Chart]:
     """Return the scores of standardised columns, where units decide those of the columns as they are."""
-    if dominant_column(model, rows) is None:
+    if dominant_columns(model, rows) is None:
         return []
     other = clone(model).set_params(standardize=True, n_components=min(model.n_components_, 4), whiten=False)
     Z = np.asarray(other.fit(ArraySource(rows.X), sample_weight=rows.weight).transform(ArraySource(rows.X)))
