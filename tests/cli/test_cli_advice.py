@@ -11,7 +11,7 @@ import pytest
 
 from eigenlens.cli import main
 from eigenlens.cli.advice import trial
-from eigenlens.cli.advice.sentinels import find_sentinels
+from eigenlens.cli.advice.sentinels import describe_sentinels, find_sentinels
 from eigenlens.cli.advice.totals import find_unnamed_total
 from eigenlens.data.examples import EXAMPLES, load
 
@@ -214,9 +214,7 @@ def test_totals_without_a_name(run, of, what, file):
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_ordinary_data_are_not_suspected(name):
     example = load(name)
-    assert not any(
-        find_sentinels(column, values) for column, values in zip(example.columns, example.data.T, strict=True)
-    )
+    assert describe_sentinels(zip(example.columns, example.data.T, strict=True), ["t.csv"], []) == []
     assert find_unnamed_total(example.data) == ""
 
 

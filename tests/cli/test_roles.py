@@ -250,6 +250,7 @@ def write_matrix(S, path, half=False, names="uvw"):
 def test_a_correlation_matrix_is_fitted_as_one(run, tmp_path, half):
     write_matrix(R, tmp_path / "r.csv", half)
     out = run("fit", "pca", "r.csv", "-o", "m.safetensors")
+    assert out.splitlines()[0].endswith(".csv: a correlation matrix of 3 variables")
     assert "the table is a correlation matrix of 3 variables" in out
     np.testing.assert_allclose(
         eigenlens.load("m.safetensors").explained_variance_, np.linalg.eigvalsh(R)[::-1], rtol=1e-12

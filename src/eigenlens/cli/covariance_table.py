@@ -67,6 +67,12 @@ def _fill_half(S: Array) -> Array:
     return np.where(np.isnan(S), S.T, S)
 
 
+def say_matrix(now: Any, table: Any, found: CovarianceTable) -> None:
+    """Print that a matrix was read: its lines are not rows."""
+    now.say("read", f"{table.shown_paths}: a {found.called} of {table.d} variables")
+    now.add_facts(read=table.without_rows.facts | {"matrix": found.called}, decisions=[])
+
+
 def fit_covariance_table(model: Any, found: CovarianceTable, n_samples: int | None, command: str) -> Decision:
     """Fit a model to a matrix, and return what was done as a decision."""
     if not hasattr(model, "fit_covariance"):

@@ -150,15 +150,19 @@ class Table:
         counts = {"rows": self.n, "columns": self.d, "missing": self.missing, "skipped": self.skipped}
         return {"files": self.paths} | counts
 
+    @property
+    def shown_paths(self) -> str:
+        """The path of the file, or the number of files."""
+        return str(self.paths[0]) if len(self.paths) == 1 else f"{len(self.paths)} files"
+
     def __str__(self) -> str:
-        files = str(self.paths[0]) if len(self.paths) == 1 else f"{len(self.paths)} files"
         parts = [f"{count_noun(self.n, 'row')}, {count_noun(self.d, 'column')}"]
         if self.missing:
             entries = "1 missing entry" if self.missing == 1 else f"{self.missing:,} missing entries"
             parts.append(f"{entries} ({self.missing / (self.n * self.d):.1%})")
         parts += [f"{count_noun(self.skipped, 'row')} left out"] if self.skipped else []
         parts += ["too large for memory, read by blocks"] if self.missing is None else []
-        return f"{files}: {', '.join(parts)}"
+        return f"{self.shown_paths}: {', '.join(parts)}"
 
 
 def open_input(
@@ -243,10 +247,15 @@ def read_aloud(
     with now.progress("reading"):
         table = read_table(paths, reading, now.running, **how)
     if not quiet:
-        now.say("read", str(table))
-        now.say("note", *(warning_line(each) for each in table.decisions))
+        say_read(now, table)
     now.add_facts(read=table.facts, decisions=[warning_line(each) for each in table.decisions])
     return table
+
+
+def say_read(now: Session, table: Table) -> None:
+    """Print what was read, and what was decided about it."""
+    now.say("read", str(table))
+    now.say("note", *(warning_line(each) for each in table.decisions))
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Numbers that mean missing values, such as -999: far outside the rest of their column."""
+"""Numbers that mean missing values: -999 far outside the rest of a column, 99 or -9 beside answers from 1 to 5."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ from eigenlens.data.files.scan import format_options
 from eigenlens.errors import join_limited
 from eigenlens.tables.text_table import count_noun
 
-SENTINELS = (-999.0, -9999.0, -99999.0, -99.0, -999.99, -99.99, 999.0, 9999.0, 99999.0, 999999.0)
-"""Numbers that are used for missing values."""
+SENTINELS = (
+    -999.0, -9999.0, -99999.0, -99.0, -999.99, -99.99, -99.9, -999.9, -9999.9, 999.0, 9999.0, 99999.0, 999999.0, 999.9,
+    9999.9,
+)  # fmt: skip
+"""Numbers that are used for missing values in columns of any kind."""
 
 FAR = 10.0
 """Interquartile ranges from the quartiles, and ranges of the other values, beyond which a number is far outside."""
@@ -28,43 +31,142 @@ FAR_REPEATED = 3.0
 MIN_VALUES = 8
 """Other values of a column that are needed to call one far outside."""
 
+CODES = (
+    7.0, 8.0, 9.0, 77.0, 88.0, 97.0, 98.0, 99.0, 777.0, 888.0, 997.0, 998.0, 999.0,
+    -1.0, -2.0, -7.0, -8.0, -9.0, -77.0, -88.0, -97.0, -98.0, -99.0, -777.0, -888.0, -998.0, -999.0,
+)  # fmt: skip
+"""Codes of questionnaires for no answer, in columns of whole numbers."""
+
+LARGEST_ANSWER, LEAST_ANSWER = 20.0, -5.0
+"""Answers are whole numbers within these limits that begin at 1 or below, and most of which somebody gave."""
+
+CLEAR_SPACE = 2
+"""Whole numbers between the answers and a code of one digit that nobody gave: 9 beside 1 to 5, but not beside 1 to 7."""
+
+CLEAR_SPACE_BELOW = 7.0
+"""The distance of a negative code from whole numbers that are not negative, and need not be answers."""
+
+
+MIN_AT_END, MIN_SHARE_AT_END = 3, 0.05
+"""Cells, and the share of them, that the largest and the smallest answer need where a code of one digit is near."""
+
+
+MAX_RANGE = 100_000.0
+"""The most whole numbers between the ends of a column that are counted one by one."""
+
 
 class Sentinel(NamedTuple):
-    """A number of a column that probably means missing: the number, its cells, and the range of the other values."""
+    """A number of a column that probably means missing.
+
+    Attributes:
+        column: its name. value: the number. cells: how often it occurs. least, greatest: of the other values.
+        certain: whether this column suffices; otherwise another one must have the same number too.
+    """
 
     column: str
     value: float
     cells: int
     least: float
     greatest: float
+    certain: bool = True
 
 
 def find_sentinels(column: str, values: Array) -> list[Sentinel]:
-    """Return the numbers of a column (n,) that probably mean missing.
+    """Return the numbers of a column (n,) that probably mean missing: far outside, or codes beside whole numbers.
 
     >>> heights = np.array([1.7, 1.8, -999.0, 1.65, 1.9, 1.55, 1.72, 1.81, 1.68])
-    >>> [each.value for each in find_sentinels("height", heights)]
-    [-999.0]
+    >>> answers = np.array([1, 5, 4, 9, 3, 3, 2, 4, 5, 9.0])
+    >>> [each.value for each in find_sentinels("height", heights) + find_sentinels("answer", answers)]
+    [-999.0, 9.0]
     """
+    present = values[np.isfinite(values)]
+    if not present.size or not may_hold_codes(float(present.min()), float(present.max())):
+        return []
+    far = _find_far(column, present)
+    known = {each.value for each in far}
+    return far + [each for each in _find_codes(column, present) if each.value not in known]
+
+
+def _find_far(column: str, values: Array) -> list[Sentinel]:
+    """Return the numbers of `SENTINELS` that lie far outside the rest of a column (n,)."""
     known = np.isin(values, SENTINELS)
-    rest = values[np.isfinite(values) & ~known]
+    rest = values[~known]
     if not known.any() or rest.size < MIN_VALUES:
         return []
     low, high = np.quantile(rest, [0.25, 0.75])
     least, greatest = float(rest.min()), float(rest.max())
     found = []
-    for value in SENTINELS:
-        count = int(np.count_nonzero(values == value))
+    for value, count in zip(*np.unique(values[known], return_counts=True), strict=True):
         beyond = max(least - value, value - greatest)  # from the nearest other value
-        times = FAR if count == 1 else FAR_REPEATED
-        if (
-            count
-            and beyond > 0.0
-            and max(low - value, value - high) > times * (high - low)
-            and beyond > greatest - least
-        ):
-            found.append(Sentinel(column, value, count, least, greatest))
+        outside = max(low - value, value - high) > (FAR if count == 1 else FAR_REPEATED) * (high - low)
+        if outside and beyond > max(0.0, greatest - least):
+            found.append(Sentinel(column, float(value), int(count), least, greatest))
     return found
+
+
+def _find_codes(column: str, values: Array) -> list[Sentinel]:
+    """Return the codes of questionnaires that lie apart from the other whole numbers of a column (n,)."""
+    low, high = values.min(), values.max()
+    if high - low > MAX_RANGE or np.any(values != np.floor(values)):
+        return []
+    counts = np.bincount((values - low).astype(np.intp))
+    numbers = low + np.flatnonzero(counts)
+    counts = counts[counts > 0]
+    ordinary = _ordinary(numbers)
+    rest, often = numbers[ordinary], counts[ordinary]
+    if rest.size < 2 or often.sum() < MIN_VALUES:
+        return []
+    least, greatest = float(rest[0]), float(rest[-1])
+    answers = LEAST_ANSWER <= least <= 1.0 and greatest <= LARGEST_ANSWER
+    answers &= 2 * rest.size > greatest - least  # most of them were given
+    # Counts and rounded measurements become rare towards their ends, answers need not.
+    firm = min(often[0], often[-1]) >= max(MIN_AT_END, MIN_SHARE_AT_END * often.sum())
+    found = []
+    for value, count in zip(numbers[~ordinary].tolist(), counts[~ordinary].tolist(), strict=True):
+        if _lies_apart(value, least, greatest, answers, alone=value == numbers[0]):
+            close = min(abs(value - least), abs(value - greatest)) < CLEAR_SPACE_BELOW
+            certain = firm and count > 1 if close else count > 1 or abs(value) > FAR * max(greatest, 1.0)
+            found.append(Sentinel(column, value, count, least, greatest, bool(certain)))
+    return found
+
+
+def _ordinary(numbers: Array) -> Array:
+    """Return which of the different numbers (m,) of a column, which ascend, are not codes at its ends."""
+    outer = np.isin(numbers, CODES)
+    # 7 and 8 between ordinary numbers, or next to them, are answers.
+    inner = np.flatnonzero(~outer)
+    if not inner.size:
+        return ~outer
+    first, last = inner[0], inner[-1]
+    while last + 1 < numbers.size and numbers[last + 1] - numbers[last] <= 1.0:
+        last += 1
+    place = np.arange(numbers.size)
+    return np.asarray((place >= first) & (place <= last))
+
+
+def _lies_apart(value: float, least: float, greatest: float, answers: bool, alone: bool) -> bool:
+    """Return whether a code lies clearly apart from whole numbers between `least` and `greatest`.
+
+    `answers`: whether these are answers. alone: whether no number of the column lies below the code.
+    """
+    if value > 9.0:
+        return answers and value - greatest > greatest - least
+    if value > 0.0:
+        return answers and value - greatest > CLEAR_SPACE
+    if least < 0.0:
+        return False
+    # -1 beside 0 to 4 is a code; -1, 0, 1 and -2 to 2 are answers.
+    beside = least == 1.0 or (alone and value == -1.0 and greatest > 2.0)
+    return least - value >= CLEAR_SPACE_BELOW or (answers and beside)
+
+
+def may_hold_codes(least: float, greatest: float) -> bool:
+    """Return whether a column between these numbers may have some that mean missing: one of the two is such a number.
+
+    >>> may_hold_codes(1.0, 99.0), may_hold_codes(-999.0, 1.9), may_hold_codes(1.0, 5.0)
+    (True, True, False)
+    """
+    return bool({least, greatest} & {*SENTINELS, *CODES})
 
 
 def describe_sentinels(
@@ -75,13 +177,27 @@ def describe_sentinels(
     `decisions`: those about the files, which name the usual markers that they have.
     """
     by_value: dict[float, list[Sentinel]] = {}
+    columns = list(columns)
     for name, values in columns:
         for each in find_sentinels(name, values):
             by_value.setdefault(each.value, []).append(each)
+    sure = {value: alike for value, alike in by_value.items() if _are_certain(value, alike, columns)}
     # Markers that are given replace the usual ones, so those of the file are given with them.
-    flags = flag_setting("na", [*_markers_met(decisions), *(f"{value:g}" for value in by_value)])
+    flags = flag_setting("na", [*_markers_met(decisions), *(f"{value:g}" for value in sure)])
     marked = "na" in format_options(paths)
-    return [_sentence(alike, flags if marked else "") for alike in by_value.values()]
+    return [_sentence(alike, flags if marked else "") for alike in sure.values()]
+
+
+def _are_certain(value: float, alike: list[Sentinel], columns: list[tuple[str, Array]]) -> bool:
+    """Return whether a number means missing by these columns among all.
+
+    Two columns suffice for a number of two digits or more. One of a single digit must not be an ordinary value of more
+    columns, as in a table of counts.
+    """
+    if abs(value) > 9.0:
+        return len(alike) > 1 or alike[0].certain
+    having = sum(bool(np.any(values == value)) for _, values in columns)
+    return any(each.certain for each in alike) and having <= 2 * len(alike)
 
 
 def _sentence(alike: list[Sentinel], flags: str) -> str:

@@ -87,8 +87,8 @@ def fit(
     Empty cells and those of --na are missing values: {incomplete} and pca --missing em fit the observed entries.
     """
     require_files(files)
-    from eigenlens.cli.covariance_table import find_covariance
-    from eigenlens.cli.input_table import read_aloud
+    from eigenlens.cli.covariance_table import find_covariance, say_matrix
+    from eigenlens.cli.input_table import read_aloud, say_read
     from eigenlens.cli.remembered_table import remember_table
 
     with session(running) as now:
@@ -97,8 +97,9 @@ def fit(
         estimator, choice = _unfitted_model(model, model_options, running)
         require_page(estimator, page)
         entry = find_model(model)
-        table = read_aloud(now, files, reading, need_label=entry.classes, mixed=entry.mixed, guess=True)
+        table = read_aloud(now, files, reading, need_label=entry.classes, mixed=entry.mixed, guess=True, quiet=True)
         matrix = None if rows else find_covariance(table)
+        say_read(now, table) if matrix is None else say_matrix(now, table, matrix)
         _adapt_to_table(now, estimator, model, model_options, None if matrix else table)
         if running.dry_run:
             return _show_plan(now, estimator, choice, [target, page])

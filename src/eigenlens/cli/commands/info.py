@@ -116,11 +116,14 @@ def _describe_table(files: list[str], reading: ParsingOptions, now: Any) -> None
 
 def _doubts(source: Any, columns: list[Any]) -> list[str]:
     """Return sentences on numbers that probably mean missing, and on a row of totals."""
-    from eigenlens.cli.advice.sentinels import SENTINELS, describe_sentinels
+    import numpy as np
+
+    from eigenlens.cli.advice.sentinels import describe_sentinels, may_hold_codes
     from eigenlens.cli.advice.totals import is_total
 
-    suspects = [c for c in columns if c.numbers and c.type != "text" and {c.least, c.greatest} & set(SENTINELS)]
-    values = [(str(c.name), source.read_column(c.name).astype(float)) for c in suspects]
+    suspects = [j for j, c in enumerate(columns) if c.numbers and c.type != "text" and may_hold_codes(c.least, c.greatest)]
+    blocks = list(source.part(suspects).rows()) if suspects else []
+    values = zip((str(columns[j].name) for j in suspects), np.concatenate(blocks).T, strict=True) if blocks else ()
     found = describe_sentinels(values, source.paths, source.decisions)
     last = next((str(cell) for c in columns if c.type == "text" and is_total(cell := c.last_text)), None)
     return found if last is None else [*found, f"the last row is called '{last}': it may not be data."]
