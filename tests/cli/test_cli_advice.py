@@ -12,7 +12,7 @@ import pytest
 from eigenlens.cli import main
 from eigenlens.cli.advice import trial
 from eigenlens.cli.advice.sentinels import describe_sentinels, find_sentinels
-from eigenlens.cli.advice.totals import find_unnamed_total
+from eigenlens.cli.advice.totals import find_unnamed_totals
 from eigenlens.data.examples import EXAMPLES, load
 
 RNG = np.random.default_rng(5)
@@ -215,7 +215,7 @@ def test_totals_without_a_name(run, of, what, file):
 def test_ordinary_data_are_not_suspected(name):
     example = load(name)
     assert describe_sentinels(zip(example.columns, example.data.T, strict=True), ["t.csv"], []) == []
-    assert find_unnamed_total(example.data) == ""
+    assert find_unnamed_totals(example.data) == []
 
 
 def test_what_is_not_far_outside_is_not_suspected():

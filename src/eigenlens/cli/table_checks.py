@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.cli.advice.column_totals import dependent_columns
+from eigenlens.cli.advice.copies import copied_rows
 from eigenlens.cli.advice.sentinels import describe_sentinels, numeric_columns
-from eigenlens.cli.advice.totals import describe_total
+from eigenlens.cli.advice.totals import describe_totals
 from eigenlens.cli.errors import fail
 from eigenlens.cli.options import ReadingOptions
 from eigenlens.data.files.cells import describe_cell
@@ -81,7 +83,8 @@ def is_missing(values: Array) -> Array:
 def warn_suspicious_columns(table: Table) -> None:
     """Raise for columns without an entry, and warn of what looks wrong.
 
-    Warned of are a first column that counts 0, 1, 2, …, numbers as categories, numbers that mean missing, and totals.
+    Warned of are a first column that counts 0, 1, 2, …, numbers as categories, numbers that mean missing,
+    rows and columns that are totals of others, and rows that repeat others.
     Rows that stay in files are not looked at.
     """
     if table.missing is None:
@@ -94,8 +97,10 @@ def warn_suspicious_columns(table: Table) -> None:
     if hasattr(table.source, "iter_columns"):
         _warn_number_categories(table.source)
     found = describe_sentinels(numeric_columns(table.source), table.paths, table.decisions)
-    for message in filter(None, [*found, describe_total(table)]):
+    for message in [*found, *describe_totals(table)]:
         warn_user(message, UserWarning)
+    for warning in (*dependent_columns(table), *copied_rows(table)):
+        warn_user(warning)
 
 
 def _columns(source: Any) -> dict[str, Any]:

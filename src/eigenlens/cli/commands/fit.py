@@ -147,7 +147,7 @@ def _adapt_to_table(now: Any, estimator: Any, model: str, options: ModelOptions,
     if model == "pca" and options.missing is None and table.missing:
         estimator.set_params(missing="em")
         now.say("note", "missing entries are fitted by maximum likelihood; --missing raise stops instead.")
-    warn_suspicious_columns(table)
+    warn_suspicious_columns(table.fitted)
     if keeps_rows(model, asdict(options)):
         table.require_in_memory()
 

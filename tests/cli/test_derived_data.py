@@ -1,0 +1,226 @@
+"""Rows and columns that follow from others are warned of, with options that work; ordinary tables are left alone."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from types import SimpleNamespace
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn import datasets as tables
+
+from eigenlens.cli import main
+from eigenlens.cli.advice.column_totals import are_ranks, dependent_columns, find_column_totals, find_outcomes
+from eigenlens.cli.advice.copies import copied_rows
+from eigenlens.cli.advice.totals import find_named_totals, find_unnamed_totals
+from eigenlens.data.examples import EXAMPLES, load
+from eigenlens.data.memory import ArraySource
+
+RNG = np.random.default_rng(4)
+X = np.round(RNG.uniform(1.0, 100.0, (12, 3)), 1)
+TOWNS = [f"town {i}" for i in range(12)]
+ABC = ["a", "b", "c"]
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """A command line in an empty folder that must succeed: what --json prints."""
+    monkeypatch.chdir(tmp_path)
+
+    def command(*words):
+        capsys.readouterr()
+        assert main([*map(str, words), "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    return command
+
+
+def flags_of(sentence):
+    return shlex.split(sentence.rpartition(" with -")[2].rstrip(".").join(["-", ""]))
+
+
+def blocks(names=("Subtotal", "Subtotal", "Subtotal", "Grand total")):
+    """Three blocks of rows with their sums below them, and all of them below the last."""
+    rows, words = [], []
+    for k in range(3):
+        part = X[4 * k : 4 * k + 4]
+        rows += [*part, part.sum(axis=0)]
+        words += [*TOWNS[4 * k : 4 * k + 4], names[k]]
+    return np.array([*rows, X.sum(axis=0)]), [*words, names[3]]
+
+
+ROWS = {
+    "first": (np.vstack([X.sum(axis=0), X]), ["Total", *TOWNS], ["the first row is called 'Total' in column 'town'"]),
+    "middle": (np.insert(X, 5, X.mean(axis=0), axis=0), [*TOWNS[:5], "Durchschnitt", *TOWNS[5:]], ["row 6 is called"]),
+    "two at the end": (np.vstack([X, X.sum(axis=0), X.mean(axis=0)]), [*TOWNS, "Sum", "Mean"], ["rows 13, 14 are"]),
+    "subtotals": (*blocks(), ["rows 5, 10, 15, 16 are called 'Subtotal', 'Grand total'"]),
+    "names of their own": (
+        *blocks(("North total", "South total", "East total", "Grand total")),
+        ["the last row is called 'Grand total'", "rows 5, 10, 15 hold the sums of the rows above them"],
+    ),
+    "no names, first": (np.vstack([X.sum(axis=0), X]), None, ["the first row holds the sums of the rows below"]),
+    "no names, mean first": (np.vstack([X.mean(axis=0), X]), None, ["the first row holds the means of the rows below"]),
+    "no names, subtotals": (blocks()[0], None, ["rows 5, 10, 15 hold the sums", "the last row holds the sums"]),
+    "no names, subtotals above": (
+        blocks()[0][::-1], None, ["rows 2, 7, 12 hold the sums of the rows below them", "the first row holds the sums"]
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("file", ["t.csv", "t.parquet"])
+@pytest.mark.parametrize("name", ROWS)
+def test_rows_of_totals_are_found_and_their_flags_leave_them_out(run, name, file):
+    rows, towns, pieces = ROWS[name]
+    frame = pl.DataFrame(rows, schema=ABC)
+    frame = frame if towns is None else frame.insert_column(0, pl.Series("town", towns))
+    frame.write_csv(file) if file.endswith("csv") else frame.write_parquet(file)
+    warned = run("fit", "pca", file, "--standardize", "--report", "r.html")["warnings"]
+    assert len(warned) == len(pieces)
+    assert all(piece in sentence for piece, sentence in zip(pieces, warned, strict=True))
+    page = open("r.html", encoding="utf-8").read()
+    assert all(sentence.partition(":")[0] in page for sentence in warned)
+    found = run("fit", "pca", file, "--standardize", *(flag for sentence in warned for flag in flags_of(sentence)))
+    assert found["read"]["rows"] == 12
+    assert "warnings" not in found
+
+
+def test_total_rows_that_take_no_part_are_not_warned_of(run):
+    pl.DataFrame(ROWS["first"][0], schema=ABC).insert_column(0, pl.Series("town", ROWS["first"][1])).write_csv("t.csv")
+    assert "warnings" not in run("fit", "pca", "t.csv", "--supplementary-rows", "town == Total", "--standardize")
+
+
+def test_names_of_categories_are_not_those_of_totals():
+    assert find_named_totals({"size": np.array(["all", "mittel", "hoch", "mittel", "all", "hoch"])}) == []
+    assert find_named_totals({"row": np.array(["Total", "a"] * 9)}) == []
+    assert find_named_totals({"who": np.array(["Max", "Total SA", "Sumner", None, "Meaney"], dtype=object)}) == []
+
+
+MANY = {
+    "answers": lambda: RNG.integers(1, 6, (40, 6)), "counts": lambda: RNG.poisson(0.5, (50, 6)),
+    "zeros and ones": lambda: RNG.integers(0, 2, (40, 8)), "one-hot": lambda: np.eye(5)[RNG.integers(0, 5, 50)],
+    "two sets of categories": lambda: np.hstack([np.eye(3)[RNG.integers(0, 3, 60)], np.eye(4)[RNG.integers(0, 4, 60)]]),
+    "shares": lambda: np.round(100.0 * RNG.dirichlet(np.ones(6), 50), 1), "wide": lambda: RNG.integers(0, 10, (6, 50)),
+    "few rows": lambda: RNG.integers(0, 10, (6, 5)), "normal": lambda: RNG.standard_normal((30, 4)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_tables_without_totals(name):
+    for _ in range(50):
+        rows = np.asarray(MANY[name](), dtype=np.float64)
+        assert find_unnamed_totals(rows) == []
+        assert find_column_totals(rows) == []
+
+
+def table_of(rows, names=None):
+    return SimpleNamespace(source=ArraySource(rows, names=names), n=len(rows), d=rows.shape[1], weight=None)
+
+
+REAL = {name: load(name) for name in EXAMPLES}
+REAL |= {name: getattr(tables, f"load_{name}")() for name in ("wine", "breast_cancer", "diabetes", "iris", "digits")}
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_ordinary_data_follow_from_nothing(name):
+    rows = np.asarray(REAL[name].data, dtype=np.float64)
+    names = [str(each) for each in getattr(REAL[name], "feature_names", None) or getattr(REAL[name], "columns", ())]
+    assert list(dependent_columns(table_of(rows, names))) == []
+    assert list(copied_rows(table_of(rows))) == []
+
+
+MONTHS = np.round(RNG.uniform(10.0, 99.0, (30, 12)), 1)
+QUARTERS = MONTHS.reshape(30, 4, 3).sum(axis=2)
+COLUMNS = {
+    "last": (np.column_stack([MONTHS, MONTHS.sum(axis=1)]), {12: "sum"}),
+    "first": (np.column_stack([MONTHS.sum(axis=1), MONTHS]), {0: "sum"}),
+    "of some": (np.column_stack([MONTHS[:, :7], MONTHS[:, 3:7].sum(axis=1), MONTHS[:, 7:]]), {7: "sum"}),
+    "a mean, rounded": (np.column_stack([MONTHS, np.round(MONTHS.mean(axis=1), 1)]), {12: "mean"}),
+    "of two": (np.column_stack([MONTHS[:, :2], MONTHS[:, :2].sum(axis=1), MONTHS[:, 2:]]), {2: "sum"}),
+    "quarters and the year": (
+        np.column_stack([*(part for k in range(4) for part in (MONTHS[:, 3 * k : 3 * k + 3], QUARTERS[:, k])),
+                         MONTHS.sum(axis=1)]),
+        dict.fromkeys([3, 7, 11, 15, 16], "sum"),
+    ),
+    "missing values": (
+        np.column_stack([np.where(np.eye(30, 12) > 0.0, np.nan, MONTHS), MONTHS.sum(axis=1)]), {12: "sum"}
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_columns_of_totals(name):
+    rows, expected = COLUMNS[name]
+    found = find_column_totals(rows)
+    assert {each.column: each.what for each in found} == expected
+    for each in found:
+        parts = rows[:, list(each.parts)]
+        total = parts.sum(axis=1) if each.what == "sum" else parts.mean(axis=1)
+        np.testing.assert_allclose(rows[:, each.column], np.where(np.isnan(total), rows[:, each.column], total), atol=0.1)
+
+
+@pytest.mark.parametrize("flag", ["--supplementary", "--drop"])
+def test_a_column_of_totals_is_warned_of_with_flags_that_work(run, flag):
+    names = [f"m{j + 1}" for j in range(12)]
+    pl.DataFrame(COLUMNS["last"][0], schema=[*names, "whole year"]).write_csv("t.csv")
+    sentence = (
+        "column 'whole year' is the sum of all other columns, so what they have in common counts twice; show it beside "
+        "the result with --supplementary 'whole year', or leave it out with --drop 'whole year'."
+    )
+    assert sentence in run("fit", "pca", "t.csv", "--report", "r.html")["warnings"]
+    assert "is the sum of all other columns" in open("r.html", encoding="utf-8").read()
+    found = run("fit", "pca", "t.csv", flag, "whole year")
+    assert found["read"]["columns"] == 12
+    assert "warnings" not in found
+
+
+def test_outcomes_by_name_and_ranks():
+    events = RNG.normal(0.0, 1.0, (60, 6))
+    points = np.exp(0.1 * events).sum(axis=1)  # no linear function of them
+    place = np.argsort(np.argsort(-points)) + 1.0
+    rows, names = np.column_stack([events, points, place]), [*"abcdef", "Points", "Rank"]
+    found = [warning.columns for warning in dependent_columns(table_of(rows, names))]
+    assert found == [("Points",), ("Rank",)]
+    assert list(dependent_columns(table_of(rows, [*"abcdefgh"]))) == []
+    noise = np.column_stack([events, points + RNG.normal(0.0, 2.0, 60)])
+    assert find_outcomes(noise, [*"abcdef", "Points"]) == []
+    # Scores of one ability are not totals of one another.
+    scores = RNG.normal(0.0, 1.0, (60, 1)) + 0.1 * events
+    assert find_outcomes(scores, [*"abcde", "score"]) == []
+    assert find_outcomes(events, [f"{name} score" for name in "abcdef"]) == []
+    assert not are_ranks(RNG.integers(1, 4, 60).astype(float))  # ranks of professors
+    assert not are_ranks(np.full(9, np.nan))
+
+
+LONG = RNG.normal(50.0, 10.0, (40, 4)).round(3)
+COPIES = {
+    "one row": (np.vstack([LONG, LONG[7]]), "1 row of 41 repeats another exactly in all 4 columns (first: row 41 repeats row 8)"),
+    "some rows": (np.vstack([LONG, LONG[3:9]]), "6 rows of 46 repeat others exactly"),
+    "with missing values": (np.vstack([LONG, np.where(LONG > 60.0, np.nan, LONG)[3:9]] * 2)[:-1], "45 rows of 91 repeat"),
+    "twice": (np.vstack([LONG, LONG]), "the second half of the rows repeats the first, 40 rows"),
+    "answers, twice": (np.tile(RNG.integers(1, 6, (40, 5)), (2, 1)).astype(float), "the second half of the rows repeats"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_rows_that_repeat_others(name):
+    rows, piece = COPIES[name]
+    (found,) = copied_rows(table_of(rows))
+    assert piece in str(found)
+
+
+def test_rows_that_are_alike_by_chance():
+    for rows in (
+        RNG.integers(1, 3, (80, 5)), np.round(RNG.standard_normal((80, 3))), np.repeat(RNG.integers(1, 9, (9, 1)), 9, 0),
+        np.vstack([RNG.normal(50.0, 10.0, (400, 4)), LONG[:1], LONG[:1]]), LONG[:6].repeat(2, axis=0)[:9],
+    ):  # fmt: skip
+        assert list(copied_rows(table_of(rows.astype(np.float64)))) == []
+
+
+def test_copies_reach_the_command_line(run):
+    pl.DataFrame(COPIES["twice"][0], schema=[*"abcd"]).write_csv("t.csv")
+    sentence = "the second half of the rows repeats the first, 40 rows; if the file was appended to itself, keep one copy."
+    assert run("fit", "pca", "t.csv", "--report", "r.html")["warnings"] == [sentence]
+    assert sentence in open("r.html", encoding="utf-8").read()
+    assert run("select", "t.csv", "-m", "pca")["warnings"][0] == sentence
