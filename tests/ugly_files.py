@@ -23,7 +23,7 @@ from eigenlens.cli import main
 from written_tables import write_xlsx
 
 N = 24
-RNG = np.random.default_rng(16)
+RNG, MORE = np.random.default_rng(16), np.random.default_rng(17)
 NAMES = ("height", "mass", "age")
 X = np.round(RNG.standard_normal((N, 3)) @ [[9.0, 6.0, 1.0], [0.0, 7.0, 2.0], [0.0, 0.0, 8.0]] + [171.0, 68.0, 41.0], 1)
 PEOPLE = (
@@ -167,6 +167,18 @@ ugly(
     rows=np.where(np.isnan(marked({(3, 0): "", (11, 0): "", (5, 1): "", (13, 1): ""})[1]), [-999.0, 9999.0, 0.0], X),
     warnings=("-999 stands in 2 cells of 'height'", "9999 stands in 2 cells of 'mass'", "98.6% of the variance"),
 )
+CODED = np.vstack([MORE.integers(1, 6, (N, 4)), np.arange(1, 6).repeat(4).reshape(5, 4)]).astype(float)
+CODED[[2, 9, 15], [0, 2, 0]], CODED[[5, 11], 1] = 99.0, -9.0
+ITEMS = ("item 1", "item 2", "item 3", "item 4")
+ugly(
+    "99 and -9 among answers from 1 to 5",
+    text([(name, values.astype(int)) for name, values in zip(ITEMS, CODED.T, strict=True)]),
+    active=ITEMS, rows=CODED,
+    warnings=(
+        "99 stands in 3 cells of 'item 1', 'item 3', where other values lie between 1 and 5: if it means missing, "
+        "add --na 99 --na -9", "-9 stands in 2 cells of 'item 2'",
+    ),
+)  # fmt: skip
 content, rows = marked({(i, j): "" for i in (6, 17) for j in range(3)})
 ugly("rows without an entry", content, rows=rows, warnings=("2 rows have no observed entry",))
 content, rows = marked({(3, 0): "not asked", (8, 0): "not asked"})
@@ -193,6 +205,25 @@ ugly(
 ugly(
     "a row of means", LINES + MEANS, rows=np.vstack([X, np.round(X.mean(axis=0), 2)]), notes=WHO,
     warnings=("the last row is called 'Mean' in column 'who': if it is not data, leave it out with --footer 1",),
+)  # fmt: skip
+ugly(
+    "a row of totals, first", LINES.replace("Ada,", f"{TOTALS}Ada,"), notes=WHO,
+    rows=np.vstack([np.round(X.sum(axis=0), 1), X]),
+    warnings=("the first row is called 'Total' in column 'who': if it is not data, leave it out with --where",),
+)  # fmt: skip
+PARTS = [(f"from {PEOPLE[i]} to {PEOPLE[i + 7]}", np.round(X[i : i + 8].sum(axis=0), 1)) for i in (0, 8, 16)]
+WITH_SUMS = [
+    (who, row) for i in (0, 8, 16) for who, row in (*zip(PEOPLE[i : i + 8], X[i : i + 8], strict=True), PARTS[i // 8])
+]
+ugly(
+    "rows of subtotals",
+    text([("who", [who for who, _ in WITH_SUMS]), *people(np.array([row for _, row in WITH_SUMS]))]), notes=WHO,
+    rows=np.array([row for _, row in WITH_SUMS]),
+    warnings=("rows 9, 18, 27 hold the sums of the rows above them: if they are not data, leave them out with --where",),
+)  # fmt: skip
+ugly(
+    "the same rows twice", LINES + LINES.partition("\n")[2], rows=np.vstack([X, X]),
+    notes=("'who' colours the rows",), warnings=("the second half of the rows repeats the first, 24 rows",),
 )  # fmt: skip
 ugly("title lines above the names", "People of 2024\nmeasured by Ida\n\n" + LINES, notes=("the first 3 lines", *WHO))
 REMARK = "\nSource: our own measurements\n"
@@ -327,6 +358,34 @@ ugly(
 UNITS = X * [1e6, 1.0, 1e-4]
 ugly("units that differ by ten orders", text(people(UNITS, repr)), rows=UNITS, warnings=("--standardize",))
 
+ugly(
+    "two columns, one of them in other units", text(people(UNITS, repr)[:2]), active=NAMES[:2], rows=UNITS[:, :2],
+    warnings=("'height' has 100% of the variance of all columns",),
+)  # fmt: skip
+IN_UNITS = ("height (cm)", "mass_kg", "age")
+ugly(
+    "units in the names", text(people()).replace("height", "height (cm)").replace("mass", "mass_kg"), active=IN_UNITS,
+    warnings=("columns are in different units (cm, kg), and their standard deviations differ by a factor of 1.",),
+)  # fmt: skip
+SPENT = np.round(np.abs(X[:, :1] * MORE.uniform(0.5, 1.5, (N, 4))), 1)
+SPENT_ON = ("food", "rent", "travel", "books")
+WITH_TOTAL = np.column_stack([SPENT, np.round(SPENT.sum(axis=1), 1)])
+ugly(
+    "a column of totals", text(list(zip((*SPENT_ON, "spent"), WITH_TOTAL.T, strict=True))),
+    active=(*SPENT_ON, "spent"), rows=WITH_TOTAL,
+    warnings=("column 'spent' is the sum of all other columns, so what they have in common counts twice",),
+)  # fmt: skip
+SPORTS = ("run", "jump", "throw", "swim")
+EVENTS = np.round(MORE.standard_normal((N, 4)) + 5.0, 2)
+POINTS = np.round(1000.0 * np.log(EVENTS).sum(axis=1))
+RANKS = np.argsort(np.argsort(-POINTS)) + 1
+ugly(
+    "points and ranks beside what they are made of",
+    text([*zip(SPORTS, EVENTS.T, strict=True), ("points", POINTS), ("rank", RANKS)]),
+    active=(*SPORTS, "points"), rows=np.column_stack([EVENTS, POINTS]),
+    notes=("'rank' names the rows",), warnings=("column 'points' follows from the others", "'points' has 100% of"),
+)  # fmt: skip
+
 # ---- tables that hold no rows -----------------------------------------------------------------------------------
 
 R = np.round(np.corrcoef(X.T), 4)
@@ -351,7 +410,7 @@ D = np.round(np.abs(X[:, :1] - X[:, 0]), 1)
 ugly(
     "a matrix of distances",
     text([("", PEOPLE), *((who, D[:, j]) for j, who in enumerate(PEOPLE))]), active=PEOPLE, rows=D,
-    notes=("names the rows",), warnings=("looks like a matrix of distances",),
+    notes=("names the rows",), warnings=("looks like a matrix of distances", "2 rows of 24 repeat others"),
 )  # fmt: skip
 
 # ---- other formats ----------------------------------------------------------------------------------------------

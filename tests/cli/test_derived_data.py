@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,11 +13,12 @@ import pytest
 from sklearn import datasets as tables
 
 from eigenlens.cli import main
-from eigenlens.cli.advice.column_totals import are_ranks, dependent_columns, find_column_totals, find_outcomes
+from eigenlens.cli.advice.column_totals import are_ranks, derived_columns, find_column_totals, find_outcomes
 from eigenlens.cli.advice.copies import copied_rows
 from eigenlens.cli.advice.totals import find_named_totals, find_unnamed_totals
 from eigenlens.data.examples import EXAMPLES, load
 from eigenlens.data.memory import ArraySource
+from written_reports import contents
 
 RNG = np.random.default_rng(4)
 X = np.round(RNG.uniform(1.0, 100.0, (12, 3)), 1)
@@ -35,6 +37,12 @@ def run(tmp_path, monkeypatch, capsys):
         return json.loads(capsys.readouterr().out)
 
     return command
+
+
+def shown_warnings():
+    """The warnings of the report."""
+    charts = contents(Path("r.html"))["first"]["charts"]
+    return {text for chart in charts if chart["title"] == "Warnings" for text in chart["warnings"]}
 
 
 def flags_of(sentence):
@@ -79,8 +87,7 @@ def test_rows_of_totals_are_found_and_their_flags_leave_them_out(run, name, file
     warned = run("fit", "pca", file, "--standardize", "--report", "r.html")["warnings"]
     assert len(warned) == len(pieces)
     assert all(piece in sentence for piece, sentence in zip(pieces, warned, strict=True))
-    page = open("r.html", encoding="utf-8").read()
-    assert all(sentence.partition(":")[0] in page for sentence in warned)
+    assert set(warned) <= shown_warnings()
     found = run("fit", "pca", file, "--standardize", *(flag for sentence in warned for flag in flags_of(sentence)))
     assert found["read"]["rows"] == 12
     assert "warnings" not in found
@@ -119,14 +126,15 @@ def table_of(rows, names=None):
 
 
 REAL = {name: load(name) for name in EXAMPLES}
-REAL |= {name: getattr(tables, f"load_{name}")() for name in ("wine", "breast_cancer", "diabetes", "iris", "digits")}
+REAL |= {name: getattr(tables, f"load_{name}")() for name in ("breast_cancer", "diabetes")}
 
 
 @pytest.mark.parametrize("name", REAL)
 def test_ordinary_data_follow_from_nothing(name):
     rows = np.asarray(REAL[name].data, dtype=np.float64)
-    names = [str(each) for each in getattr(REAL[name], "feature_names", None) or getattr(REAL[name], "columns", ())]
-    assert list(dependent_columns(table_of(rows, names))) == []
+    found = REAL[name].columns if name in EXAMPLES else REAL[name].feature_names
+    names = [str(each) for each in found]
+    assert list(derived_columns(table_of(rows, names))) == []
     assert list(copied_rows(table_of(rows))) == []
 
 
@@ -157,7 +165,9 @@ def test_columns_of_totals(name):
     for each in found:
         parts = rows[:, list(each.parts)]
         total = parts.sum(axis=1) if each.what == "sum" else parts.mean(axis=1)
-        np.testing.assert_allclose(rows[:, each.column], np.where(np.isnan(total), rows[:, each.column], total), atol=0.1)
+        np.testing.assert_allclose(
+            rows[:, each.column], np.where(np.isnan(total), rows[:, each.column], total), atol=0.1
+        )
 
 
 @pytest.mark.parametrize("flag", ["--supplementary", "--drop"])
@@ -169,7 +179,7 @@ def test_a_column_of_totals_is_warned_of_with_flags_that_work(run, flag):
         "the result with --supplementary 'whole year', or leave it out with --drop 'whole year'."
     )
     assert sentence in run("fit", "pca", "t.csv", "--report", "r.html")["warnings"]
-    assert "is the sum of all other columns" in open("r.html", encoding="utf-8").read()
+    assert sentence in shown_warnings()
     found = run("fit", "pca", "t.csv", flag, "whole year")
     assert found["read"]["columns"] == 12
     assert "warnings" not in found
@@ -180,9 +190,9 @@ def test_outcomes_by_name_and_ranks():
     points = np.exp(0.1 * events).sum(axis=1)  # no linear function of them
     place = np.argsort(np.argsort(-points)) + 1.0
     rows, names = np.column_stack([events, points, place]), [*"abcdef", "Points", "Rank"]
-    found = [warning.columns for warning in dependent_columns(table_of(rows, names))]
+    found = [warning.columns for warning in derived_columns(table_of(rows, names))]
     assert found == [("Points",), ("Rank",)]
-    assert list(dependent_columns(table_of(rows, [*"abcdefgh"]))) == []
+    assert list(derived_columns(table_of(rows, [*"abcdefgh"]))) == []
     noise = np.column_stack([events, points + RNG.normal(0.0, 2.0, 60)])
     assert find_outcomes(noise, [*"abcdef", "Points"]) == []
     # Scores of one ability are not totals of one another.
@@ -197,7 +207,7 @@ LONG = RNG.normal(50.0, 10.0, (40, 4)).round(3)
 COPIES = {
     "one row": (np.vstack([LONG, LONG[7]]), "1 row of 41 repeats another exactly in all 4 columns (first: row 41 repeats row 8)"),
     "some rows": (np.vstack([LONG, LONG[3:9]]), "6 rows of 46 repeat others exactly"),
-    "with missing values": (np.vstack([LONG, np.where(LONG > 60.0, np.nan, LONG)[3:9]] * 2)[:-1], "45 rows of 91 repeat"),
+    "with missing values": (np.where(LONG > 60.0, np.nan, LONG)[[*range(40), *range(3, 9)]], "6 rows of 46 repeat others"),
     "twice": (np.vstack([LONG, LONG]), "the second half of the rows repeats the first, 40 rows"),
     "answers, twice": (np.tile(RNG.integers(1, 6, (40, 5)), (2, 1)).astype(float), "the second half of the rows repeats"),
 }  # fmt: skip
@@ -220,7 +230,9 @@ def test_rows_that_are_alike_by_chance():
 
 def test_copies_reach_the_command_line(run):
     pl.DataFrame(COPIES["twice"][0], schema=[*"abcd"]).write_csv("t.csv")
-    sentence = "the second half of the rows repeats the first, 40 rows; if the file was appended to itself, keep one copy."
+    sentence = (
+        "the second half of the rows repeats the first, 40 rows; if the file was appended to itself, keep one copy."
+    )
     assert run("fit", "pca", "t.csv", "--report", "r.html")["warnings"] == [sentence]
-    assert sentence in open("r.html", encoding="utf-8").read()
+    assert sentence in shown_warnings()
     assert run("select", "t.csv", "-m", "pca")["warnings"][0] == sentence

@@ -1,4 +1,4 @@
-"""Numbers that mean missing are told from numbers that do not, in columns as people have them."""
+"""Numbers that mean missing are distinguished from others, in columns as people have them."""
 
 from __future__ import annotations
 

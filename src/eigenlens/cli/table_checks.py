@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.cli.advice.column_totals import dependent_columns
+from eigenlens.cli.advice.column_totals import derived_columns
 from eigenlens.cli.advice.copies import copied_rows
 from eigenlens.cli.advice.sentinels import describe_sentinels, numeric_columns
 from eigenlens.cli.advice.totals import describe_totals
@@ -99,7 +99,7 @@ def warn_suspicious_columns(table: Table) -> None:
     found = describe_sentinels(numeric_columns(table.source), table.paths, table.decisions)
     for message in [*found, *describe_totals(table)]:
         warn_user(message, UserWarning)
-    for warning in (*dependent_columns(table), *copied_rows(table)):
+    for warning in (*derived_columns(table), *copied_rows(table)):
         warn_user(warning)
 
 

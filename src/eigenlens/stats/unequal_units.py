@@ -31,7 +31,7 @@ NAMED_RATIO = 1.2
 """The factor between deviations from which units that the names of the columns have, such as cm and kg, matter."""
 
 DOMINANT_SHARE = 0.8
-"""The share of the variance that the columns said to dominate have together."""
+"""The share of the variance that the columns that dominate have together."""
 
 COUNT_COLUMNS, COUNT_SHARE = 5, 0.8
 """This many columns, of which this share has means above 0 and below one standard deviation, are counts in one unit."""
@@ -72,7 +72,7 @@ def unequal_units(mean: Array, variance: Array, names: Sequence[str] | None = No
     order = varies[np.argsort(-variance[varies], kind="stable")]
     v = variance[order] / variance[order[0]]
     ratio = float(1.0 / np.sqrt(v[-1]))
-    units = units_of_names([names[j] for j in varies]) if names is not None and ratio > NAMED_RATIO else ()
+    units = units_of_names([names[j] for j in varies.tolist()]) if names is not None and ratio > NAMED_RATIO else ()
     if not units and not (_differ(v, ratio) and not _are_counts(mean[varies], variance[varies])):
         return None
     shares = np.cumsum(v) / v.sum()
@@ -95,7 +95,9 @@ def _are_counts(mean: Array, variance: Array) -> bool:
 
 BRACKETED = re.compile(r".*\S\s*[(\[]([^()\[\]]+)[)\]]\s*")
 ENDED = re.compile(r".*[^\W_][_ .]([^\W\d_]{2,}|%)")
-NOT_AT_THE_END = frozenset("in min pt mi da ma mo hp cd pp pm us gal bar day hour week month year cell item unit".split())
+NOT_AT_THE_END = frozenset(
+    ["in", "min", "pt", "mi", "da", "ma", "mo", "hp", "cd", "pp", "pm", "us", "gal", "bar", "day", "hour", "week", "month", "year", "cell", "item", "unit"]
+)
 """Units that are words of their own at the end of a name without brackets: check_in, temp_min, first_day."""
 
 
@@ -121,7 +123,10 @@ def unit_warning(found: UnequalUnits, names: Sequence[Any]) -> DataWarning:
     several = len(found.columns) > 1
     whose = f"column{'s' * several} {list_columns(found.columns, names)} {'have' if several else 'has'}"
     far = f"differ by a factor of {found.ratio:,.{0 if found.ratio >= 10.0 else 1}f}"
-    what, when = f"{whose} {100.0 * found.share:.3g}% of the variance of all columns, whose standard deviations {far}", ""
+    what, when = (
+        f"{whose} {100.0 * found.share:.3g}% of the variance of all columns, whose standard deviations {far}",
+        "",
+    )
     if found.units:
         what = f"columns are in different units ({', '.join(found.units[:5])}), and their standard deviations {far}"
     else:

@@ -47,7 +47,7 @@ class ColumnTotal(NamedTuple):
     what: str
 
 
-def dependent_columns(table: Any) -> Iterator[DataWarning]:
+def derived_columns(table: Any) -> Iterator[DataWarning]:
     """Yield a warning of each column that follows from others, with the option that shows it beside them."""
     if not hasattr(table.source, "array") or table.n < MIN_ROWS or table.d < 3:
         return
@@ -64,7 +64,10 @@ def dependent_columns(table: Any) -> Iterator[DataWarning]:
     left = [j for j in range(table.d) if j not in known]
     for j, r2 in find_outcomes(X[:, left], [names[j] for j in left]):
         name = names[left[j]]
-        yield _warning(f"column {name!r} follows from the others (R² {np.floor(1e3 * r2) / 1e3:.3f}), as totals and scores do", name)
+        yield _warning(
+            f"column {name!r} follows from the others (R² {np.floor(1e3 * r2) / 1e3:.3f}), as totals and scores do",
+            name,
+        )
     for j in left:
         if RANK_NAME.fullmatch(names[j]) and are_ranks(X[:, j]):
             what = f"column {names[j]!r} holds ranks, by its name, which follow from what they rank"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -102,7 +102,9 @@ def _tests(rows: Sequence[int], columns: Mapping[str, Array]) -> list[str]:
     """Return tests that leave out these rows, and no others if possible: by a name, or else by a number."""
     found: dict[str, None] = {}
     for i in rows:
-        shared = {name: set(np.flatnonzero(values == values[i]).tolist()) - set(rows) for name, values in columns.items()}
+        shared = {
+            name: set(np.flatnonzero(values == values[i]).tolist()) - set(rows) for name, values in columns.items()
+        }
         able = [name for name, values in columns.items() if values[i] is not None and values[i] == values[i]]
         name = min(able, key=lambda each: len(shared[each]))  # the first one of the fewest other rows
         cell = columns[name][i]
@@ -159,10 +161,14 @@ def _turned(rows: Sequence[int], n: int, where: str) -> tuple[int, ...]:
     return tuple(rows) if where == "above" else tuple(n - 1 - i for i in reversed(rows))
 
 
+def _columns(X: Array) -> Iterator[Array]:
+    return (column.astype(np.float64, copy=False) for column in X.T)
+
+
 def _total_at_end(X: Array) -> str:
     """Return "sums" or "means" where the last row of X (n, d) holds those of the rows above; "" where it does not."""
     used, possible = 0, {"sums": 2, "means": 3}  # with the number of columns that are needed
-    for column in map(np.float64, X.T) if len(X) > MIN_UNNAMED else ():
+    for column in _columns(X) if len(X) > MIN_UNNAMED else ():
         last, rest = column[-1], column[:-1][~np.isnan(column[:-1])]
         if np.isnan(last) or not rest.any():
             continue
@@ -195,7 +201,7 @@ def _next_subtotal(X: Array) -> int | None:
     """Return the first row of X (n, d) that is the sum of all rows above it, in numbers that are not negative."""
     rows = np.arange(MIN_BLOCK, len(X))
     larger = np.zeros(rows.size, dtype=np.intp)
-    for column in map(np.float64, X.T):
+    for column in _columns(X):
         if not rows.size:
             return None
         above = np.nan_to_num(column)

@@ -87,8 +87,7 @@ def fit(
     Empty cells and those of --na are missing values: {incomplete} and pca --missing em fit the observed entries.
     """
     require_files(files)
-    from eigenlens.cli.covariance_table import find_covariance, say_matrix
-    from eigenlens.cli.input_table import read_aloud, say_read
+    from eigenlens.cli.input_table import read_aloud
     from eigenlens.cli.remembered_table import remember_table
 
     with session(running) as now:
@@ -98,8 +97,7 @@ def fit(
         require_page(estimator, page)
         entry = find_model(model)
         table = read_aloud(now, files, reading, need_label=entry.classes, mixed=entry.mixed, guess=True, quiet=True)
-        matrix = None if rows else find_covariance(table)
-        say_read(now, table) if matrix is None else say_matrix(now, table, matrix)
+        matrix = _find_matrix(now, table, rows)
         _adapt_to_table(now, estimator, model, model_options, None if matrix else table)
         if running.dry_run:
             return _show_plan(now, estimator, choice, [target, page])
@@ -134,6 +132,16 @@ def _unfitted_model(model: str, options: ModelOptions, running: RunningOptions) 
     if choice is not None:
         given["k"] = None
     return make_estimator(model, given | {"max_memory": running.max_memory}, extra, running.seed), choice
+
+
+def _find_matrix(now: Any, table: Any, rows: bool) -> Any:
+    """Return the covariance matrix that a table holds, None for rows or if it is taken for rows; print what was read."""
+    from eigenlens.cli.covariance_table import find_covariance, say_matrix
+    from eigenlens.cli.input_table import say_read
+
+    matrix = None if rows else find_covariance(table)
+    say_read(now, table) if matrix is None else say_matrix(now, table, matrix)
+    return matrix
 
 
 def _adapt_to_table(now: Any, estimator: Any, model: str, options: ModelOptions, table: Any) -> None:

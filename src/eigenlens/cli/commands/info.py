@@ -121,7 +121,9 @@ def _doubts(source: Any, columns: list[Any]) -> list[str]:
     from eigenlens.cli.advice.sentinels import describe_sentinels, may_hold_codes
     from eigenlens.cli.advice.totals import is_total
 
-    suspects = [j for j, c in enumerate(columns) if c.numbers and c.type != "text" and may_hold_codes(c.least, c.greatest)]
+    suspects = [
+        j for j, c in enumerate(columns) if c.numbers and c.type != "text" and may_hold_codes(c.least, c.greatest)
+    ]
     blocks = list(source.part(suspects).rows()) if suspects else []
     values = zip((str(columns[j].name) for j in suspects), np.concatenate(blocks).T, strict=True) if blocks else ()
     found = describe_sentinels(values, source.paths, source.decisions)
