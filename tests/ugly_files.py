@@ -219,7 +219,7 @@ ugly(
     "rows of subtotals",
     text([("who", [who for who, _ in WITH_SUMS]), *people(np.array([row for _, row in WITH_SUMS]))]), notes=WHO,
     rows=np.array([row for _, row in WITH_SUMS]),
-    warnings=("rows 9, 18, 27 hold the sums of the rows above them: if they are not data, leave them out with --where",),
+    warnings=("rows 9, 18, 27 hold the sums of the rows above them: if they are not data, leave them out with -",),
 )  # fmt: skip
 ugly(
     "the same rows twice", LINES + LINES.partition("\n")[2], rows=np.vstack([X, X]),

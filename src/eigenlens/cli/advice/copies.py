@@ -44,7 +44,8 @@ def copied_rows(table: Any) -> Iterator[DataWarning]:
     copies = np.flatnonzero(first[groups] != np.arange(table.n))
     if are_long(X[copies[:MAX_LOOKED_AT]], table.n):
         where = f"first: row {copies[0] + 1} repeats row {first[groups[copies[0]]] + 1}"
-        what = f"{count_noun(copies.size, 'row')} of {table.n:,} {'repeats another' if copies.size == 1 else 'repeat others'}"
+        verb = "repeats another" if copies.size == 1 else "repeat others"
+        what = f"{count_noun(copies.size, 'row')} of {table.n:,} {verb}"
         fix = "if they were entered twice, keep one copy of each"
         yield DataWarning(f"{what} exactly in all {table.d:,} columns ({where})", fix=fix)
 

@@ -41,7 +41,7 @@ LARGEST_ANSWER, LEAST_ANSWER = 20.0, -5.0
 """Answers are whole numbers within these limits that begin at 1 or below, and most of which somebody gave."""
 
 CLEAR_SPACE = 2
-"""Whole numbers between the answers and a code of one digit that nobody gave: 9 beside 1 to 5, but not beside 1 to 7."""
+"""Whole numbers between the answers and a code of one digit that nobody gave: 9 beside 1 to 5, not beside 1 to 7."""
 
 CLEAR_SPACE_BELOW = 7.0
 """The distance of a negative code from whole numbers that are not negative, and need not be answers."""

@@ -135,7 +135,7 @@ def _unfitted_model(model: str, options: ModelOptions, running: RunningOptions) 
 
 
 def _find_matrix(now: Any, table: Any, rows: bool) -> Any:
-    """Return the covariance matrix that a table holds, None for rows or if it is taken for rows; print what was read."""
+    """Return the covariance matrix that a table holds, or None, also where its lines are rows; print what was read."""
     from eigenlens.cli.covariance_table import find_covariance, say_matrix
     from eigenlens.cli.input_table import say_read
 
