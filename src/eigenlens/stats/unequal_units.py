@@ -96,8 +96,8 @@ def _are_counts(mean: Array, variance: Array) -> bool:
 BRACKETED = re.compile(r".*\S\s*[(\[]([^()\[\]]+)[)\]]\s*")
 ENDED = re.compile(r".*[^\W_][_ .]([^\W\d_]{2,}|%)")
 NOT_AT_THE_END = frozenset({
-    "in", "min", "pt", "mi", "da", "ma", "mo", "hp", "cd", "pp", "pm", "us", "gal", "bar", "day", "hour", "week", "month",
-    "year", "cell", "item", "unit",
+    "in", "min", "pt", "mi", "da", "ma", "mo", "hp", "cd", "pp", "pm", "us", "gal", "bar", "day", "hour", "week",
+    "month", "year", "cell", "item", "unit",
 })  # fmt: skip
 """Units that are words of their own at the end of a name without brackets: check_in, temp_min, first_day."""
 

@@ -42,7 +42,7 @@ MAX_COLUMNS = 5
 
 
 class TotalRows(NamedTuple):
-    """Rows that are totals, as numbers from 0, and what a sentence says of them: "is called 'Total' …" or "hold the sums …"."""
+    """Rows that are totals, as numbers from 0, and the words that follow their numbers in a sentence on them."""
 
     rows: tuple[int, ...]
     what: str
