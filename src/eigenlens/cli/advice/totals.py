@@ -77,7 +77,7 @@ def describe_totals(table: Any) -> list[str]:
     found = [*find_named_totals(texts)]
     known = [i for each in found for i in each.rows]
     found += find_unnamed_totals(X) if not known else _among(X, np.delete(np.arange(table.n), known))
-    columns = texts | dict(zip(map(str, table.source.names or range(X.shape[1])), X.T, strict=False))
+    columns = texts | dict(zip(map(str, getattr(table.source, "names", None) or range(X.shape[1])), X.T, strict=False))
     return [_sentence(each, columns, table) for each in found]
 
 
