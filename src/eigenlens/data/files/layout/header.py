@@ -21,6 +21,9 @@ MAX_HEADER_ROWS = 3
 NUMBER_LIKE = re.compile(r"[+−-]?[$€£]?\s?[.,]?\d[\d.,'’\s]*([eE][+-]?\d+)?\s?%?")
 """Numbers in whichever way they are written; how they are is found later."""
 
+HEADER_LINES = "lines of names"
+"""The subject of decisions about more than one line of names."""
+
 Cells = Sequence[str]
 
 
@@ -182,14 +185,14 @@ def header_decisions(levels: Sequence[Cells], names: Cells, given: Mapping[str, 
         joined = next(name for name in names[1:] if " " in name or name)
         what = f"names are joined from the first {len(levels)} lines, as '{joined}'"
         fix = "if the first alone holds names, give {header_rows}"
-        yield Decision("names", what, (), fix, settings, surprising=True)
+        yield Decision(HEADER_LINES, what, (), fix, settings, surprising=True)
         return
     units = header_units(levels, names)
     shown = join_limited([repr(cell) for cell in dict.fromkeys(units.values() or filter(None, levels[1]))], 3)
     several = len(levels) > 2
     lines = f"the {len(levels) - 1} lines below the names hold" if several else "the line below the names holds"
     what = f"{lines} {'units' if units else 'text above numbers'} ({shown}) and {'are' if several else 'is'} left out"
-    yield Decision("names", what, (), "if it is a row of data, give {header_rows}", settings, surprising=True)
+    yield Decision(HEADER_LINES, what, (), "if it is a row of data, give {header_rows}", settings, surprising=True)
 
 
 # ---- lines that repeat the names --------------------------------------------------------------------------------
