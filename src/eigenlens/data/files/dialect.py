@@ -101,7 +101,11 @@ class Dialect:
     def settings(self) -> dict[str, Any]:
         """The arguments of `scan` that describe this dialect."""
         written = {"na": self.na, "separator": self.separator, "header": bool(self.header)} | self.numbers._asdict()
-        lines = {"header_rows": self.header if self.header > 1 else None, "skip": self.skip or None, "footer": self.footer or None}
+        lines = {
+            "header_rows": self.header if self.header > 1 else None,
+            "skip": self.skip or None,
+            "footer": self.footer or None,
+        }
         return written | {"comment": self.comment, "encoding": self.encoding} | lines
 
     def decisions(self, given: Mapping[str, Any]) -> Iterator[Decision]:

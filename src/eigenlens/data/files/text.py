@@ -359,9 +359,12 @@ class DelimitedReader(Reader):
             rows[path] += len(frame)
         names = [name for name in names if name in found]
         first, commas = found[names[0]], self.dialect.numbers.decimal == ","
-        texts = first.markers(rows.total())
-        na = [*(m for m in self.dialect.number_markers if m in markers), *texts] if texts else []
-        return text_error(names, first, na, as_text=as_text, commas=commas)
+        texts = {name: found[name].markers(rows.total()) for name in names}
+        # Columns that are not text as a whole lose a few cells, rather than all of them.
+        new = dict.fromkeys(text for each in texts.values() for text in each)
+        na = [*(m for m in self.dialect.number_markers if m in markers), *new] if new else []
+        rest = [name for name in names if not texts[name]]
+        return text_error(names, first, na, rest=rest, as_text=as_text, commas=commas)
 
 
 def _numeric_kind(column: Any) -> ColumnKind | None:

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 ROW_NAMES = "row"
 GROUPS = "group"
 
-DESCRIPTION = re.compile(r"(?i)(gene|exon|transcript|tx)?[\W_]*(chr(om|omosome)?|start|end|length|strand|position|pos|entrez\w*)")
+DESCRIPTION = re.compile(
+    r"(?i)(gene|exon|transcript|tx)?[\W_]*(chr(om|omosome)?|start|end|length|strand|position|pos|entrez\w*)"
+)
 """Names of columns of numbers that describe a gene, and are no sample."""
 
 

@@ -123,8 +123,8 @@ def _is_below_names(cells: Cells, rows: Sequence[Cells], place: int, missing: Co
         return False
     if not any(over):  # the name of the index, as pandas writes it below two lines of names
         return place > 1 and bool(cells[0]) and not any([*cells[1:], *(row[0] for row in rows[:place])])
-    if any(map(is_unit, shown)):
-        return 2 * sum(map(is_unit, shown)) >= len(shown)
+    if shown and 2 * sum(map(is_unit, shown)) >= len(shown):
+        return True
     return len(numeric) > 1 and len(shown) == len(numeric) and len(set(shown)) > 1
 
 
@@ -158,7 +158,9 @@ def join_names(levels: Sequence[Cells]) -> list[str]:
     if names_all(levels):
         return [levels[0][0] or first, *levels[0][1:]]
     continued = [*map(continue_groups, levels[:-1]), levels[-1]]
-    return [first, *(" ".join(dict.fromkeys(filter(None, parts))) for parts in list(zip(*continued, strict=True))[1:])]
+    joined = [" ".join(dict.fromkeys(filter(None, parts))) for parts in zip(*continued, strict=True)]
+    # The first column is hardly in a group of its own: its name is the last of them, such as "gene" below "group".
+    return joined if levels[0][1] in ("", levels[0][0]) else [first, *joined[1:]]
 
 
 def continue_groups(level: Cells) -> list[str]:
@@ -182,7 +184,8 @@ def header_decisions(levels: Sequence[Cells], names: Cells, given: Mapping[str, 
         return
     settings = {"header_rows": 1}
     if not names_all(levels):
-        joined = next(name for name in names[1:] if " " in name or name)
+        written = set(itertools.chain.from_iterable(levels))
+        joined = next((name for name in names if name not in written), names[-1])
         what = f"names are joined from the first {len(levels)} lines, as '{joined}'"
         fix = "if the first alone holds names, give {header_rows}"
         yield Decision(HEADER_LINES, what, (), fix, settings, surprising=True)

@@ -85,5 +85,3 @@ def read_cells(path: Path, text: str, separator: str) -> Iterator[list[str]]:
 def single_spaces(text: str, separator: str) -> str:
     """Return text with one space for each run of them where spaces are the separator."""
     return squeeze_spaces(text.encode()).decode() if separator == " " else text
-
-

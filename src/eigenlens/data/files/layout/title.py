@@ -45,9 +45,12 @@ def find_title(path: Path, text: str, separator: str | None) -> tuple[int, str |
 
 
 def _is_titled(titles: list[list[str]], rows: list[list[str]]) -> bool:
-    """Return whether rows of one length start with a full line of names, and the lines above are far shorter."""
+    """Return whether rows of one length start with a full line of names, or two, and the lines above are shorter."""
     d = len(rows[0])
-    if d < 2 or not all(rows[0][1:]) or any(len(row) != d for row in rows) or any(map(is_number, rows[0])):
+    if d < 2 or any(len(row) != d for row in rows) or any(map(is_number, rows[0])):
+        return False
+    groups = not _is_short(rows[0], d) and not any(map(is_number, rows[1]))
+    if not all(above or (groups and below) for above, below in zip(rows[0][1:], rows[1][1:], strict=True)):
         return False
     below = any(re.match(r"\W*[0-9]", cell) for row in rows[1:] for cell in row)
     return below and all(len(cells) < d - 1 or _is_short(cells, d) for cells in titles)
@@ -60,5 +63,3 @@ def _is_short(cells: list[str], d: int) -> bool:
 
 def _usual_width(rows: list[list[str]]) -> int:
     return Counter(map(len, rows)).most_common(1)[0][0]
-
-
