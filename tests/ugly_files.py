@@ -353,8 +353,9 @@ ugly(
     "genes as rows, transposed", TABLE_OF_GENES, words=("--transpose",), active=tuple(GENE_NAMES), rows=GENES.T
 )  # fmt: skip
 DESCRIBED = text([
-    ("gene_id", GENE_NAMES), ("symbol", [f"SYM{i // 2}" for i in range(40)]), ("chromosome", [f"chr{i % 9}" for i in range(40)]),
-    ("Length", range(100, 140)), *zip(SAMPLES, GENES.T, strict=True),
+    ("gene_id", GENE_NAMES), ("symbol", [f"SYM{i // 2}" for i in range(40)]),
+    ("chromosome", [f"chr{i % 9}" for i in range(40)]), ("Length", range(100, 140)),
+    *zip(SAMPLES, GENES.T, strict=True),
 ])  # fmt: skip
 ugly(
     "genes as rows, described, transposed", DESCRIBED, words=("--transpose",), active=tuple(GENE_NAMES), rows=GENES.T,

@@ -33,7 +33,7 @@ def test_a_line_of_units_is_not_data(tmp_path, lines):
 
 def test_units_below_names_below_a_title(tmp_path):
     (tmp_path / "t.csv").write_text("People\n\nheight,mass\ncm,kg\n" + BELOW)
-    with pytest.warns(UserWarning) as told:
+    with pytest.warns(UserWarning, match="title|units") as told:
         np.testing.assert_array_equal(next(scan(tmp_path / "t.csv").rows()), X)
     assert ["title" in str(each.message) for each in told] == [True, False]
 
@@ -95,7 +95,7 @@ def test_lines_that_repeat_the_names_are_left_out(tmp_path):
     assert source.n_rows == 6
 
 
-def test_lines_that_repeat_the_names_below_the_first_rows_are_said_too(tmp_path, monkeypatch):
+def test_lines_that_repeat_the_names_below_the_first_rows_are_a_warning(tmp_path, monkeypatch):
     monkeypatch.setattr("eigenlens.data.files.text.HEAD_BYTES", 64)
     (tmp_path / "t.csv").write_text("height,mass\n" + BELOW * 9 + "height,mass\n" + BELOW)
     source = scan(tmp_path / "t.csv")

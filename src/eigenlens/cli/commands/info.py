@@ -91,30 +91,22 @@ def _describe_table(files: list[str], reading: ParsingOptions, now: Any) -> None
         columns, n = profile_columns(source)
     roles = guess_roles(columns)
     paths = source.paths
-    found = [
-        c.facts
-        | {"role": str(roles[c.name].role), "reason": roles[c.name].reason or None, "unit": source.units.get(c.name)}
-        for c in columns
-    ]
+    facts = ({"role": str(roles[c.name].role), "reason": roles[c.name].reason or None} for c in columns)
+    found = [c.facts | more | {"unit": source.units.get(c.name)} for c, more in zip(columns, facts, strict=True)]
     size = f"{len(paths)} files, {file_size(*paths)}" if len(paths) > 1 else file_size(*paths)
     place = str(source.given[0]) if len(paths) == 1 else files[0] if len(files) == 1 else f"{paths[0]} and more"
     now.say("file", f"{place}: {count_noun(n, 'row')}, {count_noun(len(columns), 'column')} ({size})")
     written = _written(source)
     if written is not None:
-        cut = SEPARATORS.get(written["separator"], repr(written["separator"]))
-        lines = f"first {written['header_rows']} lines are names" if written["header_rows"] else "first line is names"
-        names = lines if written["header"] else "no line of names"
-        thousands = f", '{written['thousands']}' between thousands" if written["thousands"] else ""
-        signs = f"decimal sign '{written['decimal']}'{thousands}"
-        now.say("text", f"separator {cut}, {signs}, {names}, encoding {written['encoding']}")
-    now.say("note", *map(warning_line, source.decisions))
+        now.say("text", _writing(written))
+    decisions = [warning_line(each) for each in source.decisions]
+    now.say("note", *decisions)
     missing = sum(column["missing"] for column in found)
     now.say("missing", f"{missing:,} of {n * len(found):,} entries ({missing / (n * len(found)):.1%})")
     lines = [_line(column) for column in found]
     now.show(limited_table(TITLES, lines, most=SHOWN, sides="<<<>>>><"), always=True)
     now.show_warnings()
-    now.add_facts(files=paths, rows=n, missing=missing, columns=found, text=written)
-    now.add_facts(decisions=[warning_line(each) for each in source.decisions])
+    now.add_facts(files=paths, rows=n, missing=missing, columns=found, text=written, decisions=decisions)
     doubts = _doubts(source, columns)
     now.say("warning", *doubts)
     now.add_facts(**({"doubts": doubts} if doubts else {}))
@@ -141,6 +133,16 @@ def _written(source: Any) -> dict[str, Any] | None:
     if dialect is None:
         return None
     return {**dialect.settings, "encoding": file_encoding(source.paths[0], dialect.encoding)}
+
+
+def _writing(written: dict[str, Any]) -> str:
+    """Return how delimited text is written, in words."""
+    cut = SEPARATORS.get(written["separator"], repr(written["separator"]))
+    lines = f"first {written['header_rows']} lines are names" if written["header_rows"] else "first line is names"
+    names = lines if written["header"] else "no line of names"
+    thousands = f", '{written['thousands']}' between thousands" if written["thousands"] else ""
+    signs = f"decimal sign '{written['decimal']}'{thousands}"
+    return f"separator {cut}, {signs}, {names}, encoding {written['encoding']}"
 
 
 SEPARATORS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar", " ": "spaces"}

@@ -225,8 +225,8 @@ def text_error(
 ) -> DataError:  # fmt: skip
     """Return the error for text in columns that should hold numbers, with the ways out.
 
-    `na`: texts that may mean missing. `rest`: columns in which others remain. `as_text`: the column could be read as text. `commas`: numbers have decimal
-    commas, so a cell with a point is not one.
+    `na`: texts that may mean missing. `rest`: columns in which others remain. `as_text`: the column could be read as
+    text. `commas`: numbers have decimal commas, so a cell with a point is not one.
     """
     more = f"; so do{'es' * (len(names) == 2)} {len(names) - 1} more" if len(names) > 1 else ""
     rows = f"in {texts.count} row{'s' * (texts.count != 1)} (first: {texts.where}, {texts.value!r}){more}"

@@ -69,7 +69,8 @@ def _as_text(path: Path, sheet: str | None, *, merged: bool) -> tuple[TemporaryF
         raise DataError(f"'{path}' has no sheet with rows", fix="look at it in a spreadsheet program")
     cells, filled = _fill_merged(sheets[sheet]) if merged else (sheets[sheet].cells, 0)
     if filled:
-        what = f"{filled:,} cell{'s' * (filled > 1)} below the first of merged ones {'have' if filled > 1 else 'has'} its value"
+        cells_have = f"{filled:,} cells" if filled > 1 else "1 cell"
+        what = f"{cells_have} below the first of merged ones {'have' if filled > 1 else 'has'} its value"
         fix = "if they are missing, give {fill_down}"
         found.append(Decision("merged cells", what, (), fix, {"fill_down": []}))
     return TemporaryFile(str(path), partial(_write, cells=cells)), found

@@ -310,7 +310,8 @@ class DelimitedReader(Reader):
                 piece, self._said[path] = self._repeated[path].remove(piece)
                 kinds, complete = self._numeric_kinds(path, piece)
                 if self._groups is None:
-                    words = list(itertools.takewhile(lambda name: name not in kinds, names)) if kinds else []
+                    first = next((place for place, name in enumerate(names) if name in kinds), 0)
+                    words = names[:first]
                     self._groups = find_group_columns(self._parse(path, piece, words, words)) if words else []
                 piece = self._blanks(path).fill(piece)
                 others = [name for name in names if name not in complete or name in found.dates]

@@ -138,7 +138,7 @@ def is_unit(cell: str) -> bool:
 
 
 def names_all(levels: Sequence[Cells]) -> bool:
-    """Return whether the first of several lines names all columns alone: each differently, but for the first."""
+    """Return whether the first of several lines alone names the columns, each differently; the first needs no name."""
     names = levels[0][1:]
     repeated = any(times > 1 for name, times in Counter(names).items() if name)
     return not repeated and all(name or not any(below) for name, *below in zip(*levels, strict=True)) | all(names)
@@ -167,7 +167,10 @@ def continue_groups(level: Cells) -> list[str]:
     """Return a line of names of groups with blanks filled from the left, unless it repeats its names itself."""
     if any(left and left == right for left, right in itertools.pairwise(level)):
         return list(level)
-    return list(itertools.accumulate(level, lambda left, cell: cell or left))
+    found: list[str] = []
+    for cell in level:
+        found.append(cell or (found[-1] if found else ""))
+    return found
 
 
 def header_units(levels: Sequence[Cells], names: Cells) -> dict[str, str]:
