@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -120,7 +120,7 @@ def _feature_names(reader: Reader, place: int) -> Sequence[str]:
     return names
 
 
-def _describe_rows(reader: Reader, samples: Sequence[int], taken: Mapping[str, int]) -> dict[str, Array]:
+def _describe_rows(reader: Reader, samples: Sequence[int], taken: Collection[Any]) -> dict[str, Array]:
     """Return the columns of text that the lines of names are, by name: first the names of rows.
 
     These are the first line with a different entry for each; others, such as groups, have names of their own.
