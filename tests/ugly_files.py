@@ -299,6 +299,34 @@ ugly(
     notes=("the first line holds no names",),
 )  # fmt: skip
 
+ROWS_BELOW = text(people()).partition("\n")[2]
+ugly(
+    "units below the names",
+    "height,mass,age\ncm,kg,years\n" + ROWS_BELOW,
+    notes=("the line below the names holds units",),
+)
+BEFORE = ("before height", "before mass", "after age")
+ugly(
+    "names of groups above the names", "before,,after\nheight,mass,age\n" + ROWS_BELOW,
+    active=BEFORE, notes=("names are joined from the first 2 lines",),
+)  # fmt: skip
+HALF = ROWS_BELOW.splitlines(keepends=True)
+ugly(
+    "two exports in one file", text(people()).partition("\n")[0] + "\n" + "".join(HALF[:12])
+    + "height,mass,age\n" + "".join(HALF[12:]), notes=("1 line repeats the names and is left out",),
+)  # fmt: skip
+ugly(
+    "a word and its value above the names", "Report,,,\nDate,2024-05-06,,\n" + LINES,
+    notes=("the first 2 lines are taken for a title", *WHO),
+)  # fmt: skip
+MERGED = text([("dose", ["low", *[""] * 11, "high", *[""] * 11]), *people()])
+ugly("blanks of merged cells", MERGED, notes=("blank cells of column 'dose'", "'dose' colours the rows (2 categories)"))
+content, rows = marked({(3, 0): "n.d.", (5, 1): "lost", (8, 2): "broken", (9, 2): "spilled"})
+fails(
+    "four words of their own in three columns", content, "so do 2 more",
+    ("--na", "n.d.", "--na", "lost", "--na", "broken", "--na", "spilled"), rows=rows, active=NAMES,
+)  # fmt: skip
+
 # ---- how text is written ----------------------------------------------------------------------------------------
 
 ugly("tabs", text(people(), "\t"), path="people.txt")
@@ -354,6 +382,20 @@ ugly(
 )  # fmt: skip
 ugly(
     "genes as rows, transposed", TABLE_OF_GENES, words=("--transpose",), active=tuple(GENE_NAMES), rows=GENES.T
+)  # fmt: skip
+DESCRIBED = text([
+    ("gene_id", GENE_NAMES), ("symbol", [f"SYM{i // 2}" for i in range(40)]),
+    ("chromosome", [f"chr{i % 9}" for i in range(40)]), ("Length", range(100, 140)),
+    *zip(SAMPLES, GENES.T, strict=True),
+])  # fmt: skip
+ugly(
+    "genes as rows, described, transposed", DESCRIBED, words=("--transpose",), active=tuple(GENE_NAMES), rows=GENES.T,
+    notes=("'symbol', 'chromosome', 'Length' describe the features",),
+)  # fmt: skip
+ugly(
+    "genes as rows with groups of samples, transposed",
+    TABLE_OF_GENES.replace("\n", "\ngroup,old,old,old,new,new,new\n", 1), words=("--transpose",),
+    active=tuple(GENE_NAMES), rows=GENES.T, notes=("a line of names describes the rows", "'group' colours the rows"),
 )  # fmt: skip
 UNITS = X * [1e6, 1.0, 1e-4]
 ugly("units that differ by ten orders", text(people(UNITS, repr)), rows=UNITS, warnings=("--standardize",))

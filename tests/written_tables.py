@@ -23,8 +23,13 @@ class Day(float):
     """A day as Excel counts it, shown as a date."""
 
 
-def write_xlsx(path, sheets):
-    """Write {name of a sheet: rows of numbers, truths, text, days and None} as an Excel file."""
+def write_xlsx(path, sheets, merged=()):
+    """Write {name of a sheet: rows of numbers, truths, text, days and None} as an Excel file.
+
+    merged: ranges of the sheets that are merged, such as "A2:A4".
+    """
+    ranges = "".join(f'<mergeCell ref="{each}"/>' for each in merged)
+    ranges = f'<mergeCells count="{len(merged)}">{ranges}</mergeCells>' if merged else ""
     with zipfile.ZipFile(path, "w") as file:
         for name, text in PARTS.items():
             file.writestr(name, text)
@@ -42,7 +47,8 @@ def write_xlsx(path, sheets):
         for i, rows in enumerate(sheets.values(), 1):
             lines = "".join(f'<row r="{r}">{_cells(row, r)}</row>' for r, row in enumerate(rows, 1))
             file.writestr(
-                f"xl/worksheets/{i}.xml", f'<worksheet xmlns="{SHEET}"><sheetData>{lines}</sheetData></worksheet>'
+                f"xl/worksheets/{i}.xml",
+                f'<worksheet xmlns="{SHEET}"><sheetData>{lines}</sheetData>{ranges}</worksheet>',
             )
 
 

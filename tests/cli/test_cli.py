@@ -269,7 +269,8 @@ def test_decimal_commas_no_names_and_missing_marks(run, tmp_path):
     np.testing.assert_allclose(bare["explained_variance"], PCA().fit(ROWS).explained_variance_)
     told = json.loads(done(run("info", "komma.csv", "--na", "?", "--json")))
     assert told["text"] == {"separator": ";", "header": True, "decimal": ",", "na": ["?"], "encoding": "utf-8",
-                            "thousands": None, "comment": None, "skip": None, "footer": None}  # fmt: skip
+                            "thousands": None, "comment": None, "header_rows": None, "skip": None,
+                            "footer": None}  # fmt: skip
 
 
 @pytest.mark.parametrize(

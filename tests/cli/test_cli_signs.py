@@ -224,7 +224,7 @@ FIRST_LINES = {
 def test_a_first_row_is_not_lost_for_a_missing_value_or_an_infinity(tmp_path, line, names):
     path = tmp_path / "t.csv"
     path.write_text(f"{line}\n2,3.5\n4,5.5\n")
-    assert find_dialect(path, na=["?"]).header is names
+    assert find_dialect(path, na=["?"]).header == names
 
 
 EVEN = {

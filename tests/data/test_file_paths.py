@@ -213,11 +213,41 @@ def test_genes_as_rows(tmp_path, suffix):
     np.testing.assert_array_equal(scan(path, transpose=True, label="g2").read_label(), X[:, 1])
 
 
+ANNOTATED = "symbol,gene_id,chromosome,Length,s1,s2,s3\nTP53,E1,17,100,1,2,3\nTP53,E2,17,120,4,5,6\nMYC,E3,8,90,7,8,9\n"
+
+
+def test_columns_that_describe_genes_are_left_aside(tmp_path):
+    (tmp_path / "t.csv").write_text(ANNOTATED)
+    with pytest.warns(UserWarning, match="'symbol', 'chromosome', 'Length' describe the features.*'gene_id' names"):
+        source = scan(tmp_path / "t.csv", transpose=True)
+    assert source.names == ("E1", "E2", "E3")
+    assert source.read_ids().tolist() == ["s1", "s2", "s3"]
+    np.testing.assert_array_equal(next(source.rows()), np.arange(1.0, 10.0).reshape(3, 3).T)
+
+
+GROUPED = {
+    "below the names": "gene,s1,s2,s3\ngroup,old,new,new\n",
+    "above the names": "group,old,new,new\ngene,s1,s2,s3\n",
+    "merged": ",old,new,\ngene,s1,s2,s3\n",
+}
+
+
+@pytest.mark.parametrize("place", GROUPED)
+def test_a_line_of_groups_is_a_column_of_rows(tmp_path, place):
+    (tmp_path / "t.csv").write_text(GROUPED[place] + "g1,1,2,3\ng2,4,5,6\n")
+    source = scan(tmp_path / "t.csv", transpose=True, label="group")
+    assert source.names == ("g1", "g2")
+    assert source.read_ids().tolist() == ["s1", "s2", "s3"]
+    assert source.read_label().tolist() == ["old", "new", "new"]
+    np.testing.assert_array_equal(next(source.rows()), [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]])
+    assert [each.subject for each in source.decisions] == ["rows"]
+
+
 def test_tables_that_cannot_be_turned(tmp_path):
     (tmp_path / "t.csv").write_text("gene,s1,s2\ng,1,2\ng,3,4\n")
     with pytest.raises(DataError, match="the first column has 'g' 2 times"):
         scan(tmp_path / "t.csv", transpose=True)
-    (tmp_path / "t.csv").write_text("gene,s1,s2\ng,1,x\nh,3,y\n")
+    (tmp_path / "t.csv").write_text("gene,s1,s2\ng,1,x\nh,3,4\n")
     with pytest.raises(DataError, match="'s2' has text"):
         scan(tmp_path / "t.csv", transpose=True)
     (tmp_path / "t.csv").write_text("gene\ng\nh\n")

@@ -143,7 +143,7 @@ COLUMN_LISTS = frozenset({"columns", "drop", "active", "supplementary", "text", 
 SHARED_OPTIONS = frozenset({
     "columns", "drop", "active", "supplementary", "id", "label", "where", "na", "text", "separator", "header",
     "decimal", "thousands", "comment", "encoding", "dates", "skip", "footer", "sheet", "transpose", "max_memory", "cv",
-    "weight", "skip_missing",
+    "weight", "skip_missing", "header_rows", "fill_down",
 })  # fmt: skip
 """Arguments of Python that commands have as options of the same name."""
 

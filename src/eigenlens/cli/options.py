@@ -109,6 +109,18 @@ class ParsingOptions:
     header: bool | None = _reading(
         "--header/--no-header", "Whether the first line holds column names. Default: detected."
     )
+    header_rows: int | None = _reading(
+        "--header-rows",
+        "Lines that hold names: 2 where groups or units have a line of their own. Default: detected.",
+        metavar="N",
+        min=1,
+    )
+    fill_down: list[str] | None = _reading(
+        "--fill-down",
+        "A column whose blank cells have the value above them; may be repeated. Default: merged cells; "
+        "--fill-down '' for none.",
+        metavar="COLUMN",
+    )
     decimal: str | None = _reading("--decimal", "Decimal sign in CSV: '.' or ','. Default: detected.", metavar="CHAR")
     thousands: str | None = _reading(
         "--thousands",

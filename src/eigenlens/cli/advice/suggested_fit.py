@@ -77,12 +77,13 @@ def suggest_fits(
     odd = [
         word
         for c in columns
-        if c.type == "text" and roles[c.name].role == Role.ACTIVE
+        if c.type == "text" and roles[c.name].role == Role.ACTIVE and not c.perhaps_missing
         for word in ("--drop", str(c.name))
     ]
     # A row of totals makes a column of numbers one of text.
-    footer = ["--footer", "1"] if odd and any(map(is_total, last_cells(files, reading))) else []
-    ways = [way for way in (footer, marked, odd) if way] or [[]]
+    footer = ["--footer", "1"] if marked + odd and any(map(is_total, last_cells(files, reading))) else []
+    # The first way keeps the most entries.
+    ways = [way for way in (footer, [*marked, *odd]) if way] or [[]]
     start = ["eigenlens", "fit"]
     return [shlex.join([*start, model, *files, *flags, *more, *way])
             for way in ways for model, *more in _suggest_models(columns, roles, without=way)]  # fmt: skip
@@ -104,7 +105,7 @@ def _suggest_models(
     if len(numbers) > 1:
         found += [["pca", "--standardize"]] if _units_differ(numbers) else [["pca"]]
     elif numbers:
-        found += [["kde"]]
+        found += [["kde"], ["kde", "--skip-missing"]]
     elif labels:
         found += [["mix"]]
     return found

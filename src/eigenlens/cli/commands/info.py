@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from eigenlens.cli.errors import fail
+from eigenlens.cli.errors import fail, warning_line
 from eigenlens.cli.files import file_size, is_model_file, require_files
 from eigenlens.cli.options import ParsingOptions, RunningOptions, takes
 from eigenlens.cli.output import format_figure, limited_table
@@ -91,23 +91,22 @@ def _describe_table(files: list[str], reading: ParsingOptions, now: Any) -> None
         columns, n = profile_columns(source)
     roles = guess_roles(columns)
     paths = source.paths
-    found = [c.facts | {"role": str(roles[c.name].role), "reason": roles[c.name].reason or None} for c in columns]
+    facts = ({"role": str(roles[c.name].role), "reason": roles[c.name].reason or None} for c in columns)
+    found = [c.facts | more | {"unit": source.units.get(c.name)} for c, more in zip(columns, facts, strict=True)]
     size = f"{len(paths)} files, {file_size(*paths)}" if len(paths) > 1 else file_size(*paths)
     place = str(source.given[0]) if len(paths) == 1 else files[0] if len(files) == 1 else f"{paths[0]} and more"
     now.say("file", f"{place}: {count_noun(n, 'row')}, {count_noun(len(columns), 'column')} ({size})")
     written = _written(source)
     if written is not None:
-        cut = SEPARATORS.get(written["separator"], repr(written["separator"]))
-        names = "first line is names" if written["header"] else "no line of names"
-        thousands = f", '{written['thousands']}' between thousands" if written["thousands"] else ""
-        signs = f"decimal sign '{written['decimal']}'{thousands}"
-        now.say("text", f"separator {cut}, {signs}, {names}, encoding {written['encoding']}")
+        now.say("text", _writing(written))
+    decisions = [warning_line(each) for each in source.decisions]
+    now.say("note", *decisions)
     missing = sum(column["missing"] for column in found)
     now.say("missing", f"{missing:,} of {n * len(found):,} entries ({missing / (n * len(found)):.1%})")
     lines = [_line(column) for column in found]
     now.show(limited_table(TITLES, lines, most=SHOWN, sides="<<<>>>><"), always=True)
     now.show_warnings()
-    now.add_facts(files=paths, rows=n, missing=missing, columns=found, text=written)
+    now.add_facts(files=paths, rows=n, missing=missing, columns=found, text=written, decisions=decisions)
     doubts = _doubts(source, columns)
     now.say("warning", *doubts)
     now.add_facts(**({"doubts": doubts} if doubts else {}))
@@ -141,6 +140,16 @@ def _written(source: Any) -> dict[str, Any] | None:
     return {**dialect.settings, "encoding": file_encoding(source.paths[0], dialect.encoding)}
 
 
+def _writing(written: dict[str, Any]) -> str:
+    """Return how delimited text is written, in words."""
+    cut = SEPARATORS.get(written["separator"], repr(written["separator"]))
+    lines = f"first {written['header_rows']} lines are names" if written["header_rows"] else "first line is names"
+    names = lines if written["header"] else "no line of names"
+    thousands = f", '{written['thousands']}' between thousands" if written["thousands"] else ""
+    signs = f"decimal sign '{written['decimal']}'{thousands}"
+    return f"separator {cut}, {signs}, {names}, encoding {written['encoding']}"
+
+
 SEPARATORS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar", " ": "spaces"}
 TITLES = ["column", "type", "role", "missing", "least", "mean", "greatest", "note"]
 
@@ -149,7 +158,8 @@ def _line(column: dict[str, Any]) -> list[str]:
     number = column["mean"] is not None
     shown = [format_figure(column[key], ".6g") if number else "" for key in ("least", "mean", "greatest")]
     missing = f"{column['missing']:,}" if column["missing"] else ""
-    note = "; ".join(filter(None, (column["note"], _shown_reason(column))))
+    unit = f"in {column['unit']}" if column["unit"] else ""
+    note = "; ".join(filter(None, (unit, column["note"], _shown_reason(column))))
     return [str(column["name"]), column["type"], column["role"], missing, *shown, note]
 
 

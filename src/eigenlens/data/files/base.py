@@ -42,6 +42,7 @@ class Reader(ABC):
         row_names: the column that names the rows, where the format says so, or None.
         copies: temporary files that are read, and what they are copies of.
         decisions: what was decided about the files, and their columns, without being asked for.
+        levels: the lines of names of delimited text, cell by cell. units: those of columns, where a line holds them.
     """
 
     fields: tuple[Field, ...]
@@ -52,6 +53,8 @@ class Reader(ABC):
     copies: Mapping[Path, str] = MappingProxyType({})
     dialect: Dialect | None = None
     decisions: tuple[Decision, ...] = ()
+    levels: Sequence[Sequence[str]] = ()
+    units: Mapping[str, str] = MappingProxyType({})
 
     @abstractmethod
     def blocks(self) -> Iterator[Array]:

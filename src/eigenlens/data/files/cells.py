@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 INTEGER = "^[+-]?[0-9]+$"
 BOOLEAN = "^(?i)(true|false)$"
 
-MAX_MARKERS = 3
+MAX_MARKERS = 8
 """Up to this many different texts in a column of numbers are taken for missing-value markers."""
 
 
@@ -215,39 +215,47 @@ class TextCells:
             self.values |= set(itertools.islice(dict.fromkeys(text.strip() for text in texts), MAX_MARKERS + 1))
 
     def markers(self, rows: int) -> list[str]:
-        """Return the texts that may mean missing: a handful, and not in every row."""
-        return sorted(self.values) if len(self.values) <= MAX_MARKERS and self.count < rows else []
+        """Return the texts that may mean missing: a handful, in the smaller part of the rows."""
+        return sorted(self.values) if len(self.values) <= MAX_MARKERS and 2 * self.count < rows else []
 
 
 def text_error(
-    names: Sequence[str], texts: TextCells, na: Sequence[str] = (), *, as_text: bool = False, commas: bool = False
-) -> DataError:
+    names: Sequence[str], texts: TextCells, na: Sequence[str] = (), *, rest: Sequence[str] = (), as_text: bool = False,
+    commas: bool = False,
+) -> DataError:  # fmt: skip
     """Return the error for text in columns that should hold numbers, with the ways out.
 
-    `na`: texts that may mean missing. `as_text`: the column could be read as text. `commas`: numbers have decimal
-    commas, so a cell with a point is not one.
+    `na`: texts that may mean missing. `rest`: columns in which others remain. `as_text`: the column could be read as
+    text. `commas`: numbers have decimal commas, so a cell with a point is not one.
     """
     more = f"; so do{'es' * (len(names) == 2)} {len(names) - 1} more" if len(names) > 1 else ""
     rows = f"in {texts.count} row{'s' * (texts.count != 1)} (first: {texts.where}, {texts.value!r}){more}"
     what = "text among numbers" if as_text else "text, or a point where numbers have commas," if commas else "text"
-    ways = _ways_out(texts.value, bool(na), as_text)
-    settings: dict[str, Any] = {"drop": list(names), "na": list(na), "text": list(names[:1]), "id": ..., "label": ...}
+    ways = _ways_out(texts.value, "" if not na else "add {na} and {drop}" if rest else "add {na}", as_text)
+    settings: dict[str, Any] = {
+        "drop": list((na and rest) or names),
+        "na": list(na),
+        "text": list(names[:1]),
+        "id": ...,
+        "label": ...,
+    }
     sign = re.search(r"(?<=\d)\D", texts.value)
     settings |= {"thousands": sign[0] if sign else ..., "decimal": ",", "dates": list(names[:1])}
     settings = {name: value for name, value in settings.items() if f"{{{name}}}" in ways}
     return DataError(f"column {names[0]!r} has {what} {rows}", columns=list(names), fix=ways, settings=settings)
 
 
-def _ways_out(cell: str, markers: bool, as_text: bool) -> str:
-    """Return advice about text in a column of numbers, judged by its first cell."""
+def _ways_out(cell: str, markers: str, as_text: bool) -> str:
+    """Return advice about text in a column of numbers, judged by its first cell; `markers`: that on missing values."""
     looks = describe_cell(cell)
     is_number = looks is not None and looks.number
     ways = [] if looks is None else [looks.advice]
     if as_text and not is_number:
         ways.append("read it as text with {text}")
     if markers and not is_number:
-        ways.append("add {na}")
-    ways.append("leave it out with {drop}")
+        ways.append(markers)
+    if "{drop}" not in markers or is_number:
+        ways.append("leave it out with {drop}")
     if not (markers or as_text or is_number):
         ways.append("name it with {id} or {label}")
     return f"{', '.join(ways[:-1])}, or {ways[-1]}" if len(ways) > 1 else ways[0]

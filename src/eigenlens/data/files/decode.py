@@ -223,11 +223,11 @@ MAX_RECORD = 256 << 20
 MARK = b"\xef\xbb\xbf"
 
 
-def first_record(path: Path, dialect: Dialect) -> bytes:
-    """Return the first line of the file, in UTF-8, and the next ones if a quoted cell continues there."""
+def header_records(path: Path, dialect: Dialect) -> list[bytes]:
+    """Return the lines of names in UTF-8, or the first row without names; a quoted cell may continue on the next."""
     with _open_text(path, dialect.encoding, dialect.skip) as file:
-        record = _read_record(file, dialect.comment).removeprefix(MARK)
-    return squeeze_spaces(record) if dialect.separator == " " else record
+        records = [_read_record(file, dialect.comment).removeprefix(MARK) for _ in range(max(1, dialect.header))]
+    return [squeeze_spaces(record) if dialect.separator == " " else record for record in records]
 
 
 def iterate_pieces(path: Path, size: int, dialect: Dialect, *, blanks: bool = False) -> Iterator[bytes]:
@@ -277,6 +277,8 @@ def _iterate_records(path: Path, size: int, dialect: Dialect) -> Iterator[bytes]
     with _open_text(path, dialect.encoding, dialect.skip) as file:
         # Without names the file is read from its first byte: blank lines are rows where a row is one cell.
         first = _read_record(file, dialect.comment) if dialect.header or dialect.comment else file.read(len(MARK))
+        for _ in range(dialect.header - 1):
+            _read_record(file, dialect.comment)
         rest = b"" if dialect.header else first.removeprefix(MARK)
         while chunk := file.read(size):
             rest += chunk

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,14 +18,24 @@ from eigenlens.data.files.decode import (
     SAMPLE_BYTES,
     detect_encoding,
     file_encoding,
-    first_record,
+    header_records,
     open_bytes,
     reject_undecodable,
     remove_comments,
-    squeeze_spaces,
     text_encoding,
     text_head,
 )
+from eigenlens.data.files.layout.header import (
+    NUMBER_LIKE,
+    count_header_rows,
+    is_header,
+    join_names,
+    lacks_first_name,
+    numeric_columns_below,
+)
+from eigenlens.data.files.layout.separator import MAX_LINES, find_separator, one_character, read_cells, single_spaces
+from eigenlens.data.files.layout.title import find_title
+from eigenlens.data.files.layout.widths import check_widths
 from eigenlens.data.files.number_format import (
     MISSING_WORDS,
     PLAIN_NUMBERS,
@@ -36,7 +44,7 @@ from eigenlens.data.files.number_format import (
     detect_number_format,
     is_number,
 )
-from eigenlens.errors import DataError, DataWarning, OptionError, warn_user
+from eigenlens.errors import DataError, OptionError
 
 USUAL_MARKERS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", ".", "-", "?")
 """Cells that are missing in a column whose other cells are numbers, unless `na` lists others."""
@@ -47,14 +55,6 @@ TEXT_MARKERS = ("NA",)
 MISSING_MARKERS = MISSING_WORDS | {"n/a", "n.a.", "#n/a", "nil", "missing", "unknown", "?", "-", "--", ".", "*"}
 """Texts, in lower case, that often mean missing in a column of numbers; `na` says which of them are read so."""
 
-SEPARATORS = ",\t;|"
-NAMED_SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}
-
-MAX_LINES = 100
-"""The number of lines that show how a file is written."""
-
-MAX_CELL = 1 << 30
-INFINITE = {f"{sign}{word}" for sign in ("", "+", "-") for word in ("inf", "infinity")}
 ARCHIVES = {b"PK\x03\x04": "a zip archive or spreadsheet", b"PAR1": "Parquet", b"\x93NUMPY": ".npy", b"ARROW1": "Arrow",
             b"\x1f\x8b": "gzip"}  # fmt: skip
 
@@ -65,17 +65,18 @@ class Dialect:
 
     Attributes:
         separator: between cells; a space means any run of spaces and tabs.
-        header: whether the first line holds names.
+        header: the number of lines that hold names, 0 where there are none.
         numbers: the decimal sign and the sign between thousands.
         comment: the prefix of lines that are skipped, or None; `comment_everywhere`: also below the names.
         encoding: None for UTF-8, or for the encoding that each file's byte order mark declares.
         na: missing-value markers, or None for the usual ones; an empty cell is always missing.
         skip, footer: the numbers of lines above the names and at the end that are left out.
         row_names: whether the rows start with a cell for which the line of names has none, as R writes them.
+        repeats: whether a line that repeats the names cannot be data: there are numbers below them.
     """
 
     separator: str = ","
-    header: bool = True
+    header: int = 1
     numbers: NumberFormat = PLAIN_NUMBERS
     comment: str | None = None
     comment_everywhere: bool = False
@@ -84,6 +85,7 @@ class Dialect:
     skip: int = 0
     footer: int = 0
     row_names: bool = False
+    repeats: bool = False
 
     @property
     def number_markers(self) -> tuple[str, ...]:
@@ -98,8 +100,12 @@ class Dialect:
     @property
     def settings(self) -> dict[str, Any]:
         """The arguments of `scan` that describe this dialect."""
-        written = {"na": self.na, "separator": self.separator, "header": self.header} | self.numbers._asdict()
-        lines = {"skip": self.skip or None, "footer": self.footer or None}
+        written = {"na": self.na, "separator": self.separator, "header": bool(self.header)} | self.numbers._asdict()
+        lines = {
+            "header_rows": self.header if self.header > 1 else None,
+            "skip": self.skip or None,
+            "footer": self.footer or None,
+        }
         return written | {"comment": self.comment, "encoding": self.encoding} | lines
 
     def decisions(self, given: Mapping[str, Any]) -> Iterator[Decision]:
@@ -125,6 +131,7 @@ def find_dialect(
     *,
     separator: str | None = None,
     header: bool | None = None,
+    header_rows: int | None = None,
     decimal: str | None = None,
     thousands: str | None = None,
     comment: str | None = None,
@@ -137,28 +144,40 @@ def find_dialect(
     encoding = None if encoding is None else text_encoding(encoding)
     _check_is_text(path, encoding)
     _check_comment(comment)
-    skip, footer = (
-        None if n is None else checks.integer(name, n, 0) for name, n in (("skip", skip), ("footer", footer))
-    )
+    least = {"skip": 0, "footer": 0, "header_rows": 1}
+    given = {"skip": skip, "footer": footer, "header_rows": header_rows}
+    skip, footer, header_rows = (None if n is None else checks.integer(o, n, least[o]) for o, n in given.items())
     head = text_head(path, encoding, skip or 0, footer or 0)
-    separator = _one_character(separator)
+    separator = one_character(separator)
     prefix = comment or _find_comment(path, head, separator)
     text = remove_comments(head.encode(), prefix, everywhere=comment is not None).decode() if prefix else head
     found = Dialect(comment=prefix, comment_everywhere=comment is not None, encoding=encoding, skip=skip or 0,
                     footer=footer or 0, na=None if na is None else tuple(na))  # fmt: skip
     if skip is None and prefix is None:
-        title, separator = _find_title(path, text, separator)
+        title, separator = find_title(path, text, separator)
         found, text = replace(found, skip=title), "".join(text.splitlines(keepends=True)[title:])
     separator = separator or find_separator(path, text)
     rows, row_names = _first_rows(path, text, separator, header)
+    missing = MISSING_MARKERS | {token.lower() for token in found.number_markers}
+    rows = _without_repeated(rows, missing)
+    lines = 1 if row_names else header_rows or count_header_rows(rows, missing)
+    rows = [rows[0], *rows[lines:]] if rows and header is not False else rows
     numbers = detect_number_format(rows, separator, decimal=decimal, thousands=thousands, na=found.number_markers)
     if numbers.decimal == "," == separator:
         what = "numbers with decimal commas cannot also be separated by commas"
         raise OptionError(what, fix="say what separates them: {separator}", settings={"separator": ";"})
     # 1'234 in the first line is hardly a name, though only `thousands` makes it a number.
     plain = [[numbers.to_plain(cell).translate(THOUSANDS_LIKE) for cell in row] for row in rows]
-    names = _is_header(plain, found.number_markers) if header is None else header
-    return replace(found, separator=separator, header=names, numbers=numbers, row_names=row_names)
+    named = header_rows is not None or (is_header(plain, found.number_markers) if header is None else header)
+    return replace(found, separator=separator, header=lines if named else 0, numbers=numbers, row_names=row_names,
+                   repeats=named and bool(numeric_columns_below(rows[1:], missing)))  # fmt: skip
+
+
+def _without_repeated(rows: list[list[str]], missing: Collection[str]) -> list[list[str]]:
+    """Return rows without those that repeat the first, if that has text above numbers."""
+    rest = [row for row in rows[1:] if row != rows[0]]
+    numeric = numeric_columns_below(rest, missing) if len(rest) < len(rows) - 1 else []
+    return rows if all(NUMBER_LIKE.fullmatch(rows[0][place]) for place in numeric) else [rows[0], *rest]
 
 
 def _first_rows(path: Path, text: str, separator: str, header: bool | None) -> tuple[list[list[str]], bool]:
@@ -166,41 +185,14 @@ def _first_rows(path: Path, text: str, separator: str, header: bool | None) -> t
 
     Rows of other different lengths are an error.
     """
-    rows = list(itertools.islice(read_cells(path, _squeeze(text, separator), separator), MAX_LINES))
+    rows = list(itertools.islice(read_cells(path, single_spaces(text, separator), separator), MAX_LINES))
     rows = [[cell.strip() for cell in row] for row in rows if row]
     if not rows and text:
         raise DataError(f"'{path}' holds nothing but blank lines", fix="write it again, with names and rows")
-    lacking = header is not False and _lacks_first_name(rows)
+    lacking = header is not False and lacks_first_name(rows)
     rows = [["", *rows[0]], *rows[1:]] if lacking else rows
-    _check_widths(path, rows)
+    check_widths(path, rows, text)
     return rows, lacking
-
-
-def _lacks_first_name(rows: list[list[str]]) -> bool:
-    """Return whether all rows have one cell more than the line of names, as tables of R with row names have.
-
-    A column of numbers from the second line on shows that this is not another line of names.
-    """
-    names, below = rows[0], [row[1:] for row in rows[1:]]
-    if not below or any(len(row) != len(names) for row in below) or any(map(is_number, names)):
-        return False
-    if not any(row[-1] for row in below):
-        return False  # a separator at the end of each row
-    return any(all(is_number(cell.replace(",", ".")) for cell in column) for column in zip(*below, strict=True))
-
-
-def read_cells(path: Path, text: str, separator: str) -> Iterator[list[str]]:
-    """Yield the rows of delimited text, cell by cell; a carriage return inside a line is an error."""
-    csv.field_size_limit(MAX_CELL)  # a setting of the process, whose default of 128 kB is too small
-    rows = csv.reader(io.StringIO(text), delimiter=separator)
-    try:
-        yield from rows
-    except csv.Error as error:
-        if "\r" not in text.replace("\r\n", ""):
-            raise unreadable(path, error) from error
-        what = f"'{path}' has a carriage return inside a line, near line {rows.line_num}"
-        fix = f"end all lines alike, for instance with: tr '\\r' '\\n' < '{path}' > rows.csv"
-        raise DataError(what, fix=fix) from error
 
 
 # ---- comments above the names ---------------------------------------------------------------------------------
@@ -223,7 +215,7 @@ def _find_comment(path: Path, head: str, separator: str | None) -> str | None:
     if not above or not below:
         return None
     cut = separator or find_separator(path, "\n".join(below))
-    names, first = (next(read_cells(path, _squeeze(line, cut), cut)) for line in (above[-1], below[0]))
+    names, first = (next(read_cells(path, single_spaces(line, cut), cut)) for line in (above[-1], below[0]))
     if len(names) < len(first) or not any(is_number(cell.strip().replace(",", ".")) for cell in first):
         return "#"
     if len(above) == 1:
@@ -231,54 +223,6 @@ def _find_comment(path: Path, head: str, separator: str | None) -> str | None:
     what = f"'{path}' starts with comments, the last of which may hold the names of its columns"
     fix = "remove the # from the line of names, or if there are no names add {comment} and {header}"
     raise DataError(what, fix=fix, settings={"comment": "#", "header": False})
-
-
-def _squeeze(text: str, separator: str) -> str:
-    return squeeze_spaces(text.encode()).decode() if separator == " " else text
-
-
-# ---- title lines ----------------------------------------------------------------------------------------------
-
-MAX_TITLE_LINES = 10
-
-
-def _find_title(path: Path, text: str, separator: str | None) -> tuple[int, str | None]:
-    r"""Return the number of lines above the names that are certainly a title, and the separator below if it is known.
-
-    A title is a single cell, or far fewer than the names have.
-
-    >>> _find_title(Path("t.csv"), "Sales 2020\n\nshop,sum\na,1\nb,2\n", None)
-    (2, ',')
-    >>> _find_title(Path("t.csv"), "Sales 2020,\nshop,sum\na,1\n", None), _find_title(Path("t.csv"), "a\n1\n", None)
-    ((1, ','), (0, ','))
-    """
-    lines = text.splitlines()[:MAX_LINES]
-    if any(line.count('"') % 2 for line in lines) or "\r" in text.replace("\r\n", ""):
-        return 0, separator
-    first = None
-    for count in range(max(1, min(MAX_TITLE_LINES, len(lines) - 2) + 1)):
-        rest = "\n".join(lines[count:])
-        cut = separator or find_separator(path, rest)
-        first = first or cut
-        rows = [[cell.strip() for cell in row] for row in csv.reader(io.StringIO(rest), delimiter=cut) if row]
-        while rows and footer_lines(rows[-1:]):  # remarks below the table are reported where they are met
-            rows.pop()
-        even = len(rows) > 2 and sum(map(bool, rows[0])) > 1 and len(rows[0]) == len(rows[1])
-        if cut == " " or len(rows) < 2 or (not count and (len(rows) < 3 or even)):
-            break
-        if count and lines[count].strip() and _is_titled(list(csv.reader(lines[:count], delimiter=cut)), rows):
-            return count, cut
-    return 0, first
-
-
-def _is_titled(titles: list[list[str]], rows: list[list[str]]) -> bool:
-    """Return whether rows of one length start with a full line of names, and the lines above are far shorter."""
-    d = len(rows[0])
-    if d < 2 or not all(rows[0][1:]) or any(len(row) != d for row in rows) or any(map(is_number, rows[0])):
-        return False
-    short = all(sum(map(bool, cells)) < 2 or len(cells) < d - 1 for cells in titles)
-    below = any(re.match(r"\W*[0-9]", cell) for row in rows[1:] for cell in row)
-    return short and below
 
 
 # ---- what is wrong with the first lines -----------------------------------------------------------------------
@@ -299,147 +243,33 @@ def _check_is_text(path: Path, encoding: str | None) -> None:
         raise DataError(f"'{path}' is {kind or 'binary'}, not delimited text", fix=fix)
 
 
-def _check_widths(path: Path, rows: list[list[str]]) -> None:
-    """Raise where rows have different lengths, with advice that depends on the first lines."""
-    longer = len(rows) > 1 and all(len(row) == len(rows[0]) + 1 and not row[-1] for row in rows[1:])
-    fix = "end the first line with a separator too" if longer else ""
-    for place, row in enumerate(rows):
-        if len(row) != len(rows[0]):
-            titled = len(rows[0]) == 1 < len(row)
-            raise ragged_row(path, place + 1, row, len(rows[0]), fix, title=titled, footer=footer_lines(rows[place:]))
-
-
-def footer_lines(rows: Sequence[Sequence[str]]) -> int:
-    """Return the number of rows, if each is one cell of text, as remarks below a table are; else 0."""
-    return len(rows) if all(len(row) == 1 and row[0].strip() and not is_number(row[0].strip()) for row in rows) else 0
-
-
-def ragged_row(
-    path: Path, row: int, cells: Sequence[str], d: int, fix: str = "", *, title: bool = False, footer: int = 0
-) -> DataError:
-    """Return the error for a row, counted from 1 with the line of names, that does not have d cells.
-
-    title, footer: whether there are lines above the names, and how many remarks at the end, as it seems.
-    """
-    what = f"'{path}' is ragged: row {row} has {len(cells)} cell{'s' * (len(cells) != 1)}, and the first has {d}"
-    if title:
-        return DataError(what, fix="leave out the lines above the names with {skip}", settings={"skip": ...})
-    if fix:
-        return DataError(what, fix=fix)
-    if cells and cells[0].startswith("#"):
-        return DataError(what, fix="if that is a comment, add {comment}", settings={"comment": "#"})
-    if footer:
-        return DataError(what, fix="leave out the remarks at the end with {footer}", settings={"footer": footer})
-    usual = "mend that row, quote cells that hold the separator, or say what it is with {separator}"
-    return DataError(what, fix=usual, settings={"separator": ...})
-
-
-# ---- separator and header -------------------------------------------------------------------------------------
-
-
-def _one_character(given: str | None) -> str | None:
-    found = NAMED_SEPARATORS.get(given or "", given)
-    if found is not None and len(found.encode()) != 1:
-        fix = "write it as ',', ';', '|' or tab"
-        raise OptionError("must be one character", argument="separator", value=given, fix=fix)
-    return found
-
-
-def find_separator(path: Path, text: str) -> str:
-    """Return a tab for .tsv, else the separator that cuts most lines into the same number of cells above one.
-
-    Spaces are tried last: they must cut all lines alike, and leave a number in each but the first.
-    """
-    if ".tsv" in [suffix.lower() for suffix in path.suffixes]:
-        return "\t"
-    lines = [line for line in re.sub(r'"[^"]*"', "", text).splitlines()[:MAX_LINES] if line.strip() or '"' in text]
-    best = max(SEPARATORS, key=lambda separator: _evenness(lines, separator))
-    return " " if not _evenness(lines, best)[0] and _is_spaced(text) else best
-
-
-def _evenness(lines: list[str], separator: str) -> tuple[bool, int, float, int]:
-    """Return a key for comparing separators.
-
-    Whether the first line contains it, how many lines contain it equally often, the share of numeric cells, and its
-    count per line.
-
-    Numbers may have decimal commas: 1,5;2,5 is two of them, and cut at its commas 5;2 is none.
-    """
-    counts = [line.count(separator) for line in lines] or [0]
-    if not counts[0]:
-        return False, 0, 0.0, 0
-    cells = [cell.strip().replace(",", ".") for line in lines[1:] or lines for cell in line.split(separator)]
-    return True, counts.count(counts[0]), sum(map(is_number, cells)) / len(cells), counts[0]
-
-
-def _is_spaced(text: str) -> bool:
-    """Return whether spaces cut all lines into the same number of cells, with numbers in each below the first."""
-    cells = [re.findall(r'"[^"]*"|[^ \t]+', line) for line in text.splitlines()[:MAX_LINES] if line.strip()]
-    widths = {len(row) for row in cells[1:]} or {len(row) for row in cells}
-    # The header may lack a name for a leading column of row names.
-    even = len(widths) == 1 and len(cells[0]) in (max(widths), max(widths) - 1) and max(widths) > 1
-    known = ([cell.strip('"') for cell in row] for row in cells[1:])
-    return even and all(any(is_number(cell) or cell.lower() in MISSING_WORDS for cell in row) for row in known)
-
-
-def _is_header(rows: list[list[str]], na: Sequence[str]) -> bool:
-    """Return whether the first line holds column names rather than data.
-
-    It does if one of its cells is not a number and the column below has numbers. A cell that may be a missing or an
-    infinite number is not taken for a name by itself.
-    """
-    if len(rows) < 2:
-        return True
-    first, rest = rows[0], rows[1:]
-    given = {token.lower() for token in na}
-    if all(is_number(cell) or cell.lower() in given for cell in first if cell):
-        years = _are_years(first) and not any(set(first) & set(row) or _are_years(row) for row in rest)
-        return years or _are_column_numbers(first, rest)
-    odd = MISSING_WORDS | INFINITE | given
-    for place, cell in enumerate(first):
-        below = [row[place] for row in rest if place < len(row) and row[place].lower() not in odd]
-        if not is_number(cell) and cell.lower() not in odd and below and all(is_number(other) for other in below):
-            return True
-    numbers = [cell for cell in first if cell and is_number(cell)]
-    return not numbers or _is_consecutive(numbers)
-
-
-def _is_consecutive(cells: list[str]) -> bool:
-    """Return whether the cells are consecutive integers, such as years in a header."""
-    if len(cells) < 2 or not all(cell.isdigit() for cell in cells):
-        return False
-    values = [int(cell) for cell in cells]
-    return all(after == before + 1 for before, after in itertools.pairwise(values))
-
-
-def _are_years(cells: list[str]) -> bool:
-    return _is_consecutive(cells) and 1500 <= int(cells[0]) < 2100
-
-
-def _are_column_numbers(first: list[str], rest: list[list[str]]) -> bool:
-    """Return whether columns are numbered from 0 or 1 above fractions, as by pandas; a guess, so warn of it."""
-    if not (_is_consecutive(first) and first[0] in ("0", "1") and all("." in "".join(row) for row in rest)):
-        return False
-    what = f"the first line, {', '.join(first[:3])}, …, is read as column names"
-    fix = "give {header} if it is a row of data"
-    warn_user(DataWarning(what, fix=fix, settings={"header": False}))
-    return True
-
+# ---- names ----------------------------------------------------------------------------------------------------
 
 FIRST_COLUMN = "row"
 """The name of a first column for which the line of names has none."""
 
 
-def column_names(path: Path, dialect: Dialect) -> list[str]:
-    """Return the column names, from the first record; an unnamed column is named by its position."""
-    record = first_record(path, dialect)
+def header_levels(path: Path, dialect: Dialect) -> list[list[str]]:
+    """Return the cells of the lines of names, or of the first row where there are none; each has one per column."""
+    records = header_records(path, dialect) or [b""]
     try:
-        cells = pl.read_csv(record, has_header=False, separator=dialect.separator, infer_schema=False).row(0)
+        levels = [
+            pl.read_csv(record, has_header=False, separator=dialect.separator, infer_schema=False).row(0)
+            for record in records
+        ]
     except pl.exceptions.PolarsError as error:
         reject_undecodable(path, dialect.encoding)
         raise unreadable(path, error) from error
-    given = [str(cell or "").strip() if dialect.header else "" for cell in cells]
-    given = [FIRST_COLUMN, *given] if dialect.row_names else given
+    cells = [[str(cell or "").strip() for cell in level] for level in levels]
+    if len({len(level) for level in cells}) > 1:
+        what = f"'{path}' has lines of names of different lengths"
+        raise DataError(what, fix="say how many there are with {header_rows}", settings={"header_rows": 1})
+    return [[FIRST_COLUMN, *cells[0]]] if dialect.row_names else cells
+
+
+def column_names(path: Path, dialect: Dialect, levels: Sequence[Sequence[str]]) -> list[str]:
+    """Return the names of the columns; one without a name is named by its position."""
+    given = join_names(levels) if dialect.header else [""] * len(levels[0])
     names = [name or f"column_{place}" for place, name in enumerate(given, 1)]
     for name, times in Counter(names).items():
         if times > 1:
@@ -447,5 +277,6 @@ def column_names(path: Path, dialect: Dialect) -> list[str]:
                 f"'{path}' has {times} columns named {name!r}",
                 "rename them, or number all with {skip} {header}",
             )
-            raise DataError(what, columns=[name], fix=fix, settings={"skip": dialect.skip + 1, "header": False})
+            settings = {"skip": dialect.skip + dialect.header, "header": False}
+            raise DataError(what, columns=[name], fix=fix, settings=settings)
     return names

@@ -110,6 +110,11 @@ class FileSource(Source):
         return self._reader.words
 
     @property
+    def units(self) -> Mapping[str, str]:
+        """The units of columns, {name: unit}, where a line below the names holds them."""
+        return self._files.units
+
+    @property
     def row_names(self) -> Any:
         """The column that names the rows, where the file says so, or None."""
         return self._files.row_names
@@ -216,6 +221,8 @@ def scan(
     dates: Sequence[str] = (),
     separator: str | None = None,
     header: bool | None = None,
+    header_rows: int | None = None,
+    fill_down: Sequence[str] | None = None,
     decimal: str | None = None,
     thousands: str | None = None,
     comment: str | None = None,
@@ -253,6 +260,10 @@ def scan(
         dates: columns of dates to read as days since 1 January 1970.
         separator: between cells of delimited text; None means a tab in .tsv, else the sign that cuts the lines evenly.
         header: whether delimited text starts with a line of names; None means that the first lines show it.
+        header_rows: the number of lines that hold names; None means one, or more where units or names of groups are
+            found there, which are joined to the names where these are not enough.
+        fill_down: columns whose blank cells have the value above them; None means merged cells of Excel, and columns of
+            text at the left that look as if they had been merged; [] means none.
         decimal: the decimal sign, "." or ","; None means that the cells show it.
         thousands: the sign between thousands; None means none, unless numbers can be written in no other way.
         comment: the prefix of lines of delimited text to skip; None skips lines that start with # above the names.
@@ -276,7 +287,8 @@ def scan(
            [nan, 2. ]])
     >>> folder.cleanup()
     """
-    written = {"na": na, "text": text, "dates": dates, "separator": separator, "header": header, "decimal": decimal,
+    written = {"na": na, "text": text, "dates": dates, "separator": separator, "header": header,
+               "header_rows": header_rows, "fill_down": fill_down, "decimal": decimal,
                "thousands": thousands, "comment": comment, "encoding": encoding, "skip": skip,
                "footer": footer, "sheet": sheet}  # fmt: skip
     source = open_files(path, block_rows=block_rows, transpose=transpose, **written)
@@ -316,10 +328,14 @@ def open_files(
     return source
 
 
+REPLACED = ("na", "fill_down")
+"""Options of which an empty list replaces what is found."""
+
+
 def _check_options(make: Callable[..., Reader], written: dict[str, Any], path: Path) -> dict[str, Any]:
     """Return the options that are given; one that the format does not have is an error."""
-    # An empty list asks for nothing, except that it replaces the usual missing-value markers.
-    given = {o: value for o, value in written.items() if value is not None and (np.size(value) or o == "na")}
+    # An empty list asks for nothing, except that it replaces the usual missing-value markers and the groups found.
+    given = {o: value for o, value in written.items() if value is not None and (np.size(value) or o in REPLACED)}
     for option, value in given.items():
         if option not in _options(make):
             kind = (

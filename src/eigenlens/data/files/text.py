@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import copy
 import itertools
-import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -35,17 +34,17 @@ from eigenlens.data.files.cells import (
     present_cells,
     text_error,
 )
-from eigenlens.data.files.decode import HEAD_BYTES, PIECE_BYTES, iterate_pieces, reject_undecodable
-from eigenlens.data.files.dialect import Dialect, column_names, find_dialect, footer_lines, ragged_row, read_cells
+from eigenlens.data.files.decode import HEAD_BYTES, PIECE_BYTES, header_records, iterate_pieces
+from eigenlens.data.files.dialect import Dialect, column_names, find_dialect, header_levels
+from eigenlens.data.files.layout.blanks import Blanks, find_group_columns, group_decision
+from eigenlens.data.files.layout.header import RepeatedNames, header_decisions, header_units, repeated_decision
+from eigenlens.data.files.layout.widths import check_rows
 from eigenlens.data.source import BLOCK_BYTES, column_block
 from eigenlens.data.table import MixedRows, mixed_rows
-from eigenlens.errors import DataError
+from eigenlens.errors import DataError, warn_user
 
 if TYPE_CHECKING:
     from polars import DataFrame, Expr, Series
-
-
-QUOTED = re.compile(rb'"[^"]*"')
 
 
 class DelimitedReader(Reader):
@@ -57,7 +56,7 @@ class DelimitedReader(Reader):
     dialect: Dialect
     options: ClassVar[frozenset[str]] = frozenset({
         "na", "text", "dates", "words", "separator", "header", "decimal", "thousands", "comment", "encoding", "skip",
-        "footer",
+        "footer", "header_rows", "fill_down",
     })  # fmt: skip
 
     def __init__(
@@ -67,13 +66,15 @@ class DelimitedReader(Reader):
         text: Sequence[str] = (),
         dates: Sequence[str] = (),
         words: Mapping[str, str] | None = None,
+        fill_down: Sequence[str] | None = None,
         block_rows: int | None = None,
         **written: Any,
     ) -> None:
         self.paths = paths
         na = written.get("na")
         self.dialect = find_dialect(paths[0], **written | {"na": (na,) if isinstance(na, str) else na})
-        columns = {path: column_names(path, self.dialect) for path in paths}
+        levels = {path: header_levels(path, self.dialect) for path in paths}
+        columns = {path: column_names(path, self.dialect, levels[path]) for path in paths}
         same_columns(paths, list(columns.values()))
         self._places = {path: {name: place for place, name in enumerate(names)} for path, names in columns.items()}
         self._block_rows = block_rows
@@ -82,11 +83,21 @@ class DelimitedReader(Reader):
         self.row_names = names[0] if self.dialect.row_names else None
         as_text, as_dates = (listed_columns(value, o, names) or [] for o, value in (("text", text), ("dates", dates)))
         self._null_values = self.dialect.number_markers
+        self._repeated = {
+            path: RepeatedNames(header_records(path, self.dialect) if self.dialect.repeats else []) for path in paths
+        }
+        self._said: dict[Path, int] = {}  # lines that repeat the names, by the first rows
+        filled = None if fill_down is None else list(filter(None, fill_down))
+        self._groups = listed_columns(filled, "fill_down", names)
         found = self._find_columns(names, FirstRows(self.dialect, as_text, as_dates, words or {}))
         self.fields = tuple(Field(name, kind) for name, kind in found.kinds.items())
         self._formats, self._null_values = found.formats, found.markers
         self._worded: frozenset[str] = frozenset()  # columns of text that `with_categories` has made of numbers
-        self.decisions = (*self.dialect.decisions(written), *found.decisions())
+        self.levels, self.units = levels[paths[0]], header_units(levels[paths[0]], names)
+        about = [*self.dialect.decisions(written), *header_decisions(self.levels, names, written)]
+        about += [repeated_decision(sum(self._said.values()))] if any(self._said.values()) else []
+        about += [group_decision(self._groups)] if self._groups and fill_down is None else []
+        self.decisions = (*about, *found.decisions())
 
     def count(self) -> int:
         """Return the number of rows, counted in a pass over the text unless an earlier pass has done so."""
@@ -188,13 +199,22 @@ class DelimitedReader(Reader):
     def _pieces(self) -> Iterator[tuple[Path, bytes]]:
         """Yield the text of all files; the first pass over a file checks that its rows have one length."""
         for path in self.paths:
-            row, first_pass = int(self.dialect.header), path not in self._rows
+            row, repeated, first_pass = self.dialect.header, 0, path not in self._rows
+            blanks = self._blanks(path)
             for piece in self._records(path):
                 if first_pass:
-                    row += _check_rows(path, piece, self.dialect, len(self._places[path]), row)
-                yield path, piece
+                    row += check_rows(path, piece, self.dialect, len(self._places[path]), row)
+                piece, lines = self._repeated[path].remove(piece)
+                repeated += lines
+                if piece:
+                    yield path, blanks.fill(piece)
             if first_pass:
-                self._rows[path] = row - int(self.dialect.header)
+                self._rows[path] = row - self.dialect.header - repeated
+            if first_pass and repeated > self._said[path]:
+                warn_user(repeated_decision(repeated).warning)
+
+    def _blanks(self, path: Path) -> Blanks:
+        return Blanks([self._places[path][name] for name in self._groups or ()], self.dialect.separator)
 
     def _records(self, path: Path, size: int | None = None) -> Iterator[bytes]:
         # A blank line is a row of its own only where a row is one cell.
@@ -286,11 +306,17 @@ class DelimitedReader(Reader):
         for path in self.paths:
             pieces = self._records(path, HEAD_BYTES)
             for piece in itertools.islice(pieces, 1):
-                rows = _check_rows(path, piece, self.dialect, len(self._places[path]), int(self.dialect.header))
+                rows = check_rows(path, piece, self.dialect, len(self._places[path]), self.dialect.header)
+                piece, self._said[path] = self._repeated[path].remove(piece)
                 kinds, complete = self._numeric_kinds(path, piece)
+                if self._groups is None:
+                    first = next((place for place, name in enumerate(names) if name in kinds), 0)
+                    words = names[:first]
+                    self._groups = find_group_columns(self._parse(path, piece, words, words)) if words else []
+                piece = self._blanks(path).fill(piece)
                 others = [name for name in names if name not in complete or name in found.dates]
                 cells = self._parse(path, piece, others, others) if others else pl.DataFrame()
-                found.add(kinds, cells, rows, any(pieces))
+                found.add(kinds, cells, rows - self._said[path], any(pieces))
         if not found.rows:
             what = f"'{self.paths[0]}' has a line of names and no rows"
             raise DataError(what, fix="write it again, with at least one row")
@@ -334,9 +360,12 @@ class DelimitedReader(Reader):
             rows[path] += len(frame)
         names = [name for name in names if name in found]
         first, commas = found[names[0]], self.dialect.numbers.decimal == ","
-        texts = first.markers(rows.total())
-        na = [*(m for m in self.dialect.number_markers if m in markers), *texts] if texts else []
-        return text_error(names, first, na, as_text=as_text, commas=commas)
+        texts = {name: found[name].markers(rows.total()) for name in names}
+        # Columns that are not text as a whole lose a few cells, rather than all of them.
+        new = dict.fromkeys(text for each in texts.values() for text in each)
+        na = [*(m for m in self.dialect.number_markers if m in markers), *new] if new else []
+        rest = [name for name in names if not texts[name]]
+        return text_error(names, first, na, rest=rest, as_text=as_text, commas=commas)
 
 
 def _numeric_kind(column: Any) -> ColumnKind | None:
@@ -344,42 +373,3 @@ def _numeric_kind(column: Any) -> ColumnKind | None:
     if not column.dtype.is_numeric() or column.null_count() == len(column):
         return None
     return ColumnKind.NUMBER if str(column.dtype).endswith("128") else polars_kind(column.dtype)
-
-
-def _check_rows(path: Path, piece: bytes, dialect: Dialect, d: int, before: int) -> int:
-    """Check that each row of a piece has d cells, in UTF-8, and return the number of rows.
-
-    Polars would fill a row that is too short with missing values. `before`: the number of rows above the piece.
-    """
-    if not piece.isascii():
-        try:
-            piece.decode("utf-8")
-        except UnicodeDecodeError:
-            reject_undecodable(path, dialect.encoding)
-    bare = piece
-    if b'"' in piece:
-        if piece.count(b'"') % 2:
-            _reject_open_quote(path, piece, before)
-        bare = QUOTED.sub(b"", piece)
-    # Only separators and line ends are left, so a table with rows of equal length is one line repeated.
-    signs = bare.translate(None, bytes(set(range(256)) - {10, ord(dialect.separator)}))
-    signs += b"\n" * (not bare.endswith(b"\n"))
-    n = signs.count(b"\n")
-    if signs != (dialect.separator.encode() * (d - 1) + b"\n") * n:
-        # Check cell by cell: a stray quotation mark may have hidden separators from the count.
-        rows = list(read_cells(path, piece.decode(errors="replace"), dialect.separator))
-        for place, cells in enumerate(rows, 1):
-            if cells and len(cells) != d:
-                remarks = footer_lines([row for row in rows[place - 1 :] if row])
-                raise ragged_row(path, before + place, cells, d, footer=remarks)
-    return n
-
-
-def _reject_open_quote(path: Path, piece: bytes, before: int) -> NoReturn:
-    """Raise for a quotation mark that is never closed, or that occurs inside an unquoted cell."""
-    opened, odd = 0, False
-    for place, line in enumerate(piece.split(b"\n"), 1):
-        if line.count(b'"') % 2:
-            opened, odd = (place, True) if not odd else (opened, False)
-    what = f"'{path}' has a quote (\") in line {before + opened} that is never closed"
-    raise DataError(what, fix='close it; inside a quoted cell write it twice (""), and elsewhere leave it out')

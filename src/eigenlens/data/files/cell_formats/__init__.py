@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from eigenlens.data.files.cell_formats.base import ColumnFormat
 from eigenlens.data.files.cell_formats.dates import find_date_format
 from eigenlens.data.files.cell_formats.signed_numbers import find_signed_numbers, find_units
 from eigenlens.data.files.cell_formats.words import find_word_formats, recall_word_formats
 from eigenlens.data.files.decision import Decision
-from eigenlens.data.files.dialect import Dialect
+
+if TYPE_CHECKING:
+    from eigenlens.data.files.dialect import Dialect
 
 __all__ = ["ColumnFormat", "find_formats", "format_decisions"]
 
