@@ -66,14 +66,29 @@ def test_markers_are_counted_by_spelling(tmp_path):
     assert reported(scan(write(tmp_path / "t.csv", ["1", ""], ["1", "2"])), "missing values") == []
 
 
-def test_a_list_of_markers_replaces_the_usual_ones(tmp_path):
+def test_markers_that_are_given_are_added_to_the_usual_ones(tmp_path):
+    path = write(tmp_path / "t.csv", ["1", "NA", "-999", "4"], ["1", "lost", "3", "4"], ["u", "lost", "NA", "-"])
+    source = scan(path, na=["-999", "lost"], drop=["c"])
+    np.testing.assert_array_equal(np.concatenate(list(source.rows())), [[1, 1], [np.nan] * 2, [np.nan, 3], [4, 4]])
+    # What was given is no decision.
+    assert reported(source, "missing values") == [
+        "2 cells are 'NA' in column 'a' and 1 more: missing values; if they are not, give na=[]."
+    ]
+    assert scan(path, na="lost", label="c", columns=["b"]).read_label().tolist() == ["u", None, None, "-"]
+    assert reported(scan(path, na=["-999", "lost", "NA"]), "missing values") == []
+
+
+def test_an_empty_marker_leaves_out_the_usual_ones(tmp_path):
     path = write(tmp_path / "t.csv", ["1", "NA", "-999", "4"], ["1", "2", "3", "4"])
-    assert column(scan(path, na=["-999", "NA"]))[1:3] == pytest.approx([np.nan] * 2, nan_ok=True)
-    assert scan(path, na=["-999", "NA"]).decisions == ()
-    for na in ([], ["-999"]):
+    for na in ([], [""], "", ["", "-999"]):
         with pytest.raises(DataError, match=r"'a' has text in 1 row \(first: row 2, 'NA'\)") as caught:
             column(scan(path, na=na))
-        assert caught.value.settings["na"] == [*na, "NA"]
+        advised = caught.value.settings["na"]
+        assert advised == [*(na or [""]), "NA"]
+        assert np.isnan(column(scan(path, na=advised))[1])
+    path = write(tmp_path / "t.csv", ["1", "", "-999", "4"], ["1", "2", "3", "4"])
+    np.testing.assert_array_equal(column(scan(path, na=["", "-999"])), [1, np.nan, np.nan, 4])
+    np.testing.assert_array_equal(column(scan(path, na=[])), [1, np.nan, -999, 4])
 
 
 @pytest.mark.parametrize("text", [False, True])
@@ -93,7 +108,7 @@ def test_a_marker_far_below_the_first_rows(tmp_path, monkeypatch, text):
     source = scan(write(tmp_path / "t.csv", cells, cells, ["u"] * 100), drop=["c"])
     with pytest.raises(DataError, match=r"'a' has text in 1 row \(first: row 96, 'many'\)") as caught:
         column(source)
-    assert caught.value.settings["na"] == ["n/a", "many"]
+    assert caught.value.settings["na"] == ["many"]
 
 
 def test_counts_of_a_long_file_are_those_of_its_first_rows(tmp_path, monkeypatch):

@@ -85,7 +85,7 @@ def mend(words: Sequence[str], way: Way) -> list[str]:
             kept = kept[:place] + kept[place + 2 :]
         if flag not in REPEATED or way.leaves_out:
             kept = drop_flags(kept, flag) if flag in SWITCHES else drop_flags(kept, valued=flag)
-        if not way.leaves_out:
+        if not way.leaves_out and (flag, value) not in pairs:
             kept += [flag] if value is None else [flag, value]
     return kept
 

@@ -121,7 +121,7 @@ def _doubts(source: Any, columns: list[Any]) -> list[str]:
 
     suspects = [c for c in columns if c.numbers and c.type != "text" and {c.least, c.greatest} & set(SENTINELS)]
     values = [(str(c.name), source.read_column(c.name).astype(float)) for c in suspects]
-    found = describe_sentinels(values, source.paths, source.decisions)
+    found = describe_sentinels(values, source.paths)
     last = next((str(cell) for c in columns if c.type == "text" and is_total(cell := c.last_text)), None)
     return found if last is None else [*found, f"the last row is called '{last}': it may not be data."]
 

@@ -81,12 +81,6 @@ def missing_numbers(dialect: Dialect) -> list[float]:
     return [float(token) for token in plain if is_number(token)]
 
 
-def met_markers(frame: DataFrame, markers: Sequence[str]) -> set[str]:
-    """Return the missing-value markers that occur in columns of text."""
-    bare = frame.select(pl.all().str.strip_chars())
-    return {marker for marker in markers if any(bare.select((pl.all() == marker).any()).row(0))}
-
-
 def mask_missing(cells: Expr, markers: Sequence[str]) -> Expr:
     """Return columns of text as they are written, null where a cell is a missing-value marker."""
     found: Expr = pl.when(~cells.str.strip_chars().is_in(list(markers))).then(cells) if markers else cells

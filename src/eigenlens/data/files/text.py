@@ -27,7 +27,6 @@ from eigenlens.data.files.cells import (
     TextCells,
     as_exact_integers,
     mask_missing,
-    met_markers,
     missing_numbers,
     narrow_type,
     parse_numbers,
@@ -319,10 +318,8 @@ class DelimitedReader(Reader):
         names = [f.name for f in self.fields if not (as_text and f.kind == ColumnKind.TEXT)]
         found: dict[str, TextCells] = {}
         rows: Counter[Path] = Counter()
-        markers: set[str] = set()
         for path, piece in self._pieces():
             frame = self._parse(path, piece, names, names)
-            markers |= met_markers(frame, self.dialect.number_markers)
             plain = frame.select(self._plain_columns(names))
             numbers = plain.select(parse_numbers(pl.all()))
             for name in names:
@@ -334,9 +331,9 @@ class DelimitedReader(Reader):
             rows[path] += len(frame)
         names = [name for name in names if name in found]
         first, commas = found[names[0]], self.dialect.numbers.decimal == ","
-        texts = first.markers(rows.total())
-        na = [*(m for m in self.dialect.number_markers if m in markers), *texts] if texts else []
-        return text_error(names, first, na, as_text=as_text, commas=commas)
+        na, texts = self.dialect.na, first.markers(rows.total())
+        given = [""] if na == () else [] if na is None else na
+        return text_error(names, first, [*given, *texts] if texts else [], as_text=as_text, commas=commas)
 
 
 def _numeric_kind(column: Any) -> ColumnKind | None:
