@@ -1,7 +1,7 @@
 """The memory that a model file has of the table of its fit, so that no option has to be given twice.
 
-It has the options that say how the text is written, the roles of columns that were named, and a digest of the first
-rows, by which the rows of the fit are recognised. Roles that were guessed are guessed again where they are needed.
+It has the options that say how the text is written, the roles of columns besides the features, and a digest of the
+first rows, by which the rows of the fit are recognised.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ def remember_table(model: Any, table: Any, reading: ReadingOptions) -> None:
     roles = table.roles
     written = {name: value for name in (*TEXT_OPTIONS, "text") if (value := getattr(reading, name)) is not None}
     written |= {MARKERS: written.pop("na")} if "na" in written else {}
-    named = {"id": roles.id if reading.id else None, "label": roles.labels[: len(reading.label or ())]}
-    named |= {"weight": roles.weight, "supplementary": roles.supplementary}
+    named = {"id": roles.id, "label": roles.labels, "weight": roles.weight, "supplementary": roles.supplementary}
     if getattr(table.source, "names", ()) is None and table.files is not None:
         # Columns without names are found by their numbers only.
         named["columns"] = tuple(roles.features) if len(roles.features) < table.files.n_features else None

@@ -21,8 +21,8 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.data.column_kinds import ColumnKind, Field, polars_kind
 from eigenlens.data.files.base import Reader, as_array, listed_columns, pl, same_columns, unreadable
+from eigenlens.data.files.cell_formats import NAMED_FORMATS
 from eigenlens.data.files.cell_formats.first_rows import FirstRows
-from eigenlens.data.files.cell_formats.words import WORD_FORMATS
 from eigenlens.data.files.cells import (
     TextCells,
     as_exact_integers,
@@ -142,8 +142,8 @@ class DelimitedReader(Reader):
 
     @property
     def words(self) -> dict[str, str]:
-        """The names of the formats of columns whose words are read as numbers."""
-        names = {written: name for name, written in WORD_FORMATS.items()}
+        """The names of the formats of columns whose words, or numbers in several parts, are read as numbers."""
+        names = {written: name for name, written in NAMED_FORMATS.items()}
         formats = {name: self._formats[name] for name in self.names if name in self._formats}
         return {name: names[written] for name, written in formats.items() if written in names}
 
