@@ -147,7 +147,9 @@ def _fish_lines() -> Iterator[str]:
     for name, command in COMMANDS.items():
         yield f"complete -c eigenlens -n __fish_use_subcommand -f -a {name} -d {shlex.quote(command.about)}"
     for name, words in first_words().items():
-        yield f"complete -c eigenlens -n '__fish_seen_subcommand_from {name}' -a {_quoted(words)}"
+        # The second word of the command line, and no file.
+        second = f"__fish_seen_subcommand_from {name}; and test (count (commandline -opc)) -eq 2"
+        yield f"complete -c eigenlens -n {shlex.quote(second)} -f -a {_quoted(words)}"
     for name, options in find_options().items():
         for each in options:
             accepted = next((names[flag] for flag in each.flags if flag in names), None)
