@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -114,9 +115,7 @@ def test_markers_are_remembered_and_added_to(run):
 
 
 def test_a_model_file_in_which_markers_were_all_there_were_keeps_its_meaning():
-    class Old:
-        table_ = {"text": {"na": ["lost"]}, "columns": {}}
-
-    assert recall_text(ReadingOptions(), Old(), ["t.csv"]).na == ["", "lost"]
-    assert recall_text(ReadingOptions(na=["", "x"]), Old(), ["t.csv"]).na == ["", "x"]
-    assert recall_text(ReadingOptions(), Old(), ["t.parquet"]).na is None
+    old = SimpleNamespace(table_={"text": {"na": ["lost"]}, "columns": {}})
+    assert recall_text(ReadingOptions(), old, ["t.csv"]).na == ["", "lost"]
+    assert recall_text(ReadingOptions(na=["", "x"]), old, ["t.csv"]).na == ["", "x"]
+    assert recall_text(ReadingOptions(), old, ["t.parquet"]).na is None

@@ -177,7 +177,8 @@ def test_units_are_reported_with_the_option_that_keeps_them(tmp_path):
 
 UNCERTAIN = [
     ["12", "13 kg"], ["10-20", "20-30"], ["3+", "2+"], ["1A", "2A", "3A"], ["1st", "21st", "31st"], ["2020-01-31"] * 2,
-    ["2-", "3", "1-"], ["male", "female"], ["ja", "no"], ["30", "52°30'N"], ["5'30", "6'10"], ["030 123 456", "040 123 456"], ["1.2.3", "1.2.4"],
+    ["2-", "3", "1-"], ["male", "female"], ["ja", "no"], ["30", "52°30'N"], ["5'30", "6'10"],
+    ["030 123 456", "040 123 456"], ["1.2.3", "1.2.4"],
 ]  # fmt: skip
 
 
@@ -351,5 +352,7 @@ def test_a_form_that_a_fit_has_seen_is_known_in_a_file_that_does_not_show_it(tmp
 
 def test_values_below_a_limit_are_not_called_missing_without_a_word(tmp_path):
     for cell in ("<0.05", "< LOD", "n.d.", "BDL", "not detected"):
-        with pytest.raises(DataError, match=r"not missing at random, add na=.* \(the mean is then that of the others\)"):
+        with pytest.raises(
+            DataError, match=r"not missing at random, add na=.* \(the mean is then that of the others\)"
+        ):
             column(scan(write(tmp_path / "t.csv", ["0.3", cell, "0.2"], ["1", "2", "3"])))

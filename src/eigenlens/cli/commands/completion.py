@@ -132,7 +132,8 @@ complete -o default -F _eigenlens eigenlens
 
 
 def _zsh() -> str:
-    return f"autoload -U +X bashcompinit && bashcompinit\n{_bash()}"
+    start = "(( $+functions[compdef] )) || { autoload -U compinit && compinit }"
+    return f"{start}\nautoload -U +X bashcompinit && bashcompinit\n{_bash()}"
 
 
 def _fish() -> str:
