@@ -12,12 +12,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.cli.advice.missing_entries import missing_entries, row_blocks
 from eigenlens.cli.column_profile import profile_first_rows
 from eigenlens.cli.column_roles import ColumnRoles, choose_roles
 from eigenlens.cli.errors import fail, warning_line
 from eigenlens.cli.files import format_size
 from eigenlens.cli.guess_roles import HEAD_ROWS, GuessedRole, Role, guess_roles, role_decisions
-from eigenlens.cli.missing_entries import missing_entries, row_blocks
 from eigenlens.cli.model_options import takes_text
 from eigenlens.cli.options import TEXT_OPTIONS, ParsingOptions, ReadingOptions, RunningOptions
 from eigenlens.cli.remembered_table import recall_columns, recall_text, recall_words

@@ -32,8 +32,8 @@ def apply_model(
     `able`: the method that is needed, and what it is for. `named`: whether ids and labels stand beside the result.
     """
     require_files(model, files)
+    from eigenlens.cli.advice.missing_entries import warn_empty_rows
     from eigenlens.cli.input_table import read_aloud
-    from eigenlens.cli.missing_entries import warn_empty_rows
     from eigenlens.cli.remembered_table import is_fitted_table
     from eigenlens.estimator.storage import load
 

@@ -28,8 +28,8 @@ def score(
     printed.
     """
     require_files(model, files)
+    from eigenlens.cli.advice.missing_entries import warn_empty_rows
     from eigenlens.cli.input_table import read_aloud
-    from eigenlens.cli.missing_entries import warn_empty_rows
     from eigenlens.estimator.storage import load
 
     with session(running) as now:
