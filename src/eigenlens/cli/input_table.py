@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.cli.advice.missing_entries import missing_entries, row_blocks
+from eigenlens.cli.advice.missing_entries import missing_mask, row_blocks
 from eigenlens.cli.column_profile import profile_first_rows
 from eigenlens.cli.column_roles import ColumnRoles, choose_roles
 from eigenlens.cli.errors import fail, warning_line
@@ -284,7 +284,7 @@ class _Request:
         keep = self._passing(label)
         rows = self._load(source, most, mixed and source.names is not None)
         if self.reading.skip_missing:
-            complete = np.concatenate([~missing_entries(block).any(axis=1) for block in row_blocks(rows)])
+            complete = np.concatenate([~missing_mask(block).any(axis=1) for block in row_blocks(rows)])
             keep = complete if keep is None else complete & keep
         if keep is not None and not keep.any():
             fix = "loosen --where or --skip-missing, or look at the columns with eigenlens info"
@@ -335,7 +335,7 @@ class _Request:
         missing = (
             None
             if isinstance(rows, FileSource | ChosenRows)
-            else sum(int(missing_entries(block).sum()) for block in row_blocks(rows))
+            else sum(int(missing_mask(block).sum()) for block in row_blocks(rows))
         )
         n = int(rows.n_rows or 0) if isinstance(rows, Source) else len(rows)
         skipped = 0 if keep is None else int(keep.size - keep.sum())

@@ -18,7 +18,7 @@ def row_blocks(rows: Any) -> Iterable[Any]:
     return rows.rows() if isinstance(rows, Source) else [rows]
 
 
-def missing_entries(block: Any) -> Array:
+def missing_mask(block: Any) -> Array:
     """Return which entries (b, d) of a block, of numbers, of numbers and categories, or of a frame, are missing."""
     if isinstance(block, np.ndarray):
         return np.asarray(np.isnan(block))
@@ -35,7 +35,7 @@ def warn_empty_rows(table: Any, method: str) -> None:
     """
     if table.missing == 0 or method not in WITHOUT_ENTRIES:
         return
-    empty = np.concatenate([missing_entries(block).all(axis=1) for block in row_blocks(table.source)])
+    empty = np.concatenate([missing_mask(block).all(axis=1) for block in row_blocks(table.source)])
     if not empty.any():
         return
     numbers = np.flatnonzero(empty) if table.kept is None else np.flatnonzero(table.kept)[empty]

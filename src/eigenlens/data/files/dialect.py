@@ -98,9 +98,8 @@ class Dialect:
 
     def _with_given(self, usual: Sequence[str]) -> tuple[str, ...]:
         """Return the markers that are given and, unless these are complete, the usual ones."""
-        given = () if self.na is None else self.na
-        complete = self.na is not None and (not given or "" in given)
-        return tuple(dict.fromkeys(marker for marker in (*(() if complete else usual), *given) if marker))
+        complete = self.na is not None and (not self.na or "" in self.na)
+        return tuple(dict.fromkeys(each for each in (*(() if complete else usual), *(self.na or ())) if each))
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -415,8 +414,7 @@ def _is_consecutive(cells: list[str]) -> bool:
     """Return whether the cells are consecutive integers, such as years in a header."""
     if len(cells) < 2 or not all(cell.isdigit() for cell in cells):
         return False
-    values = [int(cell) for cell in cells]
-    return all(after == before + 1 for before, after in itertools.pairwise(values))
+    return all(int(after) == int(before) + 1 for before, after in itertools.pairwise(cells))
 
 
 def _are_years(cells: list[str]) -> bool:
@@ -450,9 +448,7 @@ def column_names(path: Path, dialect: Dialect) -> list[str]:
     names = [name or f"column_{place}" for place, name in enumerate(given, 1)]
     for name, times in Counter(names).items():
         if times > 1:
-            what, fix = (
-                f"'{path}' has {times} columns named {name!r}",
-                "rename them, or number all with {skip} {header}",
-            )
+            what = f"'{path}' has {times} columns named {name!r}"
+            fix = "rename them, or number all with {skip} {header}"
             raise DataError(what, columns=[name], fix=fix, settings={"skip": dialect.skip + 1, "header": False})
     return names
