@@ -168,7 +168,7 @@ def test_numbers_that_mean_missing_are_warned_of_with_a_flag_that_works(run, val
     line = next(line for line in run("fit", "pca", "t.csv")[1].splitlines() if line.startswith("warning"))
     assert f"{value} stands in 2 cells of 'a'" in line
     flags = shlex.split(line.partition(": if it means missing, add ")[2].rstrip("."))
-    assert flags == ["--na", "NA", "--na", str(value)]
+    assert flags == ["--na", str(value)]
     code, out, _ = run("fit", "pca", "t.csv", *flags, "--json")
     assert (code, json.loads(out)["read"]["missing"]) == (0, 3)
     assert "warnings" not in json.loads(out)

@@ -120,6 +120,32 @@ def test_bash_completes_commands_models_options_and_names(run, tmp_path):
     assert {"--na", "--separator"} <= set(completed("info", "t.csv", "--"))
 
 
+@pytest.mark.skipif(shutil.which("fish") is None, reason="needs fish")
+def test_fish_completes_commands_models_options_names_and_files(run, tmp_path):
+    (tmp_path / "script.fish").write_text(run("completion", "fish"))
+    (tmp_path / "t.csv").touch()
+
+    def completed(line):
+        ask = f"source script.fish; complete -C '{line}'"
+        asked = subprocess.run(["fish", "--no-config", "-c", ask], capture_output=True, text=True, cwd=tmp_path)
+        return {each.partition("\t")[0] for each in asked.stdout.splitlines()}
+
+    assert completed("eigenlens ") >= set(COMMANDS)
+    assert completed("eigenlens fit ") == set(commands())
+    assert "t.csv" in completed("eigenlens fit pca ")
+    assert "gmm" not in completed("eigenlens fit pca ")
+    assert completed("eigenlens fit pca t.csv --stand") == {"--standardize"}
+    assert "spherical" in completed("eigenlens fit gmm t.csv --covariance ")
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="needs zsh")
+def test_zsh_takes_the_script_without_any_other_setting(run, tmp_path):
+    (tmp_path / "script.zsh").write_text(run("completion", "zsh"))
+    ask = "source script.zsh; print $_comps[eigenlens]"
+    asked = subprocess.run(["zsh", "-f", "-c", ask], capture_output=True, text=True, cwd=tmp_path)
+    assert (asked.stdout.strip(), asked.stderr) == ("_bash_complete -o default -F _eigenlens", "")
+
+
 def test_other_shells_know_the_same_words(run, capsys):
     fish = run("completion", "fish")
     assert all(f"-a {name} -d" in fish for name in COMMANDS)

@@ -66,14 +66,29 @@ def test_markers_are_counted_by_spelling(tmp_path):
     assert reported(scan(write(tmp_path / "t.csv", ["1", ""], ["1", "2"])), "missing values") == []
 
 
-def test_a_list_of_markers_replaces_the_usual_ones(tmp_path):
+def test_markers_that_are_given_are_added_to_the_usual_ones(tmp_path):
+    path = write(tmp_path / "t.csv", ["1", "NA", "-999", "4"], ["1", "lost", "3", "4"], ["u", "lost", "NA", "-"])
+    source = scan(path, na=["-999", "lost"], drop=["c"])
+    np.testing.assert_array_equal(np.concatenate(list(source.rows())), [[1, 1], [np.nan] * 2, [np.nan, 3], [4, 4]])
+    # What was given is no decision.
+    assert reported(source, "missing values") == [
+        "2 cells are 'NA' in column 'a' and 1 more: missing values; if they are not, give na=[]."
+    ]
+    assert scan(path, na="lost", label="c", columns=["b"]).read_label().tolist() == ["u", None, None, "-"]
+    assert reported(scan(path, na=["-999", "lost", "NA"]), "missing values") == []
+
+
+def test_an_empty_marker_leaves_out_the_usual_ones(tmp_path):
     path = write(tmp_path / "t.csv", ["1", "NA", "-999", "4"], ["1", "2", "3", "4"])
-    assert column(scan(path, na=["-999", "NA"]))[1:3] == pytest.approx([np.nan] * 2, nan_ok=True)
-    assert scan(path, na=["-999", "NA"]).decisions == ()
-    for na in ([], ["-999"]):
+    for na in ([], [""], "", ["", "-999"]):
         with pytest.raises(DataError, match=r"'a' has text in 1 row \(first: row 2, 'NA'\)") as caught:
             column(scan(path, na=na))
-        assert caught.value.settings["na"] == [*na, "NA"]
+        advised = caught.value.settings["na"]
+        assert advised == [*(na or [""]), "NA"]
+        assert np.isnan(column(scan(path, na=advised))[1])
+    path = write(tmp_path / "t.csv", ["1", "", "-999", "4"], ["1", "2", "3", "4"])
+    np.testing.assert_array_equal(column(scan(path, na=["", "-999"])), [1, np.nan, np.nan, 4])
+    np.testing.assert_array_equal(column(scan(path, na=[])), [1, np.nan, -999, 4])
 
 
 @pytest.mark.parametrize("text", [False, True])
@@ -93,7 +108,7 @@ def test_a_marker_far_below_the_first_rows(tmp_path, monkeypatch, text):
     source = scan(write(tmp_path / "t.csv", cells, cells, ["u"] * 100), drop=["c"])
     with pytest.raises(DataError, match=r"'a' has text in 1 row \(first: row 96, 'many'\)") as caught:
         column(source)
-    assert caught.value.settings["na"] == ["n/a", "many"]
+    assert caught.value.settings["na"] == ["many"]
 
 
 def test_counts_of_a_long_file_are_those_of_its_first_rows(tmp_path, monkeypatch):
@@ -162,7 +177,8 @@ def test_units_are_reported_with_the_option_that_keeps_them(tmp_path):
 
 UNCERTAIN = [
     ["12", "13 kg"], ["10-20", "20-30"], ["3+", "2+"], ["1A", "2A", "3A"], ["1st", "21st", "31st"], ["2020-01-31"] * 2,
-    ["12:30", "12:45"], ["male", "female"], ["030 123 456", "040 123 456"], ["1.2.3", "1.2.4"],
+    ["2-", "3", "1-"], ["male", "female"], ["ja", "no"], ["30", "52°30'N"], ["5'30", "6'10"],
+    ["030 123 456", "040 123 456"], ["1.2.3", "1.2.4"],
 ]  # fmt: skip
 
 
@@ -193,7 +209,7 @@ def test_another_unit_far_below_is_an_error(tmp_path, monkeypatch):
 
 
 def test_values_below_a_limit_are_an_error_with_advice(tmp_path):
-    with pytest.raises(DataError, match=r"'<0\.5'\); write a number for them \(half the limit is usual\)"):
+    with pytest.raises(DataError, match=r"'<0\.5'\); write a number for them, such as half the limit"):
         column(scan(write(tmp_path / "t.csv", ["<0.5", "0.7"], ["1", "2"])))
 
 
@@ -266,3 +282,77 @@ def test_dates_that_can_be_read_in_two_ways_or_not_at_all(tmp_path):
         scan(write(tmp_path / "t.csv", ["01/02/1970", "03/04/1970"], ["1", "2"]), dates=["a"])
     with pytest.raises(DataError, match="holds no dates in a form that is known"):
         scan(write(tmp_path / "t.csv", ["spring", "autumn"], ["1", "2"]), dates=["a"])
+
+
+# ---- numbers in several parts ---------------------------------------------------------------------------------
+
+IN_PARTS = {
+    "hours, minutes and seconds": (["1:23:45", "0:00:30.5", "59:32", "0", "-0:01:00"], [5025, 30.5, 3572, 0, -60]),
+    "days and a time": (["1 day, 2:00:00", "2 days 00:00:01"], [93_600, 172_801]),
+    "minutes and seconds": (["02:15.3", "75:10"], [135.3, 4510]),
+    "words of time": (["3h 20m", "45 min", "1 d 2 hours", "90s"], [12_000, 2_700, 93_600, 90]),
+    "ISO 8601": (["PT1H30M", "P1DT2H", "PT0.5S"], [5_400, 93_600, 0.5]),
+    "latitudes": (["52°30'N", "33°52′12″S", "12.5° S"], [52.5, -33.87, -12.5]),
+    "longitudes": (["13°24'E", "0°7'30''W"], [13.4, -0.125]),
+    "angles": (["12°30'", "-0°30'", "7°"], [12.5, -0.5, 7]),
+    "feet and inches": (["5'11\"", "6'", "5 ft 4.5 in"], [71, 72, 64.5]),
+    "fractions": (["3 1/4", "1/2", "2", "-1 1/2", "2½", "¾"], [3.25, 0.5, 2, -1.5, 2.5, 0.75]),
+    "powers of ten": (["1.5×10^3", "-2 x 10^-3", "7·10⁻²", "4", "1,5*10**2"], [1500, -0.002, 0.07, 4, 150]),
+    "a minus at the end": (["1200-", "300", "35.50-"], [-1200, 300, -35.5]),
+}
+LANGUAGES = {
+    "ja and nein": (["ja", "Nein", "JA"], [1, 0, 1]),
+    "sí and no": (["Sí", "no", "si"], [1, 0, 1]),
+    "да and нет": (["Да", "нет"], [1, 0]),
+    "evet and hayır": (["EVET", "HAYIR", "hayır"], [1, 0, 0]),
+    "wahr and falsch": (["WAHR", "FALSCH"], [1, 0]),
+}
+
+
+@pytest.mark.parametrize(("cells", "values"), IN_PARTS.values(), ids=IN_PARTS)
+def test_cells_that_can_mean_one_number_only(tmp_path, cells, values):
+    quoted = ['"' + cell.replace('"', '""') + '"' for cell in [*cells, "NA"]]
+    (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{cell},1\n" for cell in quoted))
+    with pytest.warns(DataWarning, match=r"in column 'a' (is|are) read as .*; keep it as text with text=\['a'\]"):
+        source = scan(tmp_path / "t.csv")
+    np.testing.assert_allclose(column(source), [*values, np.nan], rtol=1e-15)
+    assert scan(tmp_path / "t.csv", text=["a"]).fields[0].kind == "text"
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_yes_and_no_of_other_languages(tmp_path, name):
+    cells, values = LANGUAGES[name]
+    source = scan(write(tmp_path / "t.csv", [*cells, "NA"], ["1"] * (len(cells) + 1)))
+    np.testing.assert_array_equal(column(source), [*values, np.nan])
+    assert reported(source, "words") == [f"{name} in column 'a' are read as 1 and 0; keep it as text with text=['a']."]
+
+
+@pytest.mark.parametrize(
+    ("cells", "meanings"),
+    [
+        (["12:30", "12:45"], "hours and minutes, or minutes and seconds"),
+        (["1:4", "2:3"], "ratios, scores or times"),
+        (["1/2", "3/4"], "fractions, dates or parts of a total"),
+        (["13°24'O", "2°21'O"], "east (German) or west (French, Spanish)"),
+    ],
+)
+def test_cells_of_several_meanings_stay_text_and_are_reported(tmp_path, cells, meanings):
+    source = open_files(write(tmp_path / "t.csv", cells, ["1"] * len(cells)))
+    assert source.fields[0].kind == "text"
+    assert f"column 'a' stays text: cells such as {cells[0]!r} may be {meanings};" in reported(source, "units")[0]
+
+
+def test_a_form_that_a_fit_has_seen_is_known_in_a_file_that_does_not_show_it(tmp_path):
+    seen = open_files(write(tmp_path / "t.csv", ["59:32", "1:02:10"], ["1", "2"]))
+    assert seen.words == {"a": "clock"}
+    new = write(tmp_path / "new.csv", ["58:10", "57:00"], ["1", "2"])
+    assert open_files(new).fields[0].kind == "text"
+    assert column(open_files(new, words=seen.words)) == [3490.0, 3420.0]
+
+
+def test_values_below_a_limit_are_not_called_missing_without_a_word(tmp_path):
+    for cell in ("<0.05", "< LOD", "n.d.", "BDL", "not detected"):
+        with pytest.raises(
+            DataError, match=r"not missing at random, add na=.* \(the mean is then that of the others\)"
+        ):
+            column(scan(write(tmp_path / "t.csv", ["0.3", cell, "0.2"], ["1", "2", "3"])))

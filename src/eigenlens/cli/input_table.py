@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -12,11 +12,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.cli.advice.missing_entries import missing_mask, row_blocks
 from eigenlens.cli.column_profile import profile_first_rows
 from eigenlens.cli.column_roles import ColumnRoles, choose_roles
 from eigenlens.cli.errors import fail, warning_line
 from eigenlens.cli.files import format_size
-from eigenlens.cli.guess_roles import HEAD_ROWS, GuessedRole, Role, guess_roles
+from eigenlens.cli.guess_roles import HEAD_ROWS, GuessedRole, Role, guess_roles, role_decisions
 from eigenlens.cli.model_options import takes_text
 from eigenlens.cli.options import TEXT_OPTIONS, ParsingOptions, ReadingOptions, RunningOptions
 from eigenlens.cli.remembered_table import recall_columns, recall_text, recall_words
@@ -31,7 +32,6 @@ from eigenlens.data.files.scan import FileSource, open_files
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.rows import ChosenRows
 from eigenlens.data.source import Source
-from eigenlens.data.table import MixedRows
 from eigenlens.tables.text_table import count_noun
 
 BYTES_PER_BYTE, BYTES_PER_COMPRESSED = 4, 40
@@ -226,6 +226,8 @@ def read_table(
     asked, beside = (reading, []) if mixed else (replace(reading, text=None), text)
     guesses = functools.partial(_guess, files, mixed, beside) if guess else None
     roles = choose_roles(asked, kinds, filters, model, guesses)
+    if model is not None and not guess:
+        roles = _guess_id(files, roles, choose_columns(reading.drop, kinds, "drop") or ())
     if any(kinds[name] != ColumnKind.TEXT for name in roles.text):
         files = open_input(paths, reading, [*text, *roles.text], **how)
     if need_label and not reading.label:
@@ -238,6 +240,20 @@ def _guess(files: FileSource, mixed: bool, text: Sequence[Any]) -> Mapping[Any, 
     found = guess_roles(profile_first_rows(files, HEAD_ROWS), mixed)
     kept = [name for name in text if found[name].role == Role.ACTIVE]
     return found | {name: GuessedRole(name, Role.LABEL, "kept as text", False) for name in kept}
+
+
+def _guess_id(files: FileSource, roles: ColumnRoles, dropped: Collection[Any]) -> ColumnRoles:
+    """Return the roles with an unused column as names of the rows, where one looks like that and none is named."""
+    free = [name for name in roles.unused if name not in dropped]
+    if roles.id is not None or not free:
+        return roles
+    found = guess_roles(profile_first_rows(files.select(Selection(columns=free)), HEAD_ROWS))
+    named = {name: each for name, each in found.items() if each.role == Role.ID}
+    if not named:
+        return roles
+    unused = tuple(name for name in roles.unused if name not in named)
+    decisions = (*roles.decisions, *role_decisions(named))
+    return replace(roles, id=next(iter(named)), unused=unused, decisions=decisions)
 
 
 def read_aloud(
@@ -277,7 +293,7 @@ class _Request:
         keep = self._passing(label)
         rows = self._load(source, most, mixed and source.names is not None)
         if self.reading.skip_missing:
-            complete = np.concatenate([~_has_missing(block) for block in _blocks(rows)])
+            complete = np.concatenate([~missing_mask(block).any(axis=1) for block in row_blocks(rows)])
             keep = complete if keep is None else complete & keep
         if keep is not None and not keep.any():
             fix = "loosen --where or --skip-missing, or look at the columns with eigenlens info"
@@ -328,7 +344,7 @@ class _Request:
         missing = (
             None
             if isinstance(rows, FileSource | ChosenRows)
-            else sum(int(_missing(block).sum()) for block in _blocks(rows))
+            else sum(int(missing_mask(block).sum()) for block in row_blocks(rows))
         )
         n = int(rows.n_rows or 0) if isinstance(rows, Source) else len(rows)
         skipped = 0 if keep is None else int(keep.size - keep.sum())
@@ -388,24 +404,6 @@ def _reject_unlabelled(files: FileSource, roles: ColumnRoles, model: Any) -> NoR
     fail(
         what, " or ".join(f"add --label {shlex.quote(str(name))}" for name in roles.labels[:3]) or "add --label COLUMN"
     )
-
-
-def _blocks(rows: Any) -> Any:
-    return rows.rows() if isinstance(rows, Source) else [rows]
-
-
-def _has_missing(rows: Any) -> Array:
-    """Return which rows (b,) of a block, of numbers, of numbers and categories, or of a frame, have a missing entry."""
-    if isinstance(rows, MixedRows):
-        return np.asarray(np.isnan(rows.numbers).any(axis=1) | (rows.codes < 0).any(axis=1))
-    return np.asarray(_missing(rows).any(axis=1))
-
-
-def _missing(rows: Any) -> Array:
-    if isinstance(rows, np.ndarray):
-        return np.asarray(np.isnan(rows))
-    columns = (c.fill_nan(None) if c.dtype.is_float() else c for c in rows.iter_columns())
-    return np.column_stack([np.asarray(column.is_null()) for column in columns])
 
 
 def _keep_rows(rows: Any, keep: Array) -> Any:

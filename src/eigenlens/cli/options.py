@@ -94,8 +94,8 @@ class ParsingOptions:
 
     na: list[str] | None = _reading(
         "--na",
-        "A missing-value marker in CSV; may be repeated, and replaces the usual ones (NA, n/a, null, -, ?, …); "
-        "--na '' for none.",
+        "A missing-value marker in CSV, besides the usual ones (NA, n/a, null, -, ?, …); may be repeated. "
+        "--na '' leaves out the usual ones: --na '' --na X means X alone.",
         metavar="TEXT",
     )
     dates: list[str] | None = _reading(

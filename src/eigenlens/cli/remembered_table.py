@@ -1,7 +1,7 @@
 """The memory that a model file has of the table of its fit, so that no option has to be given twice.
 
-It has the options that say how the text is written, the roles of columns that were named, and a digest of the first
-rows, by which the rows of the fit are recognised. Roles that were guessed are guessed again where they are needed.
+It has the options that say how the text is written, the roles of columns besides the features, and a digest of the
+first rows, by which the rows of the fit are recognised.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def remember_table(model: Any, table: Any, reading: ReadingOptions) -> None:
     """Keep the options and roles of a table in a fitted model, as its attribute `table_`, which is saved with it."""
     roles = table.roles
     written = {name: value for name in (*TEXT_OPTIONS, "text") if (value := getattr(reading, name)) is not None}
-    named = {"id": roles.id if reading.id else None, "label": roles.labels[: len(reading.label or ())]}
-    named |= {"weight": roles.weight, "supplementary": roles.supplementary}
+    written |= {MARKERS: written.pop("na")} if "na" in written else {}
+    named = {"id": roles.id, "label": roles.labels, "weight": roles.weight, "supplementary": roles.supplementary}
     if getattr(table.source, "names", ()) is None and table.files is not None:
         # Columns without names are found by their numbers only.
         named["columns"] = tuple(roles.features) if len(roles.features) < table.files.n_features else None
@@ -41,11 +41,23 @@ def _text(name: Any) -> Any:
 
 
 def recall_text(reading: ReadingOptions, model: Any, paths: Collection[str]) -> ReadingOptions:
-    """Return options with those about text that the model remembers, where none is given and the files are text."""
-    taken, known = format_options(paths), _remembered(model).get("text", {})
-    return replace(
-        reading, **{name: value for name, value in known.items() if name in taken and getattr(reading, name) is None}
-    )
+    """Return options with those about text that the model remembers, where none is given and the files are text.
+
+    Missing-value markers that are given are added to those that it remembers, as they are to the usual ones.
+    """
+    taken, known = format_options(paths), dict(_remembered(model).get("text", {}))
+    if "na" in known:  # as earlier versions wrote it: all markers that there are
+        known["na"] = ["", *known["na"]]
+    if MARKERS in known:
+        known["na"] = known.pop(MARKERS)
+    found = {name: value for name, value in known.items() if name in taken and getattr(reading, name) is None}
+    if "na" in known and reading.na is not None and "" not in reading.na:
+        found["na"] = [*known["na"], *reading.na]
+    return replace(reading, **found)
+
+
+MARKERS = "markers"
+"""The key in a model file of missing-value markers besides the usual ones."""
 
 
 def recall_words(model: Any, paths: Collection[str]) -> dict[str, str] | None:

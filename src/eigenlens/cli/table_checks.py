@@ -96,7 +96,7 @@ def warn_suspicious_columns(table: Table) -> None:
         _warn_row_numbers(*next(iter(columns.items())))
     if hasattr(table.source, "iter_columns"):
         _warn_number_categories(table.source)
-    found = describe_sentinels(numeric_columns(table.source), table.paths, table.decisions)
+    found = describe_sentinels(numeric_columns(table.source), table.paths)
     for message in [*found, *describe_totals(table)]:
         warn_user(message, UserWarning)
     for warning in (*derived_columns(table), *copied_rows(table)):

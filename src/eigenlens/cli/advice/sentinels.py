@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -11,7 +10,6 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.cli.errors import flag_setting
-from eigenlens.data.files.decision import Decision
 from eigenlens.data.files.scan import format_options
 from eigenlens.errors import join_limited
 from eigenlens.tables.text_table import count_noun
@@ -169,21 +167,15 @@ def may_hold_codes(least: float, greatest: float) -> bool:
     return bool({least, greatest} & {*SENTINELS, *CODES})
 
 
-def describe_sentinels(
-    columns: Iterable[tuple[str, Array]], paths: Sequence[Any], decisions: Sequence[Decision]
-) -> list[str]:
-    """Return a sentence on each number that probably means missing, with the option that makes it missing.
-
-    `decisions`: those about the files, which name the usual markers that they have.
-    """
+def describe_sentinels(columns: Iterable[tuple[str, Array]], paths: Sequence[Any]) -> list[str]:
+    """Return a sentence on each number that probably means missing, with the option that makes it missing."""
     by_value: dict[float, list[Sentinel]] = {}
     columns = list(columns)
     for name, values in columns:
         for each in find_sentinels(name, values):
             by_value.setdefault(each.value, []).append(each)
     sure = {value: alike for value, alike in by_value.items() if _are_certain(value, alike, columns)}
-    # Markers that are given replace the usual ones, so those of the file are given with them.
-    flags = flag_setting("na", [*_markers_met(decisions), *(f"{value:g}" for value in sure)])
+    flags = flag_setting("na", [f"{value:g}" for value in sure])
     marked = "na" in format_options(paths)
     return [_sentence(alike, flags if marked else "") for alike in sure.values()]
 
@@ -206,12 +198,6 @@ def _sentence(alike: list[Sentinel], flags: str) -> str:
     what = f"{first.value:g} stands in {where}, where other values lie between {first.least:g} and {first.greatest:g}"
     test = shlex.quote(f"{first.column} != {first.value:g}")
     return f"{what}: if it means missing, {f'add {flags}' if flags else f'leave those rows out with --where {test}'}."
-
-
-def _markers_met(decisions: Sequence[Decision]) -> list[str]:
-    """Return the usual missing-value markers that a file has."""
-    about = " ".join(each.what for each in decisions if each.subject == "missing values")
-    return [marker.strip("'") for marker in re.findall(r"(?:is|are) ('[^']+')", about)]
 
 
 def numeric_columns(source: Any) -> list[tuple[str, Array]]:

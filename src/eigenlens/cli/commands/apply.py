@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from eigenlens.cli.errors import fail
@@ -31,6 +32,7 @@ def apply_model(
     `able`: the method that is needed, and what it is for. `named`: whether ids and labels stand beside the result.
     """
     require_files(model, files)
+    from eigenlens.cli.advice.missing_entries import warn_empty_rows
     from eigenlens.cli.input_table import read_aloud
     from eigenlens.cli.remembered_table import is_fitted_table
     from eigenlens.estimator.storage import load
@@ -48,9 +50,11 @@ def apply_model(
         with now.progress(able[1]):
             columns = work(found, table)
         now.check_interrupt()
+        warn_empty_rows(table, able[0])
         judged = confusion(found, table, columns)
         note = TRAINING_ROWS if judged is not None and is_fitted_table(found, table) else ""
-        give_columns(now, (id_and_labels(table) if named else {}) | columns, target, judged, note)
+        beside = id_and_labels(table, reading, target) if named else {}
+        give_columns(now, put_beside(beside, columns), target, judged, note)
     return None
 
 
@@ -80,10 +84,16 @@ def free_column(name: str, taken: Any) -> str:
     return name if name not in taken else free_column(f"{name}_", taken)
 
 
-def id_and_labels(table: Any) -> dict[str, Any]:
-    """Return the columns of ids and labels."""
-    ids = {} if table.ids is None else {str(table.roles.id): table.ids}
-    return ids | dict(table.labels)
+def id_and_labels(table: Any, reading: ReadingOptions, target: Path | None) -> dict[str, Any]:
+    """Return the columns of ids and labels; for an array of numbers (.npy) only those that were asked for."""
+    array = target is not None and target.suffix.lower() == ".npy"
+    ids = {} if table.ids is None or (array and not reading.id) else {str(table.roles.id): table.ids}
+    return ids | ({} if array and not reading.label else dict(table.labels))
+
+
+def put_beside(given: dict[str, Any], columns: dict[str, Any]) -> dict[str, Any]:
+    """Return the columns of a result after others, whose names they do not take."""
+    return given | {free_column(name, given): column for name, column in columns.items()}
 
 
 TRAINING_ROWS = "on the rows of the fit: new rows have a lower one, such as the cross-validated one that fit prints"

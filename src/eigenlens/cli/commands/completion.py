@@ -132,7 +132,8 @@ complete -o default -F _eigenlens eigenlens
 
 
 def _zsh() -> str:
-    return f"autoload -U +X bashcompinit && bashcompinit\n{_bash()}"
+    start = "(( $+functions[compdef] )) || { autoload -U compinit && compinit }"
+    return f"{start}\nautoload -U +X bashcompinit && bashcompinit\n{_bash()}"
 
 
 def _fish() -> str:
@@ -147,7 +148,9 @@ def _fish_lines() -> Iterator[str]:
     for name, command in COMMANDS.items():
         yield f"complete -c eigenlens -n __fish_use_subcommand -f -a {name} -d {shlex.quote(command.about)}"
     for name, words in first_words().items():
-        yield f"complete -c eigenlens -n '__fish_seen_subcommand_from {name}' -a {_quoted(words)}"
+        # The second word of the command line, and no file.
+        second = f"__fish_seen_subcommand_from {name}; and test (count (commandline -opc)) -eq 2"
+        yield f"complete -c eigenlens -n {shlex.quote(second)} -f -a {_quoted(words)}"
     for name, options in find_options().items():
         for each in options:
             accepted = next((names[flag] for flag in each.flags if flag in names), None)

@@ -125,7 +125,7 @@ def _doubts(source: Any, columns: list[Any]) -> list[str]:
     ]
     blocks = list(source.part(suspects).rows()) if suspects else []
     values = zip((str(columns[j].name) for j in suspects), np.concatenate(blocks).T, strict=True) if blocks else ()
-    found = describe_sentinels(values, source.paths, source.decisions)
+    found = describe_sentinels(values, source.paths)
     last = next((str(cell) for c in columns if c.type == "text" and is_total(cell := c.last_text)), None)
     return found if last is None else [*found, f"the last row is called '{last}': it may not be data."]
 

@@ -24,8 +24,9 @@ def predict(
 ) -> None:
     """Predict the class of each row, or its component of a mixture.
 
-    With --proba also the probability of every class. With --label also the accuracy of a classifier, and its
-    confusion matrix.
+    With --proba also the probability of every class. If the file has the classes (the column that `fit` took, or
+    --label), also the accuracy of a classifier and its confusion matrix. The columns that name and colour the rows are
+    copied beside the result (not to .npy).
     """
 
     def classes(found: Any, table: Any) -> dict[str, Any]:

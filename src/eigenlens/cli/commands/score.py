@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.cli.commands.apply import TRAINING_ROWS, id_and_labels
+from eigenlens.cli.commands.apply import TRAINING_ROWS, id_and_labels, put_beside
 from eigenlens.cli.files import OUTPUT_FORMATS, check_target, require_files, write_table
 from eigenlens.cli.model_options import require_method
 from eigenlens.cli.options import DataFiles, ModelFile, Output, ReadingOptions, RunningOptions, takes
@@ -28,6 +28,7 @@ def score(
     printed.
     """
     require_files(model, files)
+    from eigenlens.cli.advice.missing_entries import warn_empty_rows
     from eigenlens.cli.input_table import read_aloud
     from eigenlens.estimator.storage import load
 
@@ -46,8 +47,10 @@ def score(
         if running.quiet and not running.json:
             print(f"{mean:.10g}")
         now.check_interrupt()
+        warn_empty_rows(table, "predict" if classifier else "score_samples")
         if target is not None:
-            write_table(id_and_labels(table) | {name: values}, target, now.check_interrupt)
+            columns = put_beside(id_and_labels(table, reading, target), {name: values})
+            write_table(columns, target, now.check_interrupt)
         now.show_written(target)
         now.show_warnings()
     return None

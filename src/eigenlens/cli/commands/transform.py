@@ -17,7 +17,7 @@ def transform(
     """Compute the scores of rows: principal components, factors, discriminants.
 
     The columns of the model are taken from the table by their names; other columns do not matter. The columns of --id
-    and --label are copied beside the scores.
+    and --label, or else those that name and colour the rows by themselves, are copied beside the scores (not to .npy).
     """
 
     def scores(found: Any, table: Any) -> dict[str, Any]:

@@ -81,12 +81,6 @@ def missing_numbers(dialect: Dialect) -> list[float]:
     return [float(token) for token in plain if is_number(token)]
 
 
-def met_markers(frame: DataFrame, markers: Sequence[str]) -> set[str]:
-    """Return the missing-value markers that occur in columns of text."""
-    bare = frame.select(pl.all().str.strip_chars())
-    return {marker for marker in markers if any(bare.select((pl.all() == marker).any()).row(0))}
-
-
 def mask_missing(cells: Expr, markers: Sequence[str]) -> Expr:
     """Return columns of text as they are written, null where a cell is a missing-value marker."""
     found: Expr = pl.when(~cells.str.strip_chars().is_in(list(markers))).then(cells) if markers else cells
@@ -153,17 +147,27 @@ def _kind(present: int, booleans: int, integers: int, numbers: int) -> ColumnKin
 
 
 class CellFormat(NamedTuple):
-    """The form of a cell that cannot be read as a number, and advice; `number`: it means one, so is never missing."""
+    """The form of a cell that cannot be read as a number, and advice.
+
+    `number`: it means one, so is never missing. `as_missing`: what follows where it is read as missing.
+    """
 
     what: str
     advice: str
     number: bool = True
     argument: str = ""
+    as_missing: str = ""
 
 
 THOUSANDS = CellFormat(
     "numbers with signs between thousands", "name the sign between thousands with {thousands}", argument="thousands"
 )
+
+LIMIT = CellFormat(
+    "values beyond a limit of detection",
+    "write a number for them, such as half the limit, since they are not missing at random",
+    number=False, as_missing="the mean is then that of the others",
+)  # fmt: skip
 
 UNIT = CellFormat("numbers with units", "write all of its cells in one unit")
 
@@ -171,9 +175,8 @@ CELL_FORMATS: dict[str, CellFormat] = {
     r"[+-]?\d{1,3}([,.\u2019' \u00a0\u2007\u2009\u202f]\d{3})+([.,]\d+)?": THOUSANDS,
     r"[+-]?\d{1,3}(_\d{3})+(\.\d+)?": THOUSANDS,
     r"[−–][\d.,]+": CellFormat("numbers with a printer's minus", "write all of its cells as numbers"),
-    r"[<>≤≥]=?\s?[\d.,]+.*": CellFormat(
-        "values beyond a limit of detection", "write a number for them (half the limit is usual)", number=False
-    ),
+    r"[<>≤≥]=?\s?[\d.,]+.*": LIMIT,
+    r"(?i)<?\s?(lo[dq]|mdl|bdl|bld|bl[qd]|ll?oq)|[bu]\.?d\.?l\.?|n\.?d\.?|not detect(ed|able)|below .*": LIMIT,
     r"[+-]?[\d.,]+\s?%": CellFormat("numbers with %", "write all of its cells with %, or none"),
     rf"[+-]?({CURRENCIES})\s?[\d.,]+|[\d.,]+\s?({CURRENCIES})": CellFormat(
         "numbers with signs of currency", "write all of its cells with one sign, or none"
@@ -253,7 +256,7 @@ def _ways_out(cell: str, markers: str, as_text: bool) -> str:
     if as_text and not is_number:
         ways.append("read it as text with {text}")
     if markers and not is_number:
-        ways.append(markers)
+        ways.append(markers + (f" ({looks.as_missing})" if looks is not None and looks.as_missing else ""))
     if "{drop}" not in markers or is_number:
         ways.append("leave it out with {drop}")
     if not (markers or as_text or is_number):

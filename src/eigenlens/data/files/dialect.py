@@ -47,10 +47,10 @@ from eigenlens.data.files.number_format import (
 from eigenlens.errors import DataError, OptionError
 
 USUAL_MARKERS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", ".", "-", "?")
-"""Cells that are missing in a column whose other cells are numbers, unless `na` lists others."""
+"""Cells that are missing in a column whose other cells are numbers, besides those of `na`."""
 
 TEXT_MARKERS = ("NA",)
-"""Cells that are missing in a column of text, unless `na` lists others."""
+"""Cells that are missing in a column of text, besides those of `na`."""
 
 MISSING_MARKERS = MISSING_WORDS | {"n/a", "n.a.", "#n/a", "nil", "missing", "unknown", "?", "-", "--", ".", "*"}
 """Texts, in lower case, that often mean missing in a column of numbers; `na` says which of them are read so."""
@@ -69,7 +69,8 @@ class Dialect:
         numbers: the decimal sign and the sign between thousands.
         comment: the prefix of lines that are skipped, or None; `comment_everywhere`: also below the names.
         encoding: None for UTF-8, or for the encoding that each file's byte order mark declares.
-        na: missing-value markers, or None for the usual ones; an empty cell is always missing.
+        na: missing-value markers besides the usual ones; with "" among them, or where there is none, these alone. None
+            for the usual ones. An empty cell is always missing.
         skip, footer: the numbers of lines above the names and at the end that are left out.
         row_names: whether the rows start with a cell for which the line of names has none, as R writes them.
         repeats: whether a line that repeats the names cannot be data: there are numbers below them.
@@ -90,12 +91,17 @@ class Dialect:
     @property
     def number_markers(self) -> tuple[str, ...]:
         """The missing-value markers of columns of numbers."""
-        return USUAL_MARKERS if self.na is None else self.na
+        return self._with_given(USUAL_MARKERS)
 
     @property
     def text_markers(self) -> tuple[str, ...]:
         """The missing-value markers of columns of text."""
-        return TEXT_MARKERS if self.na is None else self.na
+        return self._with_given(TEXT_MARKERS)
+
+    def _with_given(self, usual: Sequence[str]) -> tuple[str, ...]:
+        """Return the markers that are given and, unless these are complete, the usual ones."""
+        complete = self.na is not None and (not self.na or "" in self.na)
+        return tuple(dict.fromkeys(each for each in (*(() if complete else usual), *(self.na or ())) if each))
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -253,8 +253,9 @@ def scan(
         drop: columns to leave out.
         id: a column that names the rows; `read_ids()` gives it.
         label: a column of classes or other outcomes; `read_label()` gives it, and classifiers fit it if y is not given.
-        na: missing-value markers of delimited text; None means NA, N/A, n/a, #N/A, NaN, nan, null, NULL, None, ".", "-"
-            and "?" among numbers, and NA in text. An empty cell is always missing.
+        na: missing-value markers of delimited text besides the usual ones, which are NA, N/A, n/a, #N/A, NaN, nan,
+            null, NULL, None, ".", "-" and "?" among numbers, and NA in text. An empty cell is always missing, and
+            naming it leaves out the usual ones: na=["", "X"] means X alone, na=[] none.
         text: columns of delimited text that hold categories though some or all of their cells are numbers (0, 1, 3+)
             or would be read as such (12 kg, yes).
         dates: columns of dates to read as days since 1 January 1970.
@@ -334,7 +335,7 @@ REPLACED = ("na", "fill_down")
 
 def _check_options(make: Callable[..., Reader], written: dict[str, Any], path: Path) -> dict[str, Any]:
     """Return the options that are given; one that the format does not have is an error."""
-    # An empty list asks for nothing, except that it replaces the usual missing-value markers and the groups found.
+    # An empty list asks for nothing, except that it leaves out the usual missing-value markers and the groups found.
     given = {o: value for o, value in written.items() if value is not None and (np.size(value) or o in REPLACED)}
     for option, value in given.items():
         if option not in _options(make):

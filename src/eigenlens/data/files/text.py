@@ -20,13 +20,12 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.data.column_kinds import ColumnKind, Field, polars_kind
 from eigenlens.data.files.base import Reader, as_array, listed_columns, pl, same_columns, unreadable
+from eigenlens.data.files.cell_formats import NAMED_FORMATS
 from eigenlens.data.files.cell_formats.first_rows import FirstRows
-from eigenlens.data.files.cell_formats.words import WORD_FORMATS
 from eigenlens.data.files.cells import (
     TextCells,
     as_exact_integers,
     mask_missing,
-    met_markers,
     missing_numbers,
     narrow_type,
     parse_numbers,
@@ -154,8 +153,8 @@ class DelimitedReader(Reader):
 
     @property
     def words(self) -> dict[str, str]:
-        """The names of the formats of columns whose words are read as numbers."""
-        names = {written: name for name, written in WORD_FORMATS.items()}
+        """The names of the formats of columns whose words, or numbers in several parts, are read as numbers."""
+        names = {written: name for name, written in NAMED_FORMATS.items()}
         formats = {name: self._formats[name] for name in self.names if name in self._formats}
         return {name: names[written] for name, written in formats.items() if written in names}
 
@@ -345,10 +344,8 @@ class DelimitedReader(Reader):
         names = [f.name for f in self.fields if not (as_text and f.kind == ColumnKind.TEXT)]
         found: dict[str, TextCells] = {}
         rows: Counter[Path] = Counter()
-        markers: set[str] = set()
         for path, piece in self._pieces():
             frame = self._parse(path, piece, names, names)
-            markers |= met_markers(frame, self.dialect.number_markers)
             plain = frame.select(self._plain_columns(names))
             numbers = plain.select(parse_numbers(pl.all()))
             for name in names:
@@ -363,9 +360,10 @@ class DelimitedReader(Reader):
         texts = {name: found[name].markers(rows.total()) for name in names}
         # Columns that are not text as a whole lose a few cells, rather than all of them.
         new = dict.fromkeys(text for each in texts.values() for text in each)
-        na = [*(m for m in self.dialect.number_markers if m in markers), *new] if new else []
+        na = self.dialect.na
+        given = [""] if na == () else [] if na is None else na
         rest = [name for name in names if not texts[name]]
-        return text_error(names, first, na, rest=rest, as_text=as_text, commas=commas)
+        return text_error(names, first, [*given, *new] if new else [], rest=rest, as_text=as_text, commas=commas)
 
 
 def _numeric_kind(column: Any) -> ColumnKind | None:

@@ -86,10 +86,9 @@ class FirstRows:
 
     @property
     def markers(self) -> tuple[str, ...]:
-        """The missing-value markers met in columns of numbers, or those that were given."""
-        if self._dialect.na is not None:
-            return self._dialect.na
-        return tuple(m for m in self._dialect.number_markers if any(self._columns_with(m)))
+        """The missing-value markers met in columns of numbers, and those that were given."""
+        given = self._dialect.na or ()
+        return tuple(m for m in self._dialect.number_markers if m in given or any(self._columns_with(m)))
 
     def _columns_with(self, marker: str) -> Iterator[str]:
         for name, n in self._markers[marker].items():
@@ -100,9 +99,10 @@ class FirstRows:
     def decisions(self) -> Iterator[Decision]:
         """Yield the decisions about formats of cells, and the counts of missing-value markers."""
         yield from format_decisions(self.formats, self._odd)
-        columns = {marker: list(self._columns_with(marker)) for marker in ("", *self.markers)}
+        guessed = [marker for marker in self.markers if marker not in (self._dialect.na or ())]
+        columns = {marker: list(self._columns_with(marker)) for marker in ("", *guessed)}
         counts = {marker: sum(self._markers[marker][n] for n in names) for marker, names in columns.items() if names}
-        if self._dialect.na is not None or not set(counts) - {""}:
+        if not set(counts) - {""}:
             return  # an empty cell can mean nothing else
         listed = [f"{n:,} {'is' if n == 1 else 'are'} {m!r}" if m else f"{n:,} empty" for m, n in counts.items()]
         first = listed.pop(1 if "" in counts else 0)

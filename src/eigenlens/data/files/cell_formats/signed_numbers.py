@@ -24,7 +24,7 @@ GROUPING = "'’_ \u00a0\u202f\u2009\u2007"
 
 CELL = re.compile(
     rf"(?P<open>\(?)(?P<sign>[+{MINUS}]?)\s?(?P<before>(?:{CURRENCIES})?)\s?(?P<inner>[+{MINUS}]?)"
-    rf"(?P<numeral>[0-9.,](?:[0-9.,{GROUPING}]*[0-9.,])?(?:[eE][+-]?[0-9]+)?)"
+    rf"(?P<numeral>[0-9.,](?:[0-9.,{GROUPING}]*[0-9.,])?(?:[eE][+-]?[0-9]+)?)(?P<trailing>[{MINUS}]?)"
     rf"(?P<space>\s?)(?P<after>(?:{CURRENCIES}|(?:[^\W\d_]|[%‰°])(?:[\s/·*]?[\w%°²³⁻·^−-]){{0,16}})?)(?P<close>\)?)"
 )
 """A number with everything that may be around it."""
@@ -33,13 +33,14 @@ ZERO = r"^[+-]?0+(?:[.,]0*)?$"
 
 
 class Parts(NamedTuple):
-    """The signs around and in the numbers of a column: units, brackets, signs between thousands."""
+    """The signs around and in the numbers of a column: units, brackets, signs between thousands, a minus at the end."""
 
     before: str
     after: str
     plural: bool
     brackets: bool
     grouping: str
+    trailing: bool
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,8 @@ class SignedNumbers(ColumnFormat):
         whole = rf"[1-9][0-9]{{0,2}}(?:{group}[0-9]{{3}})+|[0-9]+" if group else "[0-9]+"
         numeral = rf"(?:(?:{whole})(?:{point}[0-9]*)?|{point}[0-9]+)(?:[eE][+-]?[0-9]+)?"
         before, after = re.escape(self.parts.before), re.escape(self.parts.after) + "s?" * self.parts.plural
-        return rf"^\(?[+{MINUS}]?\s?{before}\s?[+{MINUS}]?({numeral})\s?{after}\)?$"
+        minus = rf"[{MINUS}]?" if self.parts.trailing else ""
+        return rf"^\(?[+{MINUS}]?\s?{before}\s?[+{MINUS}]?({numeral}){minus}\s?{after}\)?$"
 
     def to_plain(self, cells: Expr) -> Expr:
         """Return the numbers without anything around them; a zero needs no unit."""
@@ -78,7 +80,7 @@ class SignedNumbers(ColumnFormat):
             numeral = numeral.str.replace_all(sign, "", literal=True)
         numeral = numeral.str.replace(",", ".", literal=True) if self.decimal == "," else numeral
         before = re.escape(self.parts.before)
-        negative = cells.str.contains(rf"^(?:\(|[{MINUS}]|{before}\s?[{MINUS}])")
+        negative = cells.str.contains(rf"^(?:\(|[{MINUS}]|{before}\s?[{MINUS}])|[{MINUS}]$")
         signed = pl.when(negative).then(pl.concat_str(pl.lit("-"), numeral)).otherwise(numeral)
         other = pl.when(cells.str.contains(ZERO)).then(pl.lit("0")).when(cells.is_not_null()).then(pl.lit("text"))
         found: Expr = pl.when(numeral.is_not_null()).then(signed).otherwise(other)
@@ -139,7 +141,15 @@ def _common_parts(matches: list[re.Match[str]]) -> Parts | None:
     if len(before) > 1 or len(after) > 1 + plural or any(bool(m["open"]) != bool(m["close"]) for m in matches):
         return None
     grouping = "".join(sign for sign in GROUPING if any(sign in match["numeral"] for match in matches))
-    return Parts(before.pop(), singular.pop() if plural else after.pop(), plural, brackets, grouping)
+    trailing = [match for match in matches if match["trailing"]]
+    if trailing and (any(after) or not all(map(_is_amount, trailing)) or any(match["sign"] for match in matches)):
+        return None
+    return Parts(before.pop(), singular.pop() if plural else after.pop(), plural, brackets, grouping, bool(trailing))
+
+
+def _is_amount(match: re.Match[str]) -> bool:
+    """Return whether a number with a minus at its end is that of an account: 2- may be a mark, and 65- a range."""
+    return len(re.sub("[^0-9]", "", match["numeral"])) > 2
 
 
 def _is_unit(unit: str, matches: list[re.Match[str]]) -> bool:
@@ -172,11 +182,11 @@ def _is_certain(written: SignedNumbers, cells: Collection[str], dialect: Dialect
 
     Bare numbers of this kind are left to `thousands` and `decimal`.
     """
-    before, after, _, brackets, grouping = written.parts
+    before, after, _, brackets, grouping, trailing = written.parts
     point, comma = re.escape(written.decimal), grouping[-1]
     if not any(re.search(rf"[0-9][{comma}{point}][0-9]{{3}}(?![0-9])", cell) for cell in cells):
         return True
-    marked, money = bool(before or after or brackets), bool(before or re.fullmatch(CURRENCIES, after))
+    marked, money = bool(before or after or brackets or trailing), bool(before or re.fullmatch(CURRENCIES, after))
     if marked and any(re.search(rf"{re.escape(comma)}[0-9]{{3}}[{comma}{point}]", cell) for cell in cells):
         return True
     if not any(comma in cell for cell in cells):  # all are decimal signs, but perhaps those of money

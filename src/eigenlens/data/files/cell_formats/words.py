@@ -14,7 +14,20 @@ from eigenlens.data.files.decision import Decision
 if TYPE_CHECKING:
     from polars import Expr
 
-YES, NO = frozenset({"yes", "y", "on"}), frozenset({"no", "n", "off"})
+FLAGS = {
+    f"{scale.points[1][0]} and {scale.points[0][0]}": scale
+    for scale in map(
+        Scale.of,
+        (
+            "no | n | off; yes | y | on", "nein | n; ja | j", "nee | n; ja | j", "nej | n; ja | j", "nei | n; ja | j",
+            "non; oui", "no; sí | si", "no; sì | si", "não | nao; sim", "nie; tak", "нет; да", "hayır | hayir; evet",
+            "ne; ano", "nem; igen", "ei; kyllä", "nu; da", "όχι; ναι", "いいえ; はい", "否; 是",
+            "falsch; wahr", "faux; vrai", "falso; vero", "falso; verdadero | verdadeiro", "onwaar; waar",
+            "fałsz; prawda", "ложь; истина",
+        ),
+    )
+}  # fmt: skip
+"""Yes and no, and true and false as spreadsheets write them, in the languages of many files, by the two words."""
 
 MIN_ANSWERS = 3
 """A column must have this many different answers of a scale before any column is read by it: "good" may be a name."""
@@ -22,19 +35,22 @@ MIN_ANSWERS = 3
 
 @dataclass(frozen=True)
 class YesNo(ColumnFormat):
-    """Cells that are yes or no, in any case."""
+    """Cells that are yes or no in one language, in any case."""
 
+    scale: Scale = FLAGS["yes and no"]
     kind = ColumnKind.BOOLEAN
     words = True
 
     def to_plain(self, cells: Expr) -> Expr:
         """Return true for yes and false for no."""
-        found: Expr = cells.str.to_lowercase().replace(dict.fromkeys(YES, "true") | dict.fromkeys(NO, "false"))
+        truths = {word: "true" if code == 2 else "false" for word, code in self.scale.codes.items()}
+        found: Expr = cells.str.to_lowercase().replace(truths)
         return found
 
     def decision(self, columns: Sequence[str]) -> Decision:
         """Return the decision to read yes as 1 and no as 0."""
-        what = f"yes and no in {list_names(columns)} are read as 1 and 0"
+        no, yes = (words[0] for words in self.scale.points)
+        what = f"{yes} and {no} in {list_names(columns)} are read as 1 and 0"
         return Decision("words", what, tuple(columns), **keep_text(columns))  # type: ignore[arg-type]
 
 
@@ -63,13 +79,19 @@ def find_word_formats(columns: Mapping[str, Iterable[str]]) -> dict[str, ColumnF
     """Return the formats of the columns whose different cells are all yes and no, or answers on one scale.
 
     >>> found = find_word_formats({"a": ["Yes", "no"], "b": ["Agree", "disagree", "Neutral"], "c": ["male", "female"]})
-    >>> found["a"], found["b"].scale.codes["agree"], "c" in found
-    (YesNo(), 4, False)
+    >>> found["a"].scale.codes["yes"], found["b"].scale.codes["agree"], "c" in found
+    (2, 4, False)
     """
     words = {name: {" ".join(value.lower().split()) for value in values} for name, values in columns.items()}
-    flags = {name for name, found in words.items() if found <= YES | NO and found & YES and found & NO}
+    flags = {name: written for name, found in words.items() if (written := _find_flags(found)) is not None}
     answers = {name: found for name, found in words.items() if found and found <= ALL_ANSWERS and name not in flags}
-    return dict.fromkeys(flags, YesNo()) | _find_scales(answers)
+    return flags | _find_scales(answers)
+
+
+def _find_flags(words: set[str]) -> YesNo | None:
+    """Return the format of a column that has the yes and the no of one language, and nothing else."""
+    codes = (scale for scale in FLAGS.values() if words <= set(scale.codes))
+    return next((YesNo(scale) for scale in codes if len({scale.codes[word] for word in words}) == 2), None)
 
 
 def _find_scales(columns: dict[str, set[str]]) -> dict[str, Any]:
@@ -91,7 +113,7 @@ def _families(words: set[str]) -> list[str]:
     return [family for family, scales in SCALES.items() if any(words <= set(scale.codes) for scale in scales)]
 
 
-WORD_FORMATS: dict[str, ColumnFormat] = {"yes and no": YesNo()} | {
+WORD_FORMATS: dict[str, YesNo | Answers] = {name: YesNo(scale) for name, scale in FLAGS.items()} | {
     f"{family} {number}": Answers(scale) for family, scales in SCALES.items() for number, scale in enumerate(scales, 1)
 }
 """Formats of words by names that model files keep."""
@@ -100,16 +122,12 @@ WORD_FORMATS: dict[str, ColumnFormat] = {"yes and no": YesNo()} | {
 def recall_word_formats(columns: Mapping[str, Iterable[str]], known: Mapping[str, str]) -> dict[str, ColumnFormat]:
     """Return the formats that columns had in an earlier file, by name, where all of their words are of that format.
 
-    >>> recall_word_formats({"a": ["yes"], "b": ["seldom"]}, {"a": "yes and no", "b": "agreement 1"})
-    {'a': YesNo()}
+    >>> list(recall_word_formats({"a": ["yes"], "b": ["seldom"]}, {"a": "yes and no", "b": "agreement 1"}))
+    ['a']
     """
-    formats = {name: WORD_FORMATS[written] for name, written in known.items() if name in columns}
+    formats = {name: WORD_FORMATS[each] for name, each in known.items() if name in columns and each in WORD_FORMATS}
     words = {name: {" ".join(value.lower().split()) for value in columns[name]} for name in formats}
-    return {name: written for name, written in formats.items() if words[name] <= _vocabulary(written)}
-
-
-def _vocabulary(written: ColumnFormat) -> frozenset[str]:
-    return frozenset(written.scale.codes) if isinstance(written, Answers) else YES | NO
+    return {name: written for name, written in formats.items() if words[name] <= set(written.scale.codes)}
 
 
 ALL_ANSWERS = frozenset(word for scales in SCALES.values() for scale in scales for word in scale.codes)

@@ -1,0 +1,57 @@
+"""The missing entries of the rows of a table: an array, a frame of mixed columns, or blocks from files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from eigenlens.arrays import Array
+from eigenlens.data.source import Source
+from eigenlens.data.table import MixedRows
+from eigenlens.errors import DataWarning, count_empty_rows, warn_user
+
+
+def row_blocks(rows: Any) -> Iterable[Any]:
+    """Return the blocks of a source; a frame is one block."""
+    return rows.rows() if isinstance(rows, Source) else [rows]
+
+
+def missing_mask(block: Any) -> Array:
+    """Return which entries (b, d) of a block, of numbers, of numbers and categories, or of a frame, are missing."""
+    if isinstance(block, np.ndarray):
+        return np.asarray(np.isnan(block))
+    if isinstance(block, MixedRows):
+        return np.column_stack([np.isnan(block.numbers), block.codes < 0])
+    columns = (c.fill_nan(None) if c.dtype.is_float() else c for c in block.iter_columns())
+    return np.column_stack([np.asarray(column.is_null()) for column in columns])
+
+
+def warn_empty_rows(table: Any, method: str) -> None:
+    """Warn of rows in which nothing is observed, with what a method makes of them.
+
+    Rows are counted from 1 in the files. Rows that stay in files are read once more for this.
+    """
+    if table.missing == 0 or method not in WITHOUT_ENTRIES:
+        return
+    empty = np.concatenate([missing_mask(block).all(axis=1) for block in row_blocks(table.source)])
+    if not empty.any():
+        return
+    numbers = np.flatnonzero(empty) if table.kept is None else np.flatnonzero(table.kept)[empty]
+    listed = ", ".join(str(number + 1) for number in numbers[:MAX_LISTED]) + ", …" * (numbers.size > MAX_LISTED)
+    where = f"row{'s' * (numbers.size > 1)} {listed}"
+    warn_user(DataWarning(f"{count_empty_rows(int(numbers.size))} ({where}): {WITHOUT_ENTRIES[method]}"))
+
+
+MAX_LISTED = 5
+"""The number of rows that are listed."""
+
+WITHOUT_ENTRIES = {
+    "predict": "the class or component of greatest prior probability is predicted",
+    "transform": "the scores are those of the mean",
+    "inverse_transform": "the means are written",
+    "impute": "the means, and the most frequent categories, are filled in",
+    "score_samples": "the log density is 0, which counts in the mean",
+}
+"""What becomes of a row in which nothing is observed, by the method."""
