@@ -2,6 +2,7 @@
 import { h, short, svg, writing } from "./dom";
 import { images } from "./images";
 import { marks } from "./marks";
+import { beforePaper } from "./paper";
 import { axesOf } from "./planes";
 import { extent } from "./points";
 import { cells, numbers, type Chart, type Column, type FramesChart, type RowsChart, type TableChart, type TextChart } from "./report";
@@ -68,12 +69,27 @@ function table(chart: TableChart): Drawn {
 
 function text(chart: TextChart): Drawn {
   const node = h("div", { class: "text" });
-  for (const warning of chart.warnings ?? []) node.append(h("p", { class: "warning", role: "note" }, warning));
+  if (chart.warnings?.length) node.append(warned(chart.warnings));
   for (const paragraph of chart.paragraphs ?? []) node.append(h("p", {}, paragraph));
   if (chart.facts?.length)
     node.append(h("dl", {}, ...chart.facts.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])));
   for (const code of chart.code ?? []) node.append(h("h4", {}, code.label), h("pre", { tabindex: 0 }, h("code", {}, code.text)));
   return { node, columns: [] };
+}
+
+const ROOMY = matchMedia("(min-width: 40rem)");
+
+/** Warnings; on a narrow screen one line that opens, so that the plots below are seen at once. */
+function warned(all: string[]): HTMLElement {
+  const count = all.length === 1 ? "1 warning" : `${all.length} warnings`;
+  const texts = all.map((warning) => h("p", { class: "warning", role: "note" }, warning));
+  const node = h("details", {}, h("summary", {}, count, h("span", {}, `: ${all[0]}`)), ...texts);
+  const open = (): void => void (node.open = true);
+  const fit = (): void => void (node.open = ROOMY.matches);
+  fit();
+  ROOMY.addEventListener("change", fit);
+  beforePaper(open);
+  return node;
 }
 
 /** Frames are drawn when they are first looked at. */

@@ -1,6 +1,7 @@
 // A scatter of the rows: hover, zoom, lasso, keyboard; selection and colours are shared with all the others.
 import { Backdrop } from "./backdrop";
 import { h, short, svg, writing } from "./dom";
+import { thumbnail } from "./images";
 import { type Box } from "./labels";
 import { beforePaper } from "./paper";
 import { axesOf, firstPair, plane, type Pair, type Points } from "./planes";
@@ -227,7 +228,7 @@ export class Scatter {
   private hover(px: number, py: number): void {
     const row = this.near(px, py);
     if (row < 0) this.tip.hide();
-    else this.tip.show(this.words(row), px, py, this.port.width, HEIGHT);
+    else this.tip.show(this.words(row), px, py, this.port.width, HEIGHT, thumbnail(this.state, row));
   }
 
   /** What is said of a row: its name, its place, and what it is coloured by. */
