@@ -58,6 +58,7 @@ const MARKS: Record<Mark["type"], (rows: Row[], mark: Mark, colour: string, plac
   text: (rows) => (["start", "end", "middle"] as const).map((side) =>
     Plot.text(rows.filter((row) => (row.side ?? "middle") === side), {
       x: "x", y: "y", text: (row: Row) => clipped(row.text), dy: side === "middle" ? -8 : 0, textAnchor: side, fill: "currentColor",
+      stroke: "var(--plot-background)", strokeWidth: 3, // arrows and curves may run through
     })),
   cell: (rows, _, __, { colours }) => [
     Plot.cell(rows, { x: "x", y: "y", fill: "fill", inset: 0.5 }),
