@@ -157,6 +157,9 @@ def test_a_row_that_is_an_image_is_shown_in_its_tip_and_when_selected(digits, vi
         "(n) => [...n.getContext('2d').getImageData(0, 0, 8, 8).data].filter((_, i) => i % 4 === 0)"
     )  # fmt: skip
     np.testing.assert_allclose(shades, 255.0 * (1.0 - X[far] / X.max()), atol=0.6)
+    box, tip = (seen.stage("Scores").locator(each).bounding_box() for each in (".tip canvas", ".tip"))
+    assert box["width"] == box["height"] < 100
+    assert box["y"] + box["height"] <= tip["y"] + tip["height"]
     seen.page.mouse.click(*place)
     assert seen.page.get_by_role("img", name=f"row {far + 1} as an image").count() == 1
     assert seen.page.locator(".pictures canvas").count() == 1

@@ -24,6 +24,9 @@ type Side = keyof typeof SIDES;
 
 const HEIGHT = 14;
 
+/** Pixels between two names in one line. */
+const APART = 5;
+
 /** Pixels from a point to its name; farther ones have a line to it. */
 const GAPS = [7, 20];
 
@@ -132,8 +135,8 @@ function put(each: Wanted, frame: Box, floor: Floor): SVGElement[] {
   const free = texts.map((text) => place({ ...each, on: "nothing" }, text, frame, floor)).find(Boolean);
   const found = free ?? place(each, texts.at(-1)!, frame, floor);
   if (!found) return [];
-  floor.take(found.box);
   const { x0, x1, y0, y1 } = found.box;
+  floor.take({ ...found.box, x0: x0 - APART, x1: x1 + APART });
   const words = svg("text", { class: `name ${each.class ?? ""} ${each.strong ? "strong" : ""}`.trim(), x: x0, y: y1 - 3 }, found.text);
   if (found.gap === GAPS[0]) return [words];
   const end = { x2: Math.max(x0, Math.min(x1, each.x)), y2: Math.max(y0, Math.min(y1, each.y)) };
@@ -192,18 +195,23 @@ export function measured(text: string, strong = false): number {
   return found;
 }
 
-/** Leaves out names of a drawn chart that would lie on others, those that come first stay; and shortens those that would
- * reach out of their holder. */
+/** What lines from names to what they name are called in a drawn chart; they come in the order of the names. */
+export const LEADER = "leader";
+
+/** Leaves out names of a drawn chart that would lie on others, with the lines to them, those that come first stay; and
+ * shortens those that would reach out of their holder. */
 export function apart(chart: Element, holder: DOMRect): void {
   if (chart.querySelector("[aria-label=cell]")) return onCells(chart);
   const taken: Box[] = [];
-  for (const text of chart.querySelectorAll<SVGElement>("[aria-label=text] text")) {
+  const leaders = [...chart.querySelectorAll<SVGElement>(`[aria-description=${LEADER}] path`)];
+  chart.querySelectorAll<SVGElement>("[aria-label=text] text").forEach((text, i) => {
     shorten(text, holder);
     const { left, right: end, top, bottom } = text.getBoundingClientRect();
     const box = { x0: left, x1: end, y0: top + 2, y1: bottom - 2 };
-    if (taken.some((other) => overlap(box, other))) text.style.display = "none";
-    else taken.push(box);
-  }
+    if (!taken.some((other) => overlap(box, other))) return void taken.push(box);
+    text.style.display = "none";
+    if (leaders[i]) leaders[i].style.display = "none";
+  });
 }
 
 function shorten(text: SVGElement, { left, right }: DOMRect): void {

@@ -199,8 +199,9 @@ def loading_heat(
     chosen = np.sort(np.argsort(-np.abs(values).max(axis=1))[:MAX_HEAT_ROWS])
     about += f" The {MAX_HEAT_ROWS} columns that move most." if len(values) > MAX_HEAT_ROWS else ""
     top = float(np.abs(values).max()) or 1.0  # zero has the same colour whether or not some are negative
-    decimals = int(np.clip(2.0 - np.floor(np.log10(top)), 0, 2))  # the page leaves them out where cells are narrow
-    texts = [f"{value:.{decimals}f}" for value in values[chosen].ravel()]
+    decimals = int(np.clip(2.0 - np.floor(np.log10(top)), 0, 2))
+    rounded = np.round(values[chosen].ravel(), decimals) + 0.0  # no minus before a zero
+    texts = [f"{value:.{decimals}f}" for value in rounded]  # the page leaves them out where cells are narrow
     rows = [names[j] for j in chosen]
     return heat(title, values[chosen], rows, factors, what=what, about=about, texts=texts, top=top)
 
