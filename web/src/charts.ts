@@ -22,6 +22,9 @@ const PRINTED = 1_000;
 /** The most columns that a sheet of paper has room for (see the style sheet): a wider table would shrink all pages. */
 const ON_PAPER = 8;
 
+/** Tables of so few columns have room for sentences of several lines. */
+const NARROW = 3;
+
 export function draw(chart: Chart, state: State): Drawn {
   return (KINDS[chart.kind] as (chart: Chart, state: State) => Drawn)(chart, state);
 }
@@ -51,19 +54,12 @@ export function grid(columns: Column[], title: string): HTMLElement {
   const n = Math.max(0, ...all.map((values) => values.length));
   const head = h("tr", {}, ...columns.map(({ kind, name }) => (name ? h("th", { scope: "col", class: kind }, name) : h("td", {}))));
   const body = Array.from({ length: Math.min(n, PRINTED) }, (_, i) =>
-    h("tr", {}, ...all.map((values, j) => cell(columns[j].kind, printed(values[i], written[j])))));
-  const table = h("table", {}, h("thead", {}, head), h("tbody", {}, ...body));
+    h("tr", {}, ...all.map((values, j) => h("td", { class: columns[j].kind }, printed(values[i], written[j])))));
+  const table = h("table", columns.length > NARROW ? {} : { class: "prose" }, h("thead", {}, head), h("tbody", {}, ...body));
   const more = n > PRINTED ? [h("p", { class: "note" }, `The first ${PRINTED} of ${n} rows; the CSV has all.`)] : [];
   const words = `On paper the first ${ON_PAPER} of ${columns.length} columns; the CSV has all.`;
   const left = columns.length > ON_PAPER ? [h("p", { class: "note on-paper" }, words)] : [];
   return h("div", { class: "grid", tabindex: 0, role: "region", "aria-label": `data table: ${title}` }, table, ...more, ...left);
-}
-
-/** The most letters of a cell in one line; longer sentences have several. */
-const LINE = 40;
-
-function cell(kind: string, text: string): HTMLElement {
-  return h("td", { class: text.length > LINE ? `${kind} long` : kind }, text);
 }
 
 function printed(value: string | number | null | undefined, written: (value: number) => string): string {
