@@ -19,8 +19,9 @@ export interface Drawn {
 
 const PRINTED = 1_000;
 
-/** The most columns that a sheet of paper has room for (see the style sheet): a wider table would shrink all pages. */
-const ON_PAPER = 8;
+/** The most columns and rows of a table on paper (see the style sheet): a wider one would shrink all pages, and nobody
+ * reads a longer one there. */
+const ON_PAPER = { columns: 8, rows: 60 };
 
 /** Tables of so few columns have room for sentences of several lines. */
 const NARROW = 3;
@@ -57,8 +58,9 @@ export function grid(columns: Column[], title: string): HTMLElement {
     h("tr", {}, ...all.map((values, j) => h("td", { class: columns[j].kind }, printed(values[i], written[j])))));
   const table = h("table", columns.length > NARROW ? {} : { class: "prose" }, h("thead", {}, head), h("tbody", {}, ...body));
   const more = n > PRINTED ? [h("p", { class: "note" }, `The first ${PRINTED} of ${n} rows; the CSV has all.`)] : [];
-  const words = `On paper the first ${ON_PAPER} of ${columns.length} columns; the CSV has all.`;
-  const left = columns.length > ON_PAPER ? [h("p", { class: "note on-paper" }, words)] : [];
+  const cut = [[ON_PAPER.columns, columns.length, "columns"] as const, [ON_PAPER.rows, n, "rows"] as const].filter(([most, count]) => count > most);
+  const words = cut.map(([most, count, what]) => `the first ${most} of ${count} ${what}`).join(" and ");
+  const left = cut.length ? [h("p", { class: "note on-paper" }, `On paper ${words}; the CSV has all.`)] : [];
   return h("div", { class: "grid", tabindex: 0, role: "region", "aria-label": `data table: ${title}` }, table, ...more, ...left);
 }
 

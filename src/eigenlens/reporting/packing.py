@@ -137,7 +137,8 @@ def _written(value: Any, keep: Array | None) -> Any:
     if isinstance(value, EncodedColumn):
         return _codes(value if keep is None else value._replace(codes=value.codes[keep]))
     if isinstance(value, RowBytes):
-        return base64.b64encode(value.values if keep is None else value.values[keep]).decode("ascii")
+        kept = value.values if keep is None else value.values[keep]
+        return base64.b64encode(kept.tobytes()).decode("ascii")
     if isinstance(value, RowTexts):
         return list(value.values) if keep is None else [value.values[i] for i in keep]
     if isinstance(value, dict):
