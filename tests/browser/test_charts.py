@@ -146,6 +146,25 @@ def test_regions_have_the_colours_of_their_classes(leaves, visit):
 # ---- files --------------------------------------------------------------------------------------------------
 
 
+def test_a_row_that_is_an_image_is_shown_in_its_tip_and_when_selected(digits, visit):
+    path, X = digits
+    seen = opened(visit, path, "PCA")
+    Z = eigenlens.PCA(5).fit_transform(X)[:, :2]
+    far = int(np.argmax(Z[:, 0]))
+    place = seen.mouse("Scores", seen.places("Scores", *Z[[far]].T)[0])
+    seen.page.mouse.move(*place)
+    shades = seen.stage("Scores").locator(".tip canvas").evaluate(
+        "(n) => [...n.getContext('2d').getImageData(0, 0, 8, 8).data].filter((_, i) => i % 4 === 0)"
+    )  # fmt: skip
+    np.testing.assert_allclose(shades, 255.0 * (1.0 - X[far] / X.max()), atol=0.6)
+    box, tip = (seen.stage("Scores").locator(each).bounding_box() for each in (".tip canvas", ".tip"))
+    assert box["width"] == box["height"] < 100
+    assert box["y"] + box["height"] <= tip["y"] + tip["height"]
+    seen.page.mouse.click(*place)
+    assert seen.page.get_by_role("img", name=f"row {far + 1} as an image").count() == 1
+    assert seen.page.locator(".pictures canvas").count() == 1
+
+
 def test_images_of_rows_are_files_too(digits, visit):
     path, X = digits
     seen = opened(visit, path, "PCA")

@@ -67,3 +67,16 @@ def test_warnings_are_above_the_plots(visit, tmp_path):
     assert (title, second) == ("Warnings", "Scores")
     assert top < below < 600
     assert "column 'e' has 100% of the variance" in seen.page.locator("p.warning").first.inner_text()
+
+
+def test_warnings_are_one_line_where_it_is_narrow(visit, tmp_path):
+    rows = X.assign(e=1_000.0 * X["e"])
+    seen = visit(eigenlens.report(eigenlens.PCA(2).fit(rows), rows, tmp_path / "r.html"), width=390)
+    seen.settle()
+    line, text = seen.page.locator("summary"), seen.page.locator("p.warning").first
+    assert line.bounding_box()["height"] < 40
+    assert line.inner_text().startswith("1 warning: column 'e' has 100% of the variance")
+    assert seen.stage("Scores").bounding_box()["y"] < 600
+    assert not text.is_visible()
+    line.click()
+    assert "weigh them alike" in text.inner_text()

@@ -234,6 +234,20 @@ def test_names_among_200_000_rows(visit, tmp_path):
     assert set(shown_names(seen, "Cloud")) - set(names)
 
 
+LONG = [f"Department of Forestry, plot {i:03d} of the northern slope" for i in range(N)]
+
+
+@pytest.mark.parametrize(("width", "letters"), [(390, 20), (1400, 32)])
+def test_long_names_are_shortened(open_chart, width, letters):
+    seen = open_chart(axes(Z), width=width, ids=LONG)
+    names = shown_names(seen)
+    assert len(names) >= 5
+    assert all("…" in name and len(name) <= letters for name in names)
+    far = int(np.argmax(Z[:, 0]))
+    seen.page.mouse.move(*seen.mouse("Scores", seen.places("Scores", [Z[far, 0]], [Z[far, 1]])[0]))
+    assert seen.stage("Scores").locator(".tip strong").inner_text() == LONG[far]
+
+
 # ---- groups -------------------------------------------------------------------------------------------------
 
 
@@ -268,7 +282,7 @@ def test_ellipses_of_groups_are_those_of_the_tables(open_chart, button, kind, na
 def test_centroids_are_named_and_rows_outside_the_fit_do_not_count(open_chart):
     outside = (np.arange(N) >= 240).astype(float)
     far = Z + 30.0 * np.outer(outside, [1.0, 0.0, 0.0, 0.0])
-    seen = open_chart(axes(far), supplementary=listed(outside))
+    seen = open_chart(axes(far), weights=listed(1.0 - outside))
     choose(seen, "Names", "none")
     seen.card("Scores").get_by_role("button", name="Centroids").click()
     seen.settle()
@@ -282,6 +296,21 @@ def test_centroids_are_named_and_rows_outside_the_fit_do_not_count(open_chart):
     means = [far[(name == GROUPS) & (outside == 0), 0].mean() for name in ("ash", "birch", "oak")]
     np.testing.assert_allclose((np.array(paths) - a[1]) / a[0], means, atol=0.3)
     assert "hollow: took no part in the fit" in seen.page.locator(".bar .legend").inner_text()
+
+
+@pytest.mark.parametrize(("button", "kind"), [("95% of rows", "rows"), ("95% of mean", "mean")])
+def test_a_weight_of_three_counts_as_three_rows(button, kind, open_chart):
+    times = 1 + np.arange(N) % 3
+    copies = np.repeat(np.arange(N), times)
+    seen = open_chart(axes(Z), weights=listed(times.astype(float)))
+    seen.card("Scores").get_by_role("button", name=button, exact=True).click()
+    seen.settle()
+    name = {"rows": "concentration", "mean": "mean"}[kind]
+    a, b = seen.axis("Scores", up=False), seen.axis("Scores", up=True)
+    for drawn, meant in zip(outlines(seen, kind), group_ellipses(Z[copies][:, :2], GROUPS[copies], name), strict=True):
+        places = np.stack([(drawn[:, 0] - a[1]) / a[0], (drawn[:, 1] - b[1]) / b[0]], axis=1)
+        ends = np.stack([meant.outline().min(axis=0), meant.outline().max(axis=0)])
+        np.testing.assert_allclose([places.min(axis=0), places.max(axis=0)], ends, atol=0.02)
 
 
 def test_a_sample_says_that_its_ellipses_are_of_a_sample(open_chart):
@@ -305,7 +334,7 @@ def test_there_are_no_groups_without_classes(open_chart):
 def test_rows_outside_the_fit_are_hollow(open_chart):
     lone = np.array([[-9.0, 0.0], [9.0, 0.0]])
     places = np.concatenate([lone, np.zeros((N - 2, 2))])
-    seen = open_chart(axes(places), supplementary=[0.0, 1.0] + [0.0] * (N - 2))
+    seen = open_chart(axes(places), weights=[1.0, 0.0] + [1.0] * (N - 2))
     spots = seen.places("Scores", *lone.T)
     assert (seen.colours("Scores", spots)[:, 3] > 150).tolist() == [True, False]
     rim = seen.colours("Scores", [[spots[1, 0] + dx, spots[1, 1]] for dx in (3.0, 4.0, 5.0)])
@@ -318,7 +347,7 @@ def test_hollow_rows_among_many_are_hollow_too(visit, tmp_path):
     x, y = np.random.default_rng(0).standard_normal((2, n))
     x[:2], y[:2] = [8.0, 9.0], 9.0
     found["pages"][0]["charts"][0] |= {"x": floats(x), "y": floats(y)}
-    found["rows"]["supplementary"] = [1.0] + [0.0] * (n - 1)
+    found["rows"]["weights"] = [0.0] + [1.0] * (n - 1)
     seen = visit(written(tmp_path, found), ratio=3.0)
     centre = seen.colours("Cloud", seen.places("Cloud", [8.0, 9.0], [9.0, 9.0]))[:, 3]
     assert centre[0] < 40

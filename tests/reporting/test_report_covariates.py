@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from eigenlens import PCA, report
 from eigenlens.pca.tables import image_side
+from eigenlens.reporting.pages import reconstruction
 from references import decathlon
 from written_reports import contents, layers, named, numbers, table
 
@@ -78,7 +81,7 @@ def test_rows_of_weight_zero_are_supplementary(tmp_path):
     weight = (np.arange(80) >= 10).astype(float)
     model = PCA(2, standardize=True).fit(X, sample_weight=weight)
     found = contents(report(model, X, tmp_path / "x.html", sample_weight=weight, columns={"kind": GROUP}))
-    np.testing.assert_array_equal(numbers(found["rows"]["supplementary"], found), weight == 0.0)
+    np.testing.assert_array_equal(numbers(found["rows"]["weights"], found), weight)
     centre = {each["label"]: each["at"] for each in named(found["first"]["charts"], "Scores")["categories"]}
     Z, active = model.transform(X), (weight > 0.0) & (GROUP == "high")
     np.testing.assert_allclose(centre["high"], Z[active].mean(axis=0), rtol=1e-6)
@@ -120,6 +123,26 @@ def test_components_of_images_are_images(tmp_path):
     pixels = numbers(chart["images"][1]["pixels"], found)
     np.testing.assert_allclose(pixels, model.components_[1], rtol=1e-5, atol=1e-7)
     assert "Loadings" not in [chart["title"] for chart in found["first"]["charts"]]
+
+
+def test_rows_that_are_images_are_in_the_page_in_256_shades(tmp_path):
+    rows = blobs()
+    frame = pd.DataFrame(rows, columns=[f"pixel {j}" for j in range(64)]).assign(label="a")
+    model = PCA(3).fit(frame.iloc[:, :64])
+    found = contents(report(model, frame, tmp_path / "x.html"))["rows"]["images"]
+    assert (found["width"], found["height"]) == (8, 8)
+    shades = np.frombuffer(base64.b64decode(found["u8"]), dtype=np.uint8).reshape(40, 64)
+    np.testing.assert_allclose(shades, 255.0 * (rows - rows.min()) / np.ptp(rows), atol=0.51)
+
+
+def test_many_images_are_smaller_and_too_many_are_left_out(tmp_path, monkeypatch):
+    rows = blobs(40, 16)
+    shapes = []
+    for room in (40 * 256, 40 * 256 - 1, 40 * 64 - 1):
+        monkeypatch.setattr(reconstruction, "MAX_IMAGE_BYTES", room)
+        found = contents(report(PCA(3).fit(rows), rows, tmp_path / "x.html"))["rows"]
+        shapes.append(found["images"]["width"] if "images" in found else 0)
+    assert shapes == [16, 8, 0]
 
 
 def test_columns_that_are_no_pixels_are_no_image():

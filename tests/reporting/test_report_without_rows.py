@@ -93,6 +93,7 @@ def test_supplementary_rows_are_hollow_and_take_no_part_in_the_band_of_noise(tmp
     assert main(["fit", "pca", "t.csv", "--supplementary-rows", "61:63", "--report", "t.html"]) == 0
     assert main(["fit", "pca", "u.csv", "--report", "u.html"]) == 0
     found, twin = contents(tmp_path / "t.html"), contents(tmp_path / "u.html")
-    hollow = numbers(found["rows"]["supplementary"], found)
-    np.testing.assert_array_equal(np.flatnonzero(hollow), [60, 61, 62])
+    weights = numbers(found["rows"]["weights"], found)
+    np.testing.assert_array_equal(np.flatnonzero(weights == 0.0), [60, 61, 62])
+    assert "weights" not in twin["rows"]
     assert named(found["first"]["charts"], "Scree")["marks"] == named(twin["first"]["charts"], "Scree")["marks"]

@@ -10,8 +10,8 @@ import { coloursOf, type Colouring } from "./state";
 /** Shades of no colour, on light paper and on dark: colours are what points are told apart by. */
 const NEUTRAL: Colour = [0.5, 0.5, 0.5];
 
-/** How much of what is behind it one region of a density covers; they lie on each other. */
-const LEVEL = 0.16;
+/** How much of what is behind them regions of a density, which lie on each other, and their edges cover. */
+const [LEVEL, EDGE] = [0.2, 0.7];
 
 export class Backdrop {
   /** What shades and colours mean, where there are any. */
@@ -35,11 +35,16 @@ export class Backdrop {
   paint(context: CanvasRenderingContext2D, points: Points, v: View, ratio: number, colouring: Colouring): void {
     this.put(context, this.counted(points.density), points.density, v, ratio, true);
     this.put(context, this.areas(colouring), this.chart.regions ?? null, v, ratio, false);
-    context.save();
-    context.setTransform(v.sx * ratio, 0, 0, v.sy * ratio, v.tx * ratio, v.ty * ratio);
+    const place = new DOMMatrix([v.sx * ratio, 0, 0, v.sy * ratio, v.tx * ratio, v.ty * ratio]);
     context.fillStyle = `rgb(128 128 128 / ${LEVEL})`;
-    for (const each of this.levels) context.fill(each);
-    context.restore();
+    context.strokeStyle = `rgb(128 128 128 / ${EDGE})`;
+    context.lineWidth = ratio;
+    for (const each of this.levels) {
+      const region = new Path2D();
+      region.addPath(each, place);
+      context.fill(region);
+      context.stroke(region);
+    }
   }
 
   private put(context: CanvasRenderingContext2D, cells: HTMLCanvasElement | null, grid: Grid | null, v: View, ratio: number, smooth: boolean): void {

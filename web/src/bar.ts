@@ -1,13 +1,14 @@
 // The bar over all pages: colour by a column, find a row, and what is selected.
 import { grid } from "./charts";
 import { brief, ends, h, swatch } from "./dom";
+import { thumbnail } from "./images";
 import { sequence } from "./palette";
 import { cells, type Column, type Rows } from "./report";
 import { csv, save } from "./save";
 import { type State } from "./state";
 
-/** The most selected rows in the table of them; the CSV has all. */
-const LISTED = 200;
+/** The most selected rows in the table of them, the CSV has all; and the most that are shown as images. */
+const [LISTED, PICTURED] = [200, 20];
 
 export function bar(rows: Rows, state: State): HTMLElement {
   if (!rows.shown) return h("div", {});
@@ -43,7 +44,7 @@ function search(state: State): HTMLElement[] {
     state.focus(found[at]);
   };
   const field = h("input", {
-    id: "search", type: "search", placeholder: "name of a row", autocomplete: "off",
+    id: "search", type: "search", placeholder: "row name", autocomplete: "off",
     title: "Enter goes to the next, Shift and Enter to the one before", oninput: look, onkeydown: next,
   });
   return [h("span", { class: "field" }, h("label", { for: "search" }, "Find"), field)];
@@ -60,7 +61,7 @@ function matches(ids: string[], text: string): number[] {
 
 function legendOf(state: State): HTMLElement[] {
   const { legend, numeric, name } = state.colouring;
-  const hollow = state.hollow?.includes(1) ? [h("span", { class: "entry" }, h("span", { class: "swatch hollow" }), "hollow: took no part in the fit")] : [];
+  const hollow = state.hollow ? [h("span", { class: "entry" }, h("span", { class: "swatch hollow" }), "hollow: took no part in the fit")] : [];
   if (numeric) {
     const ramp = h("span", { class: "ramp" });
     ramp.style.background = `linear-gradient(90deg, ${sequence().join(", ")})`;
@@ -83,17 +84,19 @@ function selected(rows: Rows, state: State): HTMLElement {
   }, { "aria-controls": "selected" });
   const file = button("Selection as CSV", () => save("selection.csv", "text/csv", csv(columns(state, [...state.selected]))));
   const clear = button("Clear selection", () => state.clear());
+  const pictures = h("div", { class: "pictures" });
   const tell = (): void => {
     const some = state.selected.size > 0;
     said.textContent = some ? sentence(state) : rows.note;
     for (const each of [opened, file, clear]) each.hidden = !some;
     list.hidden ||= !some;
+    pictures.replaceChildren(...[...state.selected].slice(0, PICTURED).flatMap((row) => thumbnail(state, row)));
     opened.setAttribute("aria-expanded", String(!list.hidden));
     list.replaceChildren(...(list.hidden ? [] : [grid(columns(state, [...state.selected].slice(0, LISTED)), "selected rows"), ...rest(state)]));
   };
   state.listen(tell);
   tell();
-  return h("div", { class: "selected" }, said, opened, file, clear, list);
+  return h("div", { class: "selected" }, said, opened, file, clear, pictures, list);
 }
 
 function sentence(state: State): string {

@@ -5,8 +5,12 @@ import { type Chart } from "./report";
 import { csv, framed, png, save, written, type Legend } from "./save";
 import { type State } from "./state";
 
-/** Kinds that take the whole width of the page. */
-const WIDE = new Set<Chart["kind"]>(["frames", "text"]);
+/** Whether a chart takes the whole width of the page: words do, and sliders of several charts, images or bars. */
+function wide(chart: Chart): boolean {
+  if (chart.kind !== "frames") return chart.kind === "text";
+  const [only, ...more] = chart.frames[chart.start].charts;
+  return more.length > 0 || only?.kind !== "marks" || only.marks.some(({ type }) => type === "bar");
+}
 
 let count = 0;
 
@@ -15,7 +19,7 @@ export function card(chart: Chart, state: State): HTMLElement {
   const id = `chart-${++count}`;
   const head = [h("h3", { id }, chart.title), ...(chart.about ? [h("p", { class: "about" }, chart.about)] : [])];
   const node = h("article", { class: `card ${chart.kind}`, "aria-labelledby": id }, ...head, drawn.node, ...actions(chart, drawn, state));
-  if (WIDE.has(chart.kind)) node.dataset.wide = "wide";
+  if (wide(chart)) node.dataset.wide = "wide";
   if (chart.kind === "marks") describe(drawn.node, chart.title);
   return node;
 }

@@ -2,6 +2,7 @@
 import { h, short, svg, writing } from "./dom";
 import { images } from "./images";
 import { marks } from "./marks";
+import { beforePaper } from "./paper";
 import { axesOf } from "./planes";
 import { extent } from "./points";
 import { cells, numbers, type Chart, type Column, type FramesChart, type RowsChart, type TableChart, type TextChart } from "./report";
@@ -18,8 +19,12 @@ export interface Drawn {
 
 const PRINTED = 1_000;
 
-/** The most columns that a sheet of paper has room for (see the style sheet): a wider table would shrink all pages. */
-const ON_PAPER = 8;
+/** The most columns and rows of a table on paper (see the style sheet): a wider one would shrink all pages, and nobody
+ * reads a longer one there. */
+const ON_PAPER = { columns: 8, rows: 60 };
+
+/** Tables of so few columns have room for sentences of several lines. */
+const NARROW = 3;
 
 export function draw(chart: Chart, state: State): Drawn {
   return (KINDS[chart.kind] as (chart: Chart, state: State) => Drawn)(chart, state);
@@ -51,10 +56,11 @@ export function grid(columns: Column[], title: string): HTMLElement {
   const head = h("tr", {}, ...columns.map(({ kind, name }) => (name ? h("th", { scope: "col", class: kind }, name) : h("td", {}))));
   const body = Array.from({ length: Math.min(n, PRINTED) }, (_, i) =>
     h("tr", {}, ...all.map((values, j) => h("td", { class: columns[j].kind }, printed(values[i], written[j])))));
-  const table = h("table", {}, h("thead", {}, head), h("tbody", {}, ...body));
+  const table = h("table", columns.length > NARROW ? {} : { class: "prose" }, h("thead", {}, head), h("tbody", {}, ...body));
   const more = n > PRINTED ? [h("p", { class: "note" }, `The first ${PRINTED} of ${n} rows; the CSV has all.`)] : [];
-  const words = `On paper the first ${ON_PAPER} of ${columns.length} columns; the CSV has all.`;
-  const left = columns.length > ON_PAPER ? [h("p", { class: "note on-paper" }, words)] : [];
+  const cut = [[ON_PAPER.columns, columns.length, "columns"] as const, [ON_PAPER.rows, n, "rows"] as const].filter(([most, count]) => count > most);
+  const words = cut.map(([most, count, what]) => `the first ${most} of ${count} ${what}`).join(" and ");
+  const left = cut.length ? [h("p", { class: "note on-paper" }, `On paper ${words}; the CSV has all.`)] : [];
   return h("div", { class: "grid", tabindex: 0, role: "region", "aria-label": `data table: ${title}` }, table, ...more, ...left);
 }
 
@@ -68,12 +74,27 @@ function table(chart: TableChart): Drawn {
 
 function text(chart: TextChart): Drawn {
   const node = h("div", { class: "text" });
-  for (const warning of chart.warnings ?? []) node.append(h("p", { class: "warning", role: "note" }, warning));
+  if (chart.warnings?.length) node.append(warned(chart.warnings));
   for (const paragraph of chart.paragraphs ?? []) node.append(h("p", {}, paragraph));
   if (chart.facts?.length)
     node.append(h("dl", {}, ...chart.facts.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])));
   for (const code of chart.code ?? []) node.append(h("h4", {}, code.label), h("pre", { tabindex: 0 }, h("code", {}, code.text)));
   return { node, columns: [] };
+}
+
+const ROOMY = matchMedia("(min-width: 40rem)");
+
+/** Warnings; on a narrow screen one line that opens, so that the plots below are seen at once. */
+function warned(all: string[]): HTMLElement {
+  const count = all.length === 1 ? "1 warning" : `${all.length} warnings`;
+  const texts = all.map((warning) => h("p", { class: "warning", role: "note" }, warning));
+  const node = h("details", {}, h("summary", {}, count, h("span", {}, `: ${all[0]}`)), ...texts);
+  const open = (): void => void (node.open = true);
+  const fit = (): void => void (node.open = ROOMY.matches);
+  fit();
+  ROOMY.addEventListener("change", fit);
+  beforePaper(open);
+  return node;
 }
 
 /** Frames are drawn when they are first looked at. */

@@ -66,7 +66,8 @@ export const CLOSE = 1e-3;
 
 /** A name with its middle left out where it is long. */
 export function brief(text: string, most = 32): string {
-  return text.length <= most ? text : `${text.slice(0, most - 9)}…${text.slice(-8)}`;
+  const end = Math.min(8, Math.floor(most / 3));
+  return text.length <= most ? text : `${text.slice(0, most - end - 1)}…${text.slice(-end)}`;
 }
 
 /** Round values for an axis between two limits, about `count` of them. */

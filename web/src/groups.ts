@@ -12,23 +12,25 @@ export type Ellipse = "rows" | "mean";
 
 export interface Group {
   entry: Entry;
+  /** The sum of the weights: a row of weight 3 counts as three. */
   n: number;
   mean: [number, number];
   /** Variance across, covariance, variance up; divisor n − 1. */
   covariance: [number, number, number];
 }
 
-/** The groups of the rows shown, by the classes that colour them; rows that took no part in the fit do not count. */
-export function groups({ x, y }: Points, { colouring, hollow }: State): Group[] {
+/** The groups of the rows shown, by the classes that colour them, with the weights of the rows. */
+export function groups({ x, y }: Points, { colouring, weights }: State): Group[] {
   const { which, legend } = colouring;
   if (!which) return [];
   const sums = legend.map(() => new Float64Array(6));
   const [x0, y0] = [x.find(Number.isFinite) ?? 0, y.find(Number.isFinite) ?? 0];
   for (let i = 0; i < x.length; i++) {
     const [u, w] = [x[i] - x0, y[i] - y0];
-    if (!Number.isFinite(u + w) || hollow?.[i]) continue;
+    if (!Number.isFinite(u + w)) continue;
     const s = sums[which[i]];
-    s[0]++; s[1] += u; s[2] += w; s[3] += u * u; s[4] += u * w; s[5] += w * w;
+    const m = weights?.[i] ?? 1;
+    s[0] += m; s[1] += m * u; s[2] += m * w; s[3] += m * u * u; s[4] += m * u * w; s[5] += m * w * w;
   }
   return legend.flatMap((entry, k) => {
     const [n, u, w, uu, uw, ww] = sums[k];

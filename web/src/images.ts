@@ -5,6 +5,7 @@ import { between, signed } from "./palette";
 import { beforePaper } from "./paper";
 import { extent } from "./points";
 import { numbers, type Column, type ImagesChart } from "./report";
+import { type State } from "./state";
 import { onTheme } from "./theme";
 
 /** Side of a picture in the file of a grid, the gap between two, and the height of a label. */
@@ -28,6 +29,18 @@ export function images(chart: ImagesChart): Drawn {
   paint();
   if (chart.scheme) [onTheme(paint), beforePaper(paint)];
   return { node, get columns() { return behind(chart); }, picture: () => sheet(chart, drawn) };
+}
+
+/** A row that is an image, small; nothing where rows are not. */
+export function thumbnail({ rows: { images }, ids, shades }: State, row: number): HTMLElement[] {
+  const found = shades(row);
+  if (!images || !found) return [];
+  const { width, height } = images;
+  const canvas = h("canvas", { class: "thumbnail", width, height, role: "img", "aria-label": `${ids[row]} as an image` });
+  const paint = new ImageData(width, height);
+  found.forEach((shade, i) => paint.data.set([255 - shade, 255 - shade, 255 - shade, 255], 4 * i));
+  canvas.getContext("2d")!.putImageData(paint, 0, 0);
+  return [canvas];
 }
 
 /** A line a pixel, a column an image. */

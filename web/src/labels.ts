@@ -24,6 +24,9 @@ type Side = keyof typeof SIDES;
 
 const HEIGHT = 14;
 
+/** Pixels between two names in one line. */
+const APART = 5;
+
 /** Pixels from a point to its name; farther ones have a line to it. */
 const GAPS = [7, 20];
 
@@ -120,20 +123,28 @@ export function placed(wanted: Wanted[], frame: Box, floor: Floor): SVGElement[]
   return drawn;
 }
 
-/** A name where there is room for it, with a line to its point if that is farther off. */
+/** Letters of a name in a picture: the most in a narrow and in a wide one, pixels of the picture for each, and the most
+ * where a longer name would lie on something. */
+const LETTERS = { fewest: 20, most: 32, wide: 16, crowded: 16 };
+
+/** A name where there is room for it, with a line to its point if that is farther off: shortened where it is long, and
+ * more so rather than that it lies on points. */
 function put(each: Wanted, frame: Box, floor: Floor): SVGElement[] {
-  const text = brief(each.text);
-  const found = place(each, text, frame, floor);
+  const most = Math.round(Math.max(LETTERS.fewest, Math.min(LETTERS.most, (frame.x1 - frame.x0) / LETTERS.wide)));
+  const texts = [...new Set([most, LETTERS.crowded].map((letters) => brief(each.text, letters)))];
+  const free = texts.map((text) => place({ ...each, on: "nothing" }, text, frame, floor)).find(Boolean);
+  const found = free ?? place(each, texts.at(-1)!, frame, floor);
   if (!found) return [];
-  floor.take(found.box);
   const { x0, x1, y0, y1 } = found.box;
-  const words = svg("text", { class: `name ${each.class ?? ""} ${each.strong ? "strong" : ""}`.trim(), x: x0, y: y1 - 3 }, text);
+  floor.take({ ...found.box, x0: x0 - APART, x1: x1 + APART });
+  const words = svg("text", { class: `name ${each.class ?? ""} ${each.strong ? "strong" : ""}`.trim(), x: x0, y: y1 - 3 }, found.text);
   if (found.gap === GAPS[0]) return [words];
   const end = { x2: Math.max(x0, Math.min(x1, each.x)), y2: Math.max(y0, Math.min(y1, each.y)) };
   return [svg("line", { class: "leader", x1: each.x, y1: each.y, ...end }), words];
 }
 
 interface Found {
+  text: string;
   box: Box;
   gap: number;
 }
@@ -146,8 +157,8 @@ function place(each: Wanted, text: string, frame: Box, floor: Floor): Found | nu
       const box = boxAt(each, text, side, gap);
       if (!within(box, frame) || !floor.free(box)) continue;
       const covered = floor.covered(box);
-      if (!covered) return { box, gap };
-      if (covered < least && gap === GAPS[0]) [best, least] = [{ box, gap }, covered];
+      if (!covered) return { text, box, gap };
+      if (covered < least && gap === GAPS[0]) [best, least] = [{ text, box, gap }, covered];
     }
   if (each.on === "nothing") return null;
   return best ?? (each.on === "anything" ? anyway(each, text, frame) : null);
@@ -158,7 +169,7 @@ function anyway(each: Wanted, text: string, frame: Box): Found | null {
   if (each.x < frame.x0 || each.x > frame.x1 || each.y < frame.y0 || each.y > frame.y1) return null;
   const box = boxAt(each, text, each.sides[0], GAPS[0]);
   const by = Math.max(frame.x0 - box.x0, Math.min(0, frame.x1 - box.x1));
-  return { box: { ...box, x0: box.x0 + by, x1: box.x1 + by }, gap: GAPS[0] };
+  return { text, box: { ...box, x0: box.x0 + by, x1: box.x1 + by }, gap: GAPS[0] };
 }
 
 function within(box: Box, frame: Box): boolean {
@@ -184,18 +195,23 @@ export function measured(text: string, strong = false): number {
   return found;
 }
 
-/** Leaves out names of a drawn chart that would lie on others, those that come first stay; and shortens those that would
- * reach out of their holder. */
+/** What lines from names to what they name are called in a drawn chart; they come in the order of the names. */
+export const LEADER = "leader";
+
+/** Leaves out names of a drawn chart that would lie on others, with the lines to them, those that come first stay; and
+ * shortens those that would reach out of their holder. */
 export function apart(chart: Element, holder: DOMRect): void {
   if (chart.querySelector("[aria-label=cell]")) return onCells(chart);
   const taken: Box[] = [];
-  for (const text of chart.querySelectorAll<SVGElement>("[aria-label=text] text")) {
+  const leaders = [...chart.querySelectorAll<SVGElement>(`[aria-description=${LEADER}] path`)];
+  chart.querySelectorAll<SVGElement>("[aria-label=text] text").forEach((text, i) => {
     shorten(text, holder);
     const { left, right: end, top, bottom } = text.getBoundingClientRect();
     const box = { x0: left, x1: end, y0: top + 2, y1: bottom - 2 };
-    if (taken.some((other) => overlap(box, other))) text.style.display = "none";
-    else taken.push(box);
-  }
+    if (!taken.some((other) => overlap(box, other))) return void taken.push(box);
+    text.style.display = "none";
+    if (leaders[i]) leaders[i].style.display = "none";
+  });
 }
 
 function shorten(text: SVGElement, { left, right }: DOMRect): void {

@@ -2,7 +2,7 @@
 import * as Plot from "@observablehq/plot";
 import { type Drawn } from "./charts";
 import { CLOSE, h, short, swatch, writing } from "./dom";
-import { apart, measured } from "./labels";
+import { apart, LEADER, measured } from "./labels";
 import { amounts, between, categories, css, sequence, signed } from "./palette";
 import { beforePaper } from "./paper";
 import { extent } from "./points";
@@ -55,10 +55,15 @@ const MARKS: Record<Mark["type"], (rows: Row[], mark: Mark, colour: string, plac
     Plot.ruleY(rows, { y: "y", stroke: colour, strokeDasharray: mark.dash ? "5 4" : undefined }),
     ...(has(rows, "text") ? [Plot.text(rows, { y: "y", text: "text", frameAnchor: "right", dy: -7, textAnchor: "end" as const })] : []),
   ],
-  text: (rows) => (["start", "end", "middle"] as const).map((side) =>
-    Plot.text(rows.filter((row) => (row.side ?? "middle") === side), {
+  text: (rows) => (["start", "end", "middle"] as const).flatMap((side) => {
+    const mine = rows.filter((row) => (row.side ?? "middle") === side);
+    const leaders = Plot.link(mine, { x1: "tip x", y1: "tip y", x2: "x", y2: "y", stroke: "currentColor", strokeOpacity: 0.4, ariaDescription: LEADER });
+    const names = Plot.text(mine, {
       x: "x", y: "y", text: (row: Row) => clipped(row.text), dy: side === "middle" ? -8 : 0, textAnchor: side, fill: "currentColor",
-    })),
+      stroke: "var(--plot-background)", strokeWidth: 3, // arrows and curves may run through
+    });
+    return has(mine, "tip x") ? [leaders, names] : [names];
+  }),
   cell: (rows, _, __, { colours }) => [
     Plot.cell(rows, { x: "x", y: "y", fill: "fill", inset: 0.5 }),
     ...(has(rows, "text") ? [Plot.text(rows, { x: "x", y: "y", text: "text", fill: readable(colours) })] : []),

@@ -30,8 +30,10 @@ export interface Rows {
   columns: Column[];
   /** Which of the columns colours the rows at first, -1 for none; the first of names where nothing is said. */
   colour?: number;
-  /** 1 for rows that took no part in the fit, 0 for the others: they are hollow, and no group counts them. */
-  supplementary?: Numbers;
+  /** How often each row counts in groups; those of weight 0 took no part in the fit, and are hollow. Else once each. */
+  weights?: Numbers;
+  /** Rows that are images, in shades from 0, white, to 255, one row after another. */
+  images?: { width: number; height: number; u8: string };
 }
 
 export interface Axis {
@@ -208,6 +210,14 @@ export function numbers(values: Values): Float64Array {
 
 function bytes(text: string): ArrayBuffer {
   return Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer;
+}
+
+/** The shades of a row that is an image; none where rows are not. */
+export function shades({ images }: Rows): (row: number) => Uint8Array | null {
+  if (!images) return () => null;
+  const size = images.width * images.height;
+  const all = new Uint8Array(bytes(images.u8));
+  return (row) => all.subarray(row * size, (row + 1) * size);
 }
 
 /** What each row shown is called. */

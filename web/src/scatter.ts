@@ -1,6 +1,7 @@
 // A scatter of the rows: hover, zoom, lasso, keyboard; selection and colours are shared with all the others.
 import { Backdrop } from "./backdrop";
 import { h, short, svg, writing } from "./dom";
+import { thumbnail } from "./images";
 import { type Box } from "./labels";
 import { beforePaper } from "./paper";
 import { axesOf, firstPair, plane, type Pair, type Points } from "./planes";
@@ -10,14 +11,18 @@ import { type RowsChart } from "./report";
 import { styled } from "./save";
 import { dot, HEIGHT, over, shapes, under, type Span, type Wishes } from "./scene";
 import { opacity, type State } from "./state";
+import { paper } from "./theme";
 import { Tip } from "./tip";
 import { tools } from "./tools";
 import { Viewport } from "./viewport";
 
 const REACH = 9;
 
-/** The most rows whose picture has a shape for each; of more it has an image. */
+/** The most rows whose picture, and print, has a shape for each; of more it has an image. */
 const DRAWN = 5_000;
+
+/** Dots a pixel of points that are printed as an image. */
+const FINE = 3;
 
 const KEYS = "Arrow keys go from point to point, Enter selects, Shift with arrows moves the view, plus and minus zoom, 0 resets, Escape clears.";
 
@@ -127,14 +132,15 @@ export class Scatter {
   private paint(): void {
     if (!this.port.width) return;
     const { v, box } = this.port.where();
-    const ratio = window.devicePixelRatio || 1;
-    this.raster(this.canvas, v, box, ratio);
+    const drawn = paper() && this.few;
+    this.canvas.hidden = drawn;
+    if (!drawn) this.raster(this.canvas, v, box, paper() ? FINE : window.devicePixelRatio || 1);
     for (const layer of [this.underlay, this.overlay]) {
       layer.setAttribute("width", String(this.port.width));
       layer.setAttribute("height", String(HEIGHT));
       layer.setAttribute("viewBox", `0 0 ${this.port.width} ${HEIGHT}`);
     }
-    this.underlay.replaceChildren(...under(v, box));
+    this.underlay.replaceChildren(...under(v, box), ...(drawn ? [this.shapes(v, box)] : []));
     this.overlay.replaceChildren(...over(this.points, v, box, this.state, this.wishes), ...this.loop());
   }
 
@@ -227,7 +233,7 @@ export class Scatter {
   private hover(px: number, py: number): void {
     const row = this.near(px, py);
     if (row < 0) this.tip.hide();
-    else this.tip.show(this.words(row), px, py, this.port.width, HEIGHT);
+    else this.tip.show(this.words(row), px, py, this.port.width, HEIGHT, thumbnail(this.state, row));
   }
 
   /** What is said of a row: its name, its place, and what it is coloured by. */
@@ -282,10 +288,18 @@ export class Scatter {
     this.paint();
     const { v, box } = this.port.where();
     const copy = styled(this.overlay);
-    const few = this.points.x.length <= DRAWN && this.backdrop.empty;
     const rules = styled(this.underlay);
-    copy.prepend(...rules.children, few ? shapes(this.points, v, box, this.state, this.size) : this.image(v, box));
+    copy.prepend(...rules.children, this.few ? this.shapes(v, box) : this.image(v, box));
     return copy;
+  }
+
+  /** Whether every point can have a shape of its own. */
+  private get few(): boolean {
+    return this.points.x.length <= DRAWN && this.backdrop.empty;
+  }
+
+  private shapes(v: View, box: Box): SVGElement {
+    return shapes(this.points, v, box, this.state, this.size);
   }
 
   private image(v: View, box: Box): SVGElement {

@@ -112,7 +112,7 @@ export function over(all: Points, v: View, box: Box, state: State, wishes: Wishe
     ...middles(made, v, wishes), ...ring(points, v, state, box));
   const floor = floorOf(points, v, box);
   const wanted = [
-    ...chosen(points, v, box, state), ...middleNames(made, v, wishes), ...tips(points, v), ...categoryNames(points, v),
+    ...chosen(points, v, box, state), ...middleNames(made, v, wishes), ...ellipseNames(points, v), ...tips(points, v), ...categoryNames(points, v),
     ...others(all, v, box, state, wishes.naming, floor),
   ];
   return [...names(points, v, box), inside, ...placed(wanted, { ...box, x1: v.width, y0: 0 }, floor), ...unit(points, box)];
@@ -211,10 +211,17 @@ function outline({ x, y, a, b, angle }: Ellipse): [number, number][] {
 }
 
 function ellipses({ chart }: Points, v: View): SVGElement[] {
-  return (chart.ellipses ?? []).flatMap((e) => {
+  return (chart.ellipses ?? []).map((e) => {
     const points = outline(e).map(([x, y]) => `${v.sx * x + v.tx},${v.sy * y + v.ty}`).join(" ");
-    const at = { x: v.sx * e.x + v.tx, y: v.sy * e.y + v.ty, "text-anchor": "middle" };
-    return [svg("polygon", { class: "ellipse", points }), svg("text", { class: "name", ...at }, e.label)];
+    return svg("polygon", { class: "ellipse", points });
+  });
+}
+
+/** Names of ellipses, at their highest places: in their middles they would lie on points. */
+function ellipseNames({ chart }: Points, v: View): Wanted[] {
+  return (chart.ellipses ?? []).map((e) => {
+    const [x, y] = outline(e).reduce((top, at) => (at[1] > top[1] ? at : top));
+    return spotName({ label: e.label, x, y, dash: false, of: "" }, v, { sides: around("above", "above left", "above right"), on: "anything", strong: true });
   });
 }
 

@@ -1,7 +1,7 @@
 // What the charts of a page share: which rows are selected, which one is looked at, and what colours them.
 import { categories, MANY, OTHERS, rgb, sequential, shapeOf, type Colour } from "./palette";
 import { type Inks } from "./points";
-import { cells, names, numbers, type Column, type Rows } from "./report";
+import { cells, names, numbers, shades, type Column, type Rows } from "./report";
 import { onTheme } from "./theme";
 
 type Listener = () => void;
@@ -41,14 +41,20 @@ export class State {
   /** Which column colours the rows, -1 for none: names of columns may be empty, or alike. */
   coloured: number;
   readonly ids: string[];
+  /** How often each row counts; null where all count once. */
+  readonly weights: Float64Array | null;
   /** 1 for rows that took no part in the fit; null where there are none. */
   readonly hollow: Uint8Array | null;
+  /** The shades of a row that is an image. */
+  readonly shades: (row: number) => Uint8Array | null;
   private listeners: Listener[] = [];
   private packed: Float32Array | null = null;
 
   constructor(readonly rows: Rows) {
     this.ids = names(rows);
-    this.hollow = rows.supplementary ? Uint8Array.from(numbers(rows.supplementary)) : null;
+    this.shades = shades(rows);
+    this.weights = rows.weights ? numbers(rows.weights) : null;
+    this.hollow = this.weights?.includes(0) ? Uint8Array.from(this.weights, (weight) => Number(weight === 0)) : null;
     this.coloured = rows.colour ?? rows.columns.findIndex((column) => column.kind === "text");
     this.colouring = colourBy(rows.columns[this.coloured], rows.shown);
     onTheme(() => this.colour(this.coloured));

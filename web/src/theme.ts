@@ -23,10 +23,15 @@ export function turn(): void {
   turned();
 }
 
-/** While the page is printed, and after. */
+export function paper(): boolean {
+  return printing;
+}
+
+/** While the page is printed, and after: as wide as a sheet, so that what is drawn fills it. */
 export function onPaper(now: boolean): void {
   if (printing === now) return;
   printing = now;
+  document.documentElement.classList.toggle("paper", now);
   turned();
 }
 

@@ -10,11 +10,12 @@ export class Tip {
     this.node.hidden = true;
   }
 
-  /** The first of the lines is a name. The place and the room for it are in pixels of the parent. */
-  show([name, ...lines]: string[], px: number, py: number, width: number, height: number): void {
+  /** The first of the lines is a name, and pictures stand below them. The place and the room for it are in pixels of the
+   * parent. */
+  show([name, ...lines]: string[], px: number, py: number, width: number, height: number, pictures: HTMLElement[] = []): void {
     const { node } = this;
     node.hidden = false;
-    node.replaceChildren(h("strong", {}, name), ...lines.map((line) => h("div", {}, line)));
+    node.replaceChildren(h("strong", {}, name), ...lines.map((line) => h("div", {}, line)), ...pictures);
     node.style.maxWidth = `${Math.min(288, width - 4)}px`;
     node.style.left = node.style.top = "0";
     const { offsetWidth, offsetHeight } = node;

@@ -24,6 +24,7 @@ from eigenlens.reporting.inputs import check_models, report_table
 from eigenlens.reporting.packing import fit_page, share_repeats
 from eigenlens.reporting.page import render_page
 from eigenlens.reporting.pages.overview import overview
+from eigenlens.reporting.pages.reconstruction import row_images
 from eigenlens.reporting.remarks import data_remarks, fit_remarks
 from eigenlens.reporting.rows import ShownRows, make_shown_rows, max_rows, no_rows, values_per_row
 from eigenlens.tables.names import shorten
@@ -91,11 +92,12 @@ def report(
     decided = [str(each) for each in (getattr(X, "decisions", ()) if decisions is None else decisions)]
     last = overview(rows, estimators, decided, command, python, random_state)
     pages, more = _pages(sheets, last), _columns(sheets)
+    pictures = next(filter(None, (row_images(rows.of(model)) for model in estimators.values())), {})
 
     def whole(keep: Array | None) -> Chart:
         size = f"{count_noun(rows.total, 'row') if rows.total else 'no rows'}, {count_noun(len(rows.names), 'column')}"
         head = {"title": shorten(title, 300), "subtitle": size, "version": __version__}
-        return share_repeats(head | {"rows": rows.data(more, keep), "pages": pages}, keep)
+        return share_repeats(head | {"rows": rows.data(more, keep) | pictures, "pages": pages}, keep)
 
     text = fit_page(whole, len(rows.X), render_page, np.random.default_rng(0))
     target.parent.mkdir(parents=True, exist_ok=True)

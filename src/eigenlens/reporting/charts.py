@@ -188,9 +188,8 @@ def heat(
     return marks(title, cell, about=about, x=x, y=y, colour=colour, height=height)
 
 
-MAX_HEAT_ROWS, MAX_TEXT_VALUE = 40, 10.0
-"""The largest number of columns of the table in a heat map of loadings, and the size from which numbers are too long
-for its cells; the page leaves them out where cells are narrow."""
+MAX_HEAT_ROWS = 40
+"""The largest number of columns of the table in a heat map of loadings."""
 
 
 def loading_heat(
@@ -200,7 +199,9 @@ def loading_heat(
     chosen = np.sort(np.argsort(-np.abs(values).max(axis=1))[:MAX_HEAT_ROWS])
     about += f" The {MAX_HEAT_ROWS} columns that move most." if len(values) > MAX_HEAT_ROWS else ""
     top = float(np.abs(values).max()) or 1.0  # zero has the same colour whether or not some are negative
-    texts = [f"{value:.2f}" for value in values[chosen].ravel()] if top < MAX_TEXT_VALUE else None
+    decimals = int(np.clip(2.0 - np.floor(np.log10(top)), 0, 2))
+    rounded = np.round(values[chosen].ravel(), decimals) + 0.0  # no minus before a zero
+    texts = [f"{value:.{decimals}f}" for value in rounded]  # the page leaves them out where cells are narrow
     rows = [names[j] for j in chosen]
     return heat(title, values[chosen], rows, factors, what=what, about=about, texts=texts, top=top)
 

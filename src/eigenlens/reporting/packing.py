@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -41,6 +42,13 @@ class RowPositions:
     """The position (m,) of each row shown among all, ascending; written as exact steps, so that none is off by one."""
 
     places: Array
+
+
+@dataclass(frozen=True, eq=False)
+class RowBytes:
+    """Some bytes (m, p) per row shown: the shades of its pixels."""
+
+    values: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +136,9 @@ def _written(value: Any, keep: Array | None) -> Any:
         return _steps(value.places if keep is None else value.places[keep])
     if isinstance(value, EncodedColumn):
         return _codes(value if keep is None else value._replace(codes=value.codes[keep]))
+    if isinstance(value, RowBytes):
+        kept = value.values if keep is None else value.values[keep]
+        return base64.b64encode(kept.tobytes()).decode("ascii")
     if isinstance(value, RowTexts):
         return list(value.values) if keep is None else [value.values[i] for i in keep]
     if isinstance(value, dict):

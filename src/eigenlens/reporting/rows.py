@@ -200,12 +200,8 @@ class ShownRows:
         coarse = "Numbers of so many rows are kept to 16 bits." if kept > FINE else ""
         note = " ".join(filter(None, (self._note(kept), said, _left(left), coarse)))
         head = {"total": self.total, "shown": kept, "note": note, "colour": start}
-        return head | {"columns": columns} | ids | steps | self._supplementary()
-
-    def _supplementary(self) -> Chart:
-        """Return which rows are hollow: those without weight, which took no part in the fit."""
-        without = np.zeros(len(self.X)) if self.weight is None else (self.weight == 0.0).astype(np.float64)
-        return {"supplementary": RowNumbers(without)} if without.any() else {}
+        weights = {} if self.weight is None or np.all(self.weight == 1.0) else {"weights": RowNumbers(self.weight)}
+        return head | {"columns": columns} | ids | steps | weights
 
     def _offered(self, more: Mapping[str, Any]) -> dict[str, Any]:
         """Return the columns to colour by: classes, given columns, columns that pages made, text, numbers."""

@@ -216,7 +216,8 @@ def _circle(model: Any, rows: ShownRows, supplementary: reading.Supplementary | 
         names, ends = [*names, *more[0]], np.concatenate([ends, more[1]])
     x, y = ends.T
     sides = ["end" if value < 0.0 else "start" for value in x]
-    layers.append(layer("text", x=x + np.where(x < 0.0, -0.02, 0.02), y=_apart(x, y), text=names, side=sides))
+    places = {"x": x + np.where(x < 0.0, -0.04, 0.04), "y": _apart(x, y), "tip x": x, "tip y": y}
+    layers.append(layer("text", text=names, side=sides, **places))
     across, up = {"label": _axis(model, 0), "domain": [-1.7, 1.7]}, {"label": _axis(model, 1), "domain": [-1.15, 1.15]}
     about = "Correlations of columns with components: an arrow near the circle is well shown by these two."
     return marks("Correlation circle", *layers, about=about, x=across, y=up, equal=True, height=460)
@@ -231,11 +232,15 @@ def _correlation_arrows(
     return layer("link", label, x1=zero, y1=zero, x2=ends[:, 0], y2=ends[:, 1], title=titles, colour=colour, dash=dash)
 
 
-def _apart(x: Array, y: Array, distance: float = 0.085) -> Array:
-    """Return the heights of labels at (x, y), moved so that those on one side are at least `distance` apart."""
+def _apart(x: Array, y: Array, distance: float = 0.105) -> Array:
+    """Return the heights of labels at (x, y), moved so that those on one side are at least `distance` apart.
+
+    Where a side has too many for the height of the circle, they are as far apart as it allows.
+    """
     found = y.copy()
     for side in (np.flatnonzero(x < 0.0), np.flatnonzero(x >= 0.0)):
         order = side[np.argsort(y[side], kind="stable")]
+        distance = min(distance, 2.2 / max(1, len(side) - 1))
         for _ in range(50):  # each pushes its neighbours by half of what is lacking
             lacking = np.maximum(distance - np.diff(found[order]), 0.0) / 2.0
             found[order[:-1]] -= lacking

@@ -9,6 +9,7 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.pca import tables
 from eigenlens.reporting.charts import Chart, component_images, frames, images, layer, marks
+from eigenlens.reporting.packing import RowBytes
 from eigenlens.reporting.rows import ShownRows
 from eigenlens.tables.names import axis_names
 from eigenlens.tables.text_table import count_noun
@@ -46,6 +47,27 @@ def reconstruction_chart(model: Any, rows: ShownRows, side: int) -> Chart:
     else:
         about += f" The {FEATURES} columns in which a row is farthest from the mean." if d > FEATURES else ""
     return frames("Reconstruction", "from", steps, start=len(steps) - 1, about=about)
+
+
+MAX_IMAGE_BYTES, MIN_SIDE = 2_000_000, 8
+"""The largest size in bytes of all rows as images, and the fewest pixels along the side of one."""
+
+
+def row_images(rows: ShownRows) -> Chart:
+    """Return the rows as small images in 256 shades, for `Rows` of report.ts; nothing if they are no images.
+
+    Where they are too many for the file, squares of pixels become one; {} if too little would be left to recognise.
+    """
+    side = tables.image_side(rows.X) if len(rows.X) else 0
+    steps = range(-(-side // SIDE), side // MIN_SIDE + 1)
+    step = next((step for step in steps if len(rows.X) * (side // step) ** 2 <= MAX_IMAGE_BYTES), 0) if side else 0
+    if not step:
+        return {}
+    small = np.stack([_smaller(row, side, step).ravel() for row in rows.X])
+    low, high = np.nanmin(small), np.nanmax(small)
+    shades = np.nan_to_num((small - low) / ((high - low) or 1.0), nan=0.5)
+    size = {"width": side // step, "height": side // step}
+    return {"images": size | {"u8": RowBytes(np.round(255.0 * shades).astype(np.uint8))}}
 
 
 def _images(found: Any, place: int, side: int, named: list[str]) -> Chart:
