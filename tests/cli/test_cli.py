@@ -321,7 +321,7 @@ def test_transform_writes_every_format(run, fitted, suffix):
             found = pl.DataFrame(json.load(file))
     else:
         found = readers[suffix](f"z{suffix}")
-    assert found.columns == ["bottle", "PC1", "PC2"]
+    assert found.columns == ["bottle", "kind", "PC1", "PC2"]
     assert found["bottle"][:2].to_list() == ["b0", "b1"]
     np.testing.assert_allclose(found.select("PC1", "PC2").to_numpy(), Z, atol=1e-12)
 
@@ -342,8 +342,8 @@ def test_denoise(run, fitted, name):
     twin = {"pca": PCA(2), "kpca": KernelPCA(4, random_state=0)}[name].fit(ROWS)
     wanted = twin.inverse_transform(twin.transform(ROWS)) if name == "pca" else twin.denoise(ROWS)
     found = pl.read_parquet("clean.parquet")
-    assert found.columns == ["acid", "sugar", "ash"]
-    np.testing.assert_allclose(found.to_numpy(), wanted, atol=1e-8)
+    assert found.columns == ["bottle", "kind", "acid", "sugar", "ash"]
+    np.testing.assert_allclose(found.drop("bottle", "kind").to_numpy(), wanted, atol=1e-8)
 
 
 def test_impute_with_deviations(run, fitted):
@@ -375,8 +375,8 @@ def test_score_and_sample(run, fitted):
 def test_mixtures_predict_components(run, wine):
     done(run("fit", "gmm", "wine.csv", "-c", "acid:ash", "-k", 3, "-o", "g.safetensors"))
     lines = done(run("predict", "g.safetensors", "wine.csv", "--proba", "--label", "kind")).splitlines()
-    assert lines[0] == "kind,predicted,p(0),p(1),p(2)"
-    by_kind = {kind: {line.split(",")[1] for line in lines[1:] if line.startswith(kind)} for kind in CENTRES}
+    assert lines[0] == "bottle,kind,predicted,p(0),p(1),p(2)"
+    by_kind = {kind: {line.split(",")[2] for line in lines[1:] if line.split(",")[1] == kind} for kind in CENTRES}
     assert all(len(found) <= 2 for found in by_kind.values())
 
 

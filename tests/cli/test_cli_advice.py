@@ -214,7 +214,7 @@ def test_totals_without_a_name(run, of, what, file):
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_ordinary_data_are_not_suspected(name):
     example = load(name)
-    assert describe_sentinels(zip(example.columns, example.data.T, strict=True), ["t.csv"], []) == []
+    assert describe_sentinels(zip(example.columns, example.data.T, strict=True), ["t.csv"]) == []
     assert find_unnamed_totals(example.data) == []
 
 

@@ -109,7 +109,7 @@ UNSUSPECTED = {
 
 
 def found(**columns):
-    sentences = describe_sentinels([(name, np.asarray(values)) for name, values in columns.items()], ["t.csv"], [])
+    sentences = describe_sentinels([(name, np.asarray(values)) for name, values in columns.items()], ["t.csv"])
     return [float(each.partition(" ")[0]) for each in sentences]
 
 

@@ -247,7 +247,8 @@ def _guess_id(files: FileSource, roles: ColumnRoles, dropped: Collection[Any]) -
     free = [name for name in roles.unused if name not in dropped]
     if roles.id is not None or not free:
         return roles
-    found = guess_roles(profile_first_rows(files.select(Selection(columns=free)), HEAD_ROWS))
+    places = [place for place, field in enumerate(files.fields) if field.name in free]
+    found = guess_roles(profile_first_rows(files.part(places), HEAD_ROWS))
     named = {name: each for name, each in found.items() if each.role == Role.ID}
     if not named:
         return roles

@@ -118,8 +118,8 @@ def find_named_totals(texts: Mapping[str, Array]) -> list[TotalRows]:
 
     A name that several rows have must be one of a total, and that of few rows.
 
-    >>> find_named_totals({"town": np.array(["Bonn", "Trier", "Total", "Ulm", "Mean"])})
-    [TotalRows(rows=(2, 4), what="are called 'Total', 'Mean' in column 'town'")]
+    >>> find_named_totals({"town": np.array(["Bonn", "Trier", "Total", "Ulm", "Hof", "Mean"])})
+    [TotalRows(rows=(2, 5), what="are called 'Total', 'Mean' in column 'town'")]
     """
     for column, values in texts.items():
         often = Counter(values.tolist())

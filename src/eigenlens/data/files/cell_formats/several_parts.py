@@ -133,7 +133,7 @@ PART_FORMATS = {name: SeveralParts(name) for name in FORMS}
 
 
 def find_several_parts(cells: Collection[str], known: str | None = None) -> SeveralParts | None:
-    """Return the form of a column whose different cells all have it, and one of them no other; else None.
+    r"""Return the form of a column whose different cells all have it, and one of them no other; else None.
 
     known: the form that the column had in an earlier file, which needs no such cell.
 
