@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from eigenlens.errors import ClusterError, EigenlensError, MissingExtra
@@ -21,6 +22,9 @@ RETRIES = 2
 
 SECONDS_WITHOUT_WORKERS = 30.0
 """How long to wait for a worker where none is left, unless Dask's own setting says otherwise: a nanny needs seconds."""
+
+LOGS = "see the logs of the workers; if memory is short, use smaller chunks, X.rechunk(...)"
+"""The way out of a chunk that failed."""
 
 _SETTING = "distributed.scheduler.no-workers-timeout"
 _SECONDS_BETWEEN_LOOKS = 1.0
@@ -84,6 +88,19 @@ def compute_tasks(tasks: Sequence[Any], X: Any, failure: Failure) -> list[Any]:
         finally:  # also after an interrupt: tasks that nobody wants are not run
             for future in futures:
                 future.release()
+
+
+def compute_chunks(x: Any) -> list[Any]:
+    """Return the chunks of a Dask array or Series (n,) of weights or labels."""
+    tasks = x.to_delayed()
+    return compute_tasks(tasks if isinstance(tasks, list) else tasks.tolist(), x, partial(_column_error, x=x))
+
+
+def _column_error(failed: set[Any], words: str, x: Any) -> ClusterError:
+    """Return the error about a chunk of weights or labels."""
+    chunks = sorted(key[1] for key in failed if isinstance(key, tuple))
+    where = f"chunk {chunks[0]}" if chunks else "a chunk"
+    return ClusterError(f"{where} of the Dask {type(x).__name__} (n,) of weights or labels {words}", fix=LOGS)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Rows of a Dask array: the fold runs where the chunks are, and only statistics travel."""
+"""Rows of a Dask array or frame: the fold runs where the chunks are, and only statistics travel."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from eigenlens.arrays import Array, is_sparse, working_dtype
-from eigenlens.data.column_kinds import ColumnKind, Field
-from eigenlens.data.memory import ArraySource, SparseSource
+from eigenlens.data.column_kinds import ColumnKind, Field, frame_field
+from eigenlens.data.memory import ArraySource, FrameSource, SparseSource
 from eigenlens.data.source import Block, Progress, S, Source
 from eigenlens.errors import ClusterError, DataError
-from eigenlens.workers import compute_tasks, current_client, hold_values, import_delayed
+from eigenlens.workers import LOGS, compute_tasks, current_client, hold_values, import_delayed
 
 
 class DaskSource(Source):
@@ -48,6 +48,19 @@ class DaskSource(Source):
         lengths = self.array.chunks[0]
         self._lengths: tuple[int, ...] | None = None if np.isnan(lengths).any() else lengths
         self._weights: tuple[Any, list[Any]] | None = None  # the client, and the weights of each chunk on its cluster
+
+    @classmethod
+    def of_frame(cls, X: Any) -> Self:
+        """Return the rows of a Dask frame of numeric columns, one chunk per partition."""
+        import dask.array as da
+
+        columns = FrameSource(X._meta)  # without rows: it checks the names and kinds of the columns
+        read, shape = import_delayed()(_frame_rows, pure=True), (np.nan, columns.n_features)
+        parts = [da.from_delayed(read(part), shape, columns.dtype) for part in X.to_delayed()]
+        source = cls(da.concatenate(parts))
+        source.names, source.own_names = columns.names, True
+        source.fields = tuple(frame_field(name, columns.frame[name]) for name in columns.frame.columns)
+        return source
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]
@@ -133,6 +146,12 @@ class _Chunk(NamedTuple):
     high: int
 
 
+def _frame_rows(frame: Any) -> Array:
+    """Return a partition of numeric columns as an array."""
+    source = FrameSource(frame)
+    return np.concatenate([*source.rows(), np.empty((0, source.n_features), source.dtype)])
+
+
 def _length(rows: Any) -> int:
     return int(rows.shape[0])
 
@@ -154,8 +173,7 @@ def _chunk_error(failed: set[Any], words: str, tasks: list[Any], chunks: list[_C
     hit = [chunk for chunk in chunks if failed & _needed(graph, {chunk.rows.key})]
     hit = hit or [chunk for chunk in chunks if chunk.rows.key in _needed(graph, failed)]
     where = f"rows {hit[0].low} to {hit[-1].high - 1} of X" if hit else "a chunk of X"
-    fix = "see the logs of the workers; if memory is short, use smaller chunks, X.rechunk(...)"
-    return ClusterError(f"{where}: their chunk {words}", fix=fix)
+    return ClusterError(f"{where}: their chunk {words}", fix=LOGS)
 
 
 def _needed(graph: dict[Any, Any], keys: set[Any]) -> set[Any]:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from eigenlens import checks
 from eigenlens.arrays import Array, Like, dense, is_sparse, is_tensor, namespace, slices
-from eigenlens.data.coerce import as_source, explain_nonfinite, is_dask_array, require_finite, require_no_infinity
+from eigenlens.data.coerce import as_source, explain_nonfinite, is_dask, require_finite, require_no_infinity
 from eigenlens.data.memory import FrameSource
 from eigenlens.data.rows import row_count, stack_rows
 from eigenlens.data.source import Source
@@ -151,7 +151,7 @@ def per_row(
     def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(method)
         def of_rows(estimator: Any, X: Any, *arguments: Any, **options: Any) -> Any:
-            if not is_dask_array(X):
+            if not is_dask(X):
                 found = method(estimator, X, *arguments, **options)
                 return Like(X).exact(found) if is_tensor(X) else found
             check_is_fitted(estimator)
