@@ -105,7 +105,7 @@ def _column_error(failed: set[Any], words: str, x: Any) -> ClusterError:
 
 @contextmanager
 def _outside_the_pool() -> Iterator[None]:
-    """Leave the thread pool of a worker, if this is one of its tasks: the tasks that are waited for may need the place."""
+    """Leave the thread pool of a worker, if this is a task of it: the tasks that are waited for may need the place."""
     from distributed import rejoin, secede
 
     try:
