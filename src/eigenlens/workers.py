@@ -57,13 +57,14 @@ def hold_values(values: Sequence[Any]) -> list[Any]:
     Their keys are new: keys by content would be shared with an earlier pass, whose release may come after this.
     """
     import dask
+    from dask.base import persist
 
     delayed = import_delayed()
     tasks = [delayed(value, name=f"value-{uuid.uuid4().hex}", traverse=False) for value in values]
     if current_client() is None:
         return tasks
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PiB"}):
-        return list(dask.persist(*tasks))  # type: ignore[no-untyped-call]
+        return list(persist(*tasks))  # type: ignore[no-untyped-call]
 
 
 def compute_tasks(tasks: Sequence[Any], X: Any, failure: Failure) -> list[Any]:
@@ -74,9 +75,9 @@ def compute_tasks(tasks: Sequence[Any], X: Any, failure: Failure) -> list[Any]:
     """
     client = current_client()
     if client is None:
-        import dask
+        from dask.base import compute
 
-        return list(dask.compute(*tasks))  # type: ignore[no-untyped-call]
+        return list(compute(*tasks))  # type: ignore[no-untyped-call]
     with _outside_the_pool():
         futures = client.compute(list(tasks), retries=RETRIES)
         try:
@@ -109,14 +110,14 @@ def _outside_the_pool() -> Iterator[None]:
     from distributed import rejoin, secede
 
     try:
-        secede()
+        secede()  # type: ignore[no-untyped-call]
     except (ValueError, KeyError, AttributeError):  # not in a task, or one that has left before
         yield
         return
     try:
         yield
     finally:
-        rejoin()
+        rejoin()  # type: ignore[no-untyped-call]
 
 
 def _result(client: Any, future: Any) -> Any:
@@ -142,7 +143,7 @@ def _wait(client: Any, future: Any) -> None:
     seen = time.monotonic()
     while True:
         try:
-            wait(future, timeout=_SECONDS_BETWEEN_LOOKS)
+            wait(future, timeout=_SECONDS_BETWEEN_LOOKS)  # type: ignore[no-untyped-call]
             return
         except TimeoutError:
             now = time.monotonic()
@@ -161,7 +162,8 @@ def _failed_keys(client: Any, futures: Sequence[Any], X: Any) -> set[Any]:
     """Return the keys of tasks that failed: the one that the scheduler blames, and chunks of X that were persisted."""
     from distributed import futures_of
 
-    keys = {future.key for future in (*futures, *futures_of(X)) if future.status in ("error", "cancelled")}
+    persisted = futures_of(X)  # type: ignore[no-untyped-call]
+    keys = {future.key for future in (*futures, *persisted) if future.status in ("error", "cancelled")}
     cause = client.sync(client.scheduler.get_error_cause, keys=[future.key for future in futures])
     return keys if cause is None else keys | {tuple(cause) if isinstance(cause, list) else cause}
 
