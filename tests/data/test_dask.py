@@ -229,7 +229,6 @@ GROUP = pd.Series(np.where(FRAME["mass"] > 0.2, "heavy", "light"))
     ("model", "method", "columns"),
     [
         (PCA(2, standardize=True), "transform", ["mass", "count", "male", "single"]),
-        (PCA(2, missing="em"), "transform", list(FRAME)),
         (GaussianMixture(2, random_state=0), "impute", ["mass", "single", "nullable"]),
         (NaiveBayes(), "predict_proba", list(FRAME)),
         (LinearDiscriminant(), "predict", ["mass", "count", "single"]),

@@ -57,7 +57,7 @@ def fail_at_300(low):
 def test_the_rows_of_a_chunk_that_raises_are_named(persisted, weight):
     with cluster(2):
         table = rows(fail_at_300).persist() if persisted else rows(fail_at_300)
-        with pytest.raises(ClusterError, match="rows 300 to 399 of X: .* raised OSError: the disk is gone") as caught:
+        with pytest.raises(ClusterError, match=r"rows 300 to 399 of X: .* raised OSError: the disk is gone") as caught:
             PCA(2).fit(table, sample_weight=weight)
     assert isinstance(caught.value.__cause__, OSError)
 
@@ -69,7 +69,7 @@ def test_the_rows_of_a_chunk_that_cannot_be_collected_are_named():
 
 def test_a_chunk_of_weights_that_raises_is_named():
     weight = rows(fail_at_300)[:, 0]
-    with cluster(1), pytest.raises(ClusterError, match="chunk 3 of the Dask Array .* raised OSError"):
+    with cluster(1), pytest.raises(ClusterError, match=r"chunk 3 of the Dask Array .* raised OSError"):
         PCA(2).fit(rows(), sample_weight=weight)
 
 

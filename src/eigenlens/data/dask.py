@@ -52,12 +52,13 @@ class DaskSource(Source):
     @classmethod
     def of_frame(cls, X: Any) -> Self:
         """Return the rows of a Dask frame of numeric columns, one chunk per partition."""
-        import dask.array as da
+        from dask import array
 
+        library: Any = array  # its functions have no types
         columns = FrameSource(X._meta)  # without rows: it checks the names and kinds of the columns
         read, shape = import_delayed()(_frame_rows, pure=True), (np.nan, columns.n_features)
-        parts = [da.from_delayed(read(part), shape, columns.dtype) for part in X.to_delayed()]
-        source = cls(da.concatenate(parts))
+        parts = [library.from_delayed(read(part), shape, columns.dtype) for part in X.to_delayed()]
+        source = cls(library.concatenate(parts))
         source.names, source.own_names = columns.names, True
         source.fields = tuple(frame_field(name, columns.frame[name]) for name in columns.frame.columns)
         return source
