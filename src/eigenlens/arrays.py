@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.errors import MissingExtra
+from eigenlens.workers import compute_chunks
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -59,6 +60,8 @@ def to_numpy(x: Any) -> Array:
     """
     if hasattr(x, "detach"):
         return np.asarray(x.detach().cpu())
+    if hasattr(x, "dask") and x.ndim == 1:
+        return np.concatenate([np.asarray(part) for part in compute_chunks(x)])
     return np.asarray(x.get() if is_tensor(x) and hasattr(x, "get") else x)
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 __all__ = [
     "CategoryError",
+    "ClusterError",
     "ConvergenceWarning",
     "DataError",
     "DataWarning",
@@ -199,6 +200,10 @@ class ModelFileError(DataError):
 
 class ResourceError(EigenlensError, MemoryError):
     """The work needs more memory than it may take."""
+
+
+class ClusterError(EigenlensError, RuntimeError):
+    """A Dask cluster could not do the work: no worker is left, or a chunk failed on each that tried."""
 
 
 class MissingExtra(EigenlensError, ImportError):

@@ -13,7 +13,7 @@ import pytest
 from distributed import Client, LocalCluster
 from scipy import sparse
 
-from eigenlens import PCA
+from eigenlens import PCA, GaussianMixture, LinearDiscriminant, NaiveBayes, densities
 from eigenlens.data.dask import DaskSource
 from eigenlens.data.source import Block, accumulate
 from eigenlens.errors import DataError
@@ -212,10 +212,65 @@ def test_pca_on_a_cluster_is_pca_in_one_process(client, solver, weighted):
     np.testing.assert_allclose(scores, twin.transform(X), atol=1e-8)
 
 
-def test_a_frame_of_dask_is_rejected_with_the_way_out():
-    frames, frame = pytest.importorskip("dask.dataframe"), pd.DataFrame(X, columns=list("abcdef"))
-    rows = frames.from_pandas(frame, npartitions=3)
-    with pytest.raises(DataError, match=r"Dask frame; give .* X\.to_dask_array\(lengths=True\)"):
-        PCA(2).fit(rows)
-    found = PCA(2).fit(rows.to_dask_array(lengths=True))
-    np.testing.assert_allclose(found.explained_variance_, PCA(2).fit(X).explained_variance_, rtol=1e-9)
+FRAME = pd.DataFrame(
+    {
+        "mass": RNG.standard_normal(200),
+        "count": RNG.integers(0, 9, 200),
+        "male": RNG.random(200) > 0.5,
+        "single": RNG.standard_normal(200).astype(np.float32),
+        "nullable": pd.array([None, 3, 4, 5] * 50, dtype="Int64"),
+    }
+)
+GROUP = pd.Series(np.where(FRAME["mass"] > 0.2, "heavy", "light"))
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["known divisions", "unknown divisions"])
+@pytest.mark.parametrize(
+    ("model", "method", "columns"),
+    [
+        (PCA(2, standardize=True), "transform", ["mass", "count", "male", "single"]),
+        (GaussianMixture(2, random_state=0), "impute", ["mass", "single", "nullable"]),
+        (NaiveBayes(), "predict_proba", list(FRAME)),
+        (LinearDiscriminant(), "predict", ["mass", "count", "single"]),
+    ],
+    ids=repr,
+)
+def test_a_frame_of_dask_is_its_pandas_frame(model, method, columns, known):
+    frames = pytest.importorskip("dask.dataframe")
+    lazy, labels = (frames.from_pandas(each, npartitions=3) for each in (FRAME[columns], GROUP))
+    lazy = lazy if known else lazy.clear_divisions()
+    weight = frames.from_pandas(pd.Series(WEIGHT[:200]), npartitions=3)
+    found = getattr(model.fit(lazy, labels, sample_weight=weight), method)(lazy)
+    assert isinstance(found, da.Array)
+    assert model.feature_names_in_.tolist() == columns
+    expected = np.asarray(getattr(model.fit(FRAME[columns], GROUP, sample_weight=WEIGHT[:200]), method)(FRAME[columns]))
+    if expected.dtype.kind == "f":
+        np.testing.assert_allclose(found.compute(), expected, rtol=1e-8, atol=1e-8)
+    else:
+        np.testing.assert_array_equal(found.compute(), expected)
+
+
+def test_partitions_of_a_frame_may_be_empty():
+    frames = pytest.importorskip("dask.dataframe")
+    lazy = frames.from_pandas(FRAME[["mass", "count"]].sort_values("mass", ignore_index=True), npartitions=4)
+    found = PCA(1).fit(lazy[lazy["mass"] > 0.5])
+    kept = FRAME.loc[FRAME["mass"] > 0.5, ["mass", "count"]]
+    assert found.n_samples_ == len(kept)
+    np.testing.assert_allclose(found.explained_variance_, PCA(1).fit(kept).explained_variance_, rtol=1e-10)
+
+
+def test_frames_of_dask_that_cannot_be_used():
+    frames = pytest.importorskip("dask.dataframe")
+    lazy = frames.from_pandas(FRAME[["mass", "count"]], npartitions=2)
+    with pytest.raises(DataError, match="column 'town' does not hold numbers"):
+        PCA(1).fit(lazy.assign(town="Rome"))
+    with pytest.raises(DataError, match="X is a Series"):
+        PCA(1).fit(lazy["mass"])
+    with pytest.raises(DataError, match="their order differs"):
+        PCA(1).fit(lazy).transform(lazy[["count", "mass"]])
+
+
+def test_a_series_of_dask_is_one_column_of_a_density():
+    lazy = pytest.importorskip("dask.dataframe").from_pandas(FRAME["mass"], npartitions=2)
+    found, twin = (densities.Gaussian.fit(x) for x in (lazy, FRAME["mass"]))
+    assert str(found) == str(twin)

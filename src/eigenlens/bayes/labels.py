@@ -47,9 +47,9 @@ def _label_array(y: Any) -> Array:
     if y is None:
         what = "this classifier requires y to be passed, but the target y is None"
         raise DataError(what, fix="give one label per row")
-    if hasattr(y, "dask"):
+    if hasattr(y, "dask") and y.ndim > 1:
         y = y.compute()
-    if is_tensor(y):
+    if is_tensor(y) or hasattr(y, "dask"):
         y = to_numpy(y)
     elif isinstance(y, np.ma.MaskedArray) or type(y).__module__.split(".")[0] == "pyarrow":
         y = encode(y).values()

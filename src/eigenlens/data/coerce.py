@@ -70,13 +70,13 @@ def _library(X: Any) -> str:
     return type(X).__module__.split(".")[0]
 
 
-def is_dask_array(X: Any) -> bool:
-    """Return whether X is a Dask array, without importing Dask."""
-    return _library(X) == "dask" and hasattr(X, "to_delayed") and not hasattr(X, "to_dask_array")
+def is_dask(X: Any) -> bool:
+    """Return whether X is a Dask array or frame, without importing Dask."""
+    return _library(X).startswith("dask") and hasattr(X, "to_delayed")
 
 
 def _is_dask_frame(X: Any) -> bool:
-    return _library(X).startswith("dask") and hasattr(X, "to_dask_array")
+    return is_dask(X) and hasattr(X, "to_dask_array")
 
 
 def _is_series(X: Any) -> bool:
@@ -159,16 +159,13 @@ def _tensor(X: Any) -> Source:
 def _dask(X: Any) -> Source:
     from eigenlens.data.dask import DaskSource
 
+    if _is_dask_frame(X):
+        return _reject_series(X) if X.ndim == 1 else DaskSource.of_frame(X)
     return DaskSource(X)
 
 
 def _reject_series(X: Any) -> Source:
     raise DataError("X is a Series, a single column, and must have two dimensions", fix="give a table, X.to_frame()")
-
-
-def _reject_dask_frame(X: Any) -> Source:
-    fix = "give the array of its columns, X.to_dask_array(lengths=True), or pass its partitions to partial_fit"
-    raise DataError("X is a Dask frame", fix=fix)
 
 
 def _reject_mapping(X: Any) -> Source:
@@ -285,8 +282,7 @@ CONTAINERS: list[Container] = [
     Container(lambda X: isinstance(X, Source), lambda X: X.numbers(), lambda X: X.table(), streamed=True),
     Container(is_tensor, _tensor),
     Container(is_sparse, _sparse),
-    Container(_is_dask_frame, _reject_dask_frame, streamed=True),
-    Container(is_dask_array, _dask, streamed=True),
+    Container(is_dask, _dask, streamed=True),
     Container(_is_series, _reject_series),
     Container(lambda X: _is_a(X, "polars", "LazyFrame"), LazySource, _lazy_table, streamed=True),
     Container(

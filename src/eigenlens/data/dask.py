@@ -1,19 +1,20 @@
-"""Rows of a Dask array: the fold runs where the chunks are, and only statistics travel."""
+"""Rows of a Dask array or frame: the fold runs where the chunks are, and only statistics travel."""
 
 from __future__ import annotations
 
 import operator
-import uuid
 from collections.abc import Callable, Iterator
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from eigenlens.arrays import is_sparse, working_dtype
-from eigenlens.data.column_kinds import ColumnKind, Field
-from eigenlens.data.memory import ArraySource, SparseSource
+from eigenlens.arrays import Array, is_sparse, working_dtype
+from eigenlens.data.column_kinds import ColumnKind, Field, frame_field
+from eigenlens.data.memory import ArraySource, FrameSource, SparseSource
 from eigenlens.data.source import Block, Progress, S, Source
-from eigenlens.errors import DataError, MissingExtra
+from eigenlens.errors import ClusterError, DataError
+from eigenlens.workers import LOGS, compute_tasks, current_client, hold_values, import_delayed
 
 
 class DaskSource(Source):
@@ -44,37 +45,56 @@ class DaskSource(Source):
         self.dtype = working_dtype(X.dtype)
         kind = ColumnKind.BOOLEAN if X.dtype == bool else ColumnKind.NUMBER
         self.fields = tuple(Field(place, kind) for place in range(self.n_features))
+        lengths = self.array.chunks[0]
+        self._lengths: tuple[int, ...] | None = None if np.isnan(lengths).any() else lengths
+        self._weights: tuple[Any, list[Any]] | None = None  # the client, and the weights of each chunk on its cluster
+
+    @classmethod
+    def of_frame(cls, X: Any) -> Self:
+        """Return the rows of a Dask frame of numeric columns, one chunk per partition."""
+        from dask import array
+
+        library: Any = array  # its functions have no types
+        columns = FrameSource(X._meta)  # without rows: it checks the names and kinds of the columns
+        read, shape = import_delayed()(_frame_rows, pure=True), (np.nan, columns.n_features)
+        parts = [library.from_delayed(read(part), shape, columns.dtype) for part in X.to_delayed()]
+        source = cls(library.concatenate(parts))
+        source.names, source.own_names = columns.names, True
+        source.fields = tuple(frame_field(name, columns.frame[name]) for name in columns.frame.columns)
+        return source
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]
         """The number of rows, for which chunks of unknown length are measured."""
-        if np.isnan(self.array.shape[0]):
-            self.array.compute_chunk_sizes()  # it changes the array
-        return int(self.array.shape[0])
+        return sum(self._chunk_lengths())
 
     def rows(self) -> Iterator[Any]:
         """Yield the rows in this process, one chunk at a time."""
-        for chunk, _, _ in self._chunks():
-            yield from _in_memory(chunk.compute(), self.dtype).rows()
+        for chunk in self._chunks():
+            yield from _in_memory(self._compute([chunk.rows], [chunk])[0], self.dtype).rows()
+
+    def weighted(self, weight: Array | None) -> Self:
+        """Return the same rows, row i counting weight[i] times; the weights are sent to the cluster once."""
+        other = super().weighted(weight)
+        other._weights = None
+        return other
 
     def fold(self, summarise: Callable[[Block], S], progress: Progress | None = None, label: str = "") -> S:
         """Return the sum of `summarise(block)` as a tree of tasks on the scheduler in force.
 
-        The tree is fixed by the chunks alone, so the sum does not depend on the number of workers.
+        The tree is fixed by the chunks alone, so the sum depends neither on the number of workers nor on their deaths.
         """
-        delayed = _import_delayed()
-        client = _cluster()
-        shared = _everywhere(client, delayed, summarise)
+        delayed = import_delayed()
         part, merge = delayed(_summarise_chunk, pure=False), delayed(operator.add, pure=False)
-        chunks = list(self._chunks())
+        chunks, (shared,) = self._chunks(), hold_values([summarise])
         if not chunks:
             raise DataError("has 0 rows; at least 1 is needed", argument="X")
-        weights = _placed(client, [None if self.weight is None else self.weight[low:high] for _, low, high in chunks])
-        sums = [part(shared, c[0], weight, self.dtype) for c, weight in zip(chunks, weights, strict=True)]
+        weights = self._weight_chunks(chunks)
+        sums = parts = [part(shared, c.rows, w, self.dtype) for c, w in zip(chunks, weights, strict=True)]
         while len(sums) > 1:
             pairs = zip(sums[::2], sums[1::2], strict=False)
             sums = [merge(*pair) for pair in pairs] + sums[len(sums) & ~1 :]
-        total: S = sums[0].compute()
+        total: S = self._compute(sums, [c._replace(rows=part) for c, part in zip(chunks, parts, strict=True)])[0]
         if progress is not None:
             progress(self.n_rows, self.n_rows, label)
         return total
@@ -91,20 +111,50 @@ class DaskSource(Source):
             meta=np.empty((0,) * (1 + len(width)), result),
         )
 
-    def _chunks(self) -> Iterator[tuple[Any, int, int]]:
-        """Yield (the delayed chunk, its first row, the row after its last), without the empty ones."""
-        _, stops = self.n_rows, np.cumsum(self.array.chunks[0]).tolist()  # the first measures the second
-        for chunk, low, high in zip(self.array.to_delayed()[:, 0], [0, *stops], stops, strict=False):
-            if high > low:
-                yield chunk, low, high
+    def _chunk_lengths(self) -> tuple[int, ...]:
+        """Return the number of rows of each chunk, measured once where it is not known."""
+        if self._lengths is None:
+            length = import_delayed()(_length, pure=False)
+            tasks = [length(rows) for rows in self.array.to_delayed()[:, 0]]
+            self._lengths = tuple(self._compute(tasks, []))
+        return self._lengths
+
+    def _chunks(self) -> list[_Chunk]:
+        """Return the chunks that have rows."""
+        stops = np.cumsum(self._chunk_lengths()).tolist()
+        tasks = self.array.to_delayed()[:, 0]
+        chunks = [_Chunk(rows, low, high) for rows, low, high in zip(tasks, [0, *stops], stops, strict=False)]
+        return [chunk for chunk in chunks if chunk.high > chunk.low]
+
+    def _weight_chunks(self, chunks: list[_Chunk]) -> list[Any]:
+        """Return the weights (b,) of each chunk, kept by the cluster for the passes to come."""
+        if self.weight is None:
+            return [None] * len(chunks)
+        client = current_client()
+        if self._weights is None or self._weights[0] is not client:
+            self._weights = client, hold_values([self.weight[low:high] for _, low, high in chunks])
+        return self._weights[1]
+
+    def _compute(self, tasks: list[Any], chunks: list[_Chunk]) -> list[Any]:
+        return compute_tasks(tasks, self.array, partial(_chunk_error, tasks=tasks, chunks=chunks))
 
 
-def _import_delayed() -> Any:
-    try:
-        from dask.delayed import delayed
-    except ImportError as error:
-        raise MissingExtra("dask", extra="dask", need="a Dask array") from error
-    return delayed
+class _Chunk(NamedTuple):
+    """A task that gives the rows of a chunk, or what became of them; the first row, and the one after the last."""
+
+    rows: Any
+    low: int
+    high: int
+
+
+def _frame_rows(frame: Any) -> Array:
+    """Return a partition of numeric columns as an array."""
+    source = FrameSource(frame)
+    return np.concatenate([*source.rows(), np.empty((0, source.n_features), source.dtype)])
+
+
+def _length(rows: Any) -> int:
+    return int(rows.shape[0])
 
 
 def _in_memory(chunk: Any, dtype: np.dtype[Any]) -> Source:
@@ -118,25 +168,21 @@ def _summarise_chunk(summarise: Callable[[Block], S], chunk: Any, weight: Any, d
     return _in_memory(chunk, dtype).weighted(weight).fold(summarise)
 
 
-def _cluster() -> Any:
-    """Return the client of the cluster that does the work, or None where the scheduler is one of this process."""
-    from dask.base import get_scheduler
-
-    client = getattr(get_scheduler(), "__self__", None)  # type: ignore[no-untyped-call]
-    return client if hasattr(client, "scatter") else None
-
-
-# A graph of many megabytes slows the scheduler, so large values are sent to the workers beforehand. Keys by content
-# would be shared with the previous pass, whose release may come after this placement.
+def _chunk_error(failed: set[Any], words: str, tasks: list[Any], chunks: list[_Chunk]) -> ClusterError:
+    """Return the error about the rows of which a task failed: one that their sum needs, or one that needs their sum."""
+    graph = dict.fromkeys(failed) | {key: node for task in tasks for key, node in dict(task.dask).items()}
+    hit = [chunk for chunk in chunks if failed & _needed(graph, {chunk.rows.key})]
+    hit = hit or [chunk for chunk in chunks if chunk.rows.key in _needed(graph, failed)]
+    where = f"rows {hit[0].low} to {hit[-1].high - 1} of X" if hit else "a chunk of X"
+    return ClusterError(f"{where}: their chunk {words}", fix=LOGS)
 
 
-def _everywhere(client: Any, delayed: Callable[..., Any], summarise: Callable[[Block], S]) -> Any:
-    """Send `summarise` to every worker once: tasks would otherwise pile up on the worker with the only copy."""
-    if client is None:
-        return delayed(summarise, name=f"summarise-{uuid.uuid4().hex}", traverse=False)
-    return client.scatter([summarise], broadcast=True, hash=False)[0]
+def _needed(graph: dict[Any, Any], keys: set[Any]) -> set[Any]:
+    """Return the keys and those of all tasks that they need."""
+    from dask.core import get_dependencies
 
-
-def _placed(client: Any, weights: list[Any]) -> list[Any]:
-    """Return the weights (b,) of each chunk, distributed over the workers."""
-    return weights if client is None or weights[0] is None else list(client.scatter(weights, hash=False))
+    found, new = set(keys), set(keys)
+    while new:
+        new = {need for key in new for need in get_dependencies(graph, key)} - found
+        found |= new
+    return found

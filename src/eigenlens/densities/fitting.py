@@ -9,7 +9,7 @@ import numpy as np
 
 from eigenlens import checks
 from eigenlens.arrays import Array, is_sparse, is_tensor
-from eigenlens.data.coerce import as_source
+from eigenlens.data.coerce import as_source, is_dask
 from eigenlens.data.source import Block, Source, accumulate
 from eigenlens.errors import DataError, OptionError
 from eigenlens.stats.counts import Counts
@@ -27,12 +27,14 @@ def single_column_table(x: Any) -> Any:
     >>> single_column_table([1.0, None]).shape, single_column_table(np.ones((2, 3))).shape
     ((2, 1), (2, 3))
     """
-    if isinstance(x, Source) or is_sparse(x) or hasattr(x, "collect_schema") or hasattr(x, "columns"):
+    if isinstance(x, Source) or is_sparse(x) or hasattr(x, "collect_schema"):
         return x  # a lazy frame warns of the cost of its columns, so it is known by another attribute
-    if getattr(x, "ndim", None) == 1 and (is_tensor(x) or isinstance(x, np.ndarray) or _is_dask(x)):
-        return x.reshape(-1, 1)
+    if hasattr(x, "columns") and getattr(x, "ndim", 2) != 1:  # a Series of Dask has columns too
+        return x
     if hasattr(x, "to_frame"):
         return x.to_frame("x") if x.name in (None, "") else x.to_frame()
+    if getattr(x, "ndim", None) == 1 and (is_tensor(x) or isinstance(x, np.ndarray) or is_dask(x)):
+        return x.reshape(-1, 1)
     if isinstance(x, list | tuple) and not any(hasattr(value, "__len__") for value in x):
         return np.array([np.nan if value is None else value for value in x]).reshape(-1, 1)
     flat = len(x.shape) == 1 if hasattr(x, "shape") else np.ndim(x) == 1
@@ -49,7 +51,7 @@ def positive_weight_block(block: Block) -> Block:
 
 def category_counts(x: Any, sample_weight: Any, summarise: Callable[[Block], Counts]) -> Counts:
     """Return the counts of a column of categories, a list, array, Series, one-column frame, Dask array or Source."""
-    if isinstance(x, Source) or _is_dask(x):
+    if isinstance(x, Source) or is_dask(x):
         source = numeric_source(x, sample_weight)
         if source.n_features != 1:
             raise DataError(f"x has {source.n_features} columns; one column of categories is needed", fix="choose one")
@@ -63,10 +65,6 @@ def category_counts(x: Any, sample_weight: Any, summarise: Callable[[Block], Cou
     if not len(x):
         raise DataError("x has 0 rows; at least 1 is needed")
     return summarise(Block(x, checks.weights(sample_weight, len(x))))
-
-
-def _is_dask(x: Any) -> bool:
-    return hasattr(x, "to_delayed")
 
 
 def pseudo_counts(smoothing: Any, k: int) -> Array:

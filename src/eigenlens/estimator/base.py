@@ -127,7 +127,9 @@ class ProjectionEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Mod
     def _score_source(self, X: Any) -> Source:
         """Return Dask scores as a source; those of the leading components only are checked chunk by chunk."""
         self._check_score_shape(X, fewer=True)
-        return as_source(X)
+        source = as_source(X)
+        source.names = None  # those of scores are not the model's
+        return source
 
     @property
     def _n_features_out(self) -> int:

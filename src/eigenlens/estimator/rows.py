@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from eigenlens import checks
 from eigenlens.arrays import Array, Like, dense, is_sparse, is_tensor, namespace, slices
-from eigenlens.data.coerce import as_source, explain_nonfinite, is_dask_array, require_finite, require_no_infinity
-from eigenlens.data.memory import FrameSource
+from eigenlens.data.coerce import as_source, explain_nonfinite, is_dask, require_finite, require_no_infinity
+from eigenlens.data.memory import ArraySource, FrameSource
 from eigenlens.data.rows import row_count, stack_rows
 from eigenlens.data.source import Source
 from eigenlens.densities.fitting import single_column_table
@@ -151,24 +151,29 @@ def per_row(
     def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(method)
         def of_rows(estimator: Any, X: Any, *arguments: Any, **options: Any) -> Any:
-            if not is_dask_array(X):
+            if not is_dask(X):
                 found = method(estimator, X, *arguments, **options)
                 return Like(X).exact(found) if is_tensor(X) else found
             check_is_fitted(estimator)
             source: Any = check(estimator, X)
             columns, kind = width(estimator), np.dtype(dtype(estimator, source))
             call = getattr(estimator, method.__name__), arguments, options
-            return source.map_rows(partial(_chunk_results, call=call, width=columns, dtype=kind), columns, kind)
+            results = partial(_chunk_results, call=call, width=columns, dtype=kind, names=source.names)
+            return source.map_rows(results, columns, kind)
 
         return of_rows
 
     return decorate
 
 
-def _chunk_results(rows: Any, call: tuple[Any, Any, Any], width: int | None, dtype: np.dtype[Any]) -> Array:
+def _chunk_results(
+    rows: Any, call: tuple[Any, Any, Any], width: int | None, dtype: np.dtype[Any], names: tuple[str, ...] | None
+) -> Array:
     if not rows.shape[0]:
         return np.empty((0,) if width is None else (0, width), dtype)
     method, arguments, options = call
+    if names is not None:  # of the columns of a frame, which the model knows
+        rows = ArraySource(rows, names=names)
     return np.asarray(method(rows, *arguments, **options), dtype=dtype)
 
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
 from eigenlens.arrays import Array, Like, dense, to_numpy
-from eigenlens.data.coerce import as_source, is_dask_array, require_finite, rereadable
+from eigenlens.data.coerce import as_source, is_dask, require_finite, rereadable
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source, progress_callback
 from eigenlens.errors import ConvergenceWarning, DataWarning, warn_user
@@ -134,7 +134,7 @@ class KernelPCA(StandardizedColumns, ProjectionEstimator):
         """Fit, and return the scores (n, k) of the same rows, which an exact fit computes anyway."""
         X = rereadable(X)
         fit = self._fit(X, sample_weight)
-        if fit is None or is_dask_array(X) or np.any(np.isnan(fit.scores)):
+        if fit is None or is_dask(X) or np.any(np.isnan(fit.scores)):
             return self.transform(X)
         return self._like(fit.scores)
 
