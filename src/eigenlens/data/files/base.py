@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -19,7 +20,7 @@ from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.data.categories import encode
 from eigenlens.data.column_kinds import Field
-from eigenlens.errors import DataError, MissingExtra
+from eigenlens.errors import DataError, EigenlensError, MissingExtra
 
 if TYPE_CHECKING:
     from polars import DataFrame, Series
@@ -193,7 +194,24 @@ def same_columns(paths: Sequence[Path], columns: list[list[str]]) -> None:
             raise DataError(what, columns=odd, fix="files that are read together need the same columns")
 
 
-def unreadable(path: Path, error: Exception) -> DataError:
+def unreadable(path: Path, error: BaseException) -> DataError:
     """Return the error for a file that a library cannot read, with the first line of its message."""
     reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     return DataError(f"'{path}' cannot be read ({reason.rstrip('.')})", fix="write it again, or check its suffix")
+
+
+@contextmanager
+def reject_damaged(paths: Sequence[Path]) -> Iterator[None]:
+    """Raise DataError for whatever a library raises in the block, which reads a file: it is then not of its format.
+
+    Parsers raise anything when they meet bytes that no program has written: errors of indices, recursion, tokens, and
+    the panics of Rust, which are not even subclasses of `Exception`.
+    """
+    try:
+        yield
+    except (EigenlensError, OSError, ImportError, MemoryError, Warning):
+        raise
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise  # an interrupt, or the end of a generator
+        raise unreadable(paths[0], error) from error

@@ -53,6 +53,9 @@ NAMED_SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}
 MAX_LINES = 100
 """The number of lines that show how a file is written."""
 
+MAX_COLUMNS = 250_000
+"""The most columns of delimited text: a million would take minutes, and gigabytes for their names alone."""
+
 MAX_CELL = 1 << 30
 INFINITE = {f"{sign}{word}" for sign in ("", "+", "-") for word in ("inf", "infinity")}
 ARCHIVES = {b"PK\x03\x04": "a zip archive or spreadsheet", b"PAR1": "Parquet", b"\x93NUMPY": ".npy", b"ARROW1": "Arrow",
@@ -71,6 +74,7 @@ class Dialect:
         encoding: None for UTF-8, or for the encoding that each file's byte order mark declares.
         na: missing-value markers, or None for the usual ones; an empty cell is always missing.
         skip, footer: the numbers of lines above the names and at the end that are left out.
+        max_ratio: how many times its size a compressed file may grow to, or None for the usual limit.
         row_names: whether the rows start with a cell for which the line of names has none, as R writes them.
     """
 
@@ -83,6 +87,7 @@ class Dialect:
     na: tuple[str, ...] | None = None
     skip: int = 0
     footer: int = 0
+    max_ratio: float | None = None
     row_names: bool = False
 
     @property
@@ -100,7 +105,7 @@ class Dialect:
         """The arguments of `scan` that describe this dialect."""
         written = {"na": self.na, "separator": self.separator, "header": self.header} | self.numbers._asdict()
         lines = {"skip": self.skip or None, "footer": self.footer or None}
-        return written | {"comment": self.comment, "encoding": self.encoding} | lines
+        return written | {"comment": self.comment, "encoding": self.encoding, "max_ratio": self.max_ratio} | lines
 
     def decisions(self, given: Mapping[str, Any]) -> Iterator[Decision]:
         """Yield what the file showed and nobody gave; `given`: the options that were given."""
@@ -132,6 +137,7 @@ def find_dialect(
     na: Sequence[str] | None = None,
     skip: int | None = None,
     footer: int | None = None,
+    max_ratio: float | None = None,
 ) -> Dialect:
     """Return the dialect of a file: what is given, and the rest as its first lines show."""
     encoding = None if encoding is None else text_encoding(encoding)
@@ -140,12 +146,14 @@ def find_dialect(
     skip, footer = (
         None if n is None else checks.integer(name, n, 0) for name, n in (("skip", skip), ("footer", footer))
     )
+    max_ratio = None if max_ratio is None else checks.real("max_ratio", max_ratio, 1.0)
     head = text_head(path, encoding, skip or 0, footer or 0)
+    _check_columns(path, head)
     separator = _one_character(separator)
     prefix = comment or _find_comment(path, head, separator)
     text = remove_comments(head.encode(), prefix, everywhere=comment is not None).decode() if prefix else head
     found = Dialect(comment=prefix, comment_everywhere=comment is not None, encoding=encoding, skip=skip or 0,
-                    footer=footer or 0, na=None if na is None else tuple(na))  # fmt: skip
+                    footer=footer or 0, max_ratio=max_ratio, na=None if na is None else tuple(na))  # fmt: skip
     if skip is None and prefix is None:
         title, separator = _find_title(path, text, separator)
         found, text = replace(found, skip=title), "".join(text.splitlines(keepends=True)[title:])
@@ -297,6 +305,16 @@ def _check_is_text(path: Path, encoding: str | None) -> None:
         fix = "give it the suffix of its format, or write it as CSV"
         fix = f"rename it: mv {shlex.quote(str(path))} {shlex.quote(f'{path}.gz')}" if kind == "gzip" else fix
         raise DataError(f"'{path}' is {kind or 'binary'}, not delimited text", fix=fix)
+
+
+def _check_columns(path: Path, head: str) -> None:
+    """Raise where the first line has more columns than can be read, before its cells are looked at."""
+    first = head.partition("\n")[0]
+    d = 1 + max(first.count(separator) for separator in SEPARATORS)
+    if d > MAX_COLUMNS:
+        what = f"'{path}' has {d:,} columns, and delimited text is read with {MAX_COLUMNS:,} at most"
+        fix = "write it with rows and columns exchanged and read that with {transpose}, or write it as .npy"
+        raise DataError(what, fix=fix, settings={"transpose": True})
 
 
 def _check_widths(path: Path, rows: list[list[str]]) -> None:

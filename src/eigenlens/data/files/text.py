@@ -57,7 +57,7 @@ class DelimitedReader(Reader):
     dialect: Dialect
     options: ClassVar[frozenset[str]] = frozenset({
         "na", "text", "dates", "words", "separator", "header", "decimal", "thousands", "comment", "encoding", "skip",
-        "footer",
+        "footer", "max_ratio",
     })  # fmt: skip
 
     def __init__(
