@@ -171,6 +171,11 @@ class RunningOptions:
         "--dry-run", "Read and check everything, print what would be done, write nothing.", default=False
     )
     force: bool = _running("--force", "Replace files that exist.", "-f", default=False)
+    escape_formulas: bool = _running(
+        "--escape-formulas",
+        "Write text that starts with =, +, - or @ with an apostrophe before it in CSV: spreadsheets run it otherwise.",
+        default=False,
+    )
 
 
 def given_flags(group: Any, *names: str) -> list[str]:

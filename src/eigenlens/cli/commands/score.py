@@ -47,7 +47,7 @@ def score(
             print(f"{mean:.10g}")
         now.check_interrupt()
         if target is not None:
-            write_table(id_and_labels(table) | {name: values}, target, now.check_interrupt)
+            write_table(id_and_labels(table) | {name: values}, target, now)
         now.show_written(target)
         now.show_warnings()
     return None

@@ -6,6 +6,7 @@ A new format is one subclass of `Reader` and one entry in `FORMATS`.
 from __future__ import annotations
 
 import copy
+import errno
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -209,9 +210,12 @@ def reject_damaged(paths: Sequence[Path]) -> Iterator[None]:
     """
     try:
         yield
-    except (EigenlensError, OSError, ImportError, MemoryError, Warning):
+    except (EigenlensError, ImportError, MemoryError, Warning):
         raise
     except BaseException as error:
-        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
-            raise  # an interrupt, or the end of a generator
+        # An invalid argument is a place in a file that a damaged archive names, and that does not exist.
+        by_system = isinstance(error, OSError) and error.errno not in (None, errno.EINVAL)
+        interrupt = not isinstance(error, Exception) and type(error).__name__ != "PanicException"
+        if by_system or interrupt:  # the end of a generator is such an interrupt too
+            raise
         raise unreadable(paths[0], error) from error

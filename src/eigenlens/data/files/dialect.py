@@ -21,13 +21,13 @@ from eigenlens.data.files.decode import (
     detect_encoding,
     file_encoding,
     first_record,
-    open_bytes,
     reject_undecodable,
     remove_comments,
     squeeze_spaces,
     text_encoding,
     text_head,
 )
+from eigenlens.data.files.decompress import open_bytes
 from eigenlens.data.files.number_format import (
     MISSING_WORDS,
     PLAIN_NUMBERS,

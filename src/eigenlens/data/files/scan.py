@@ -18,7 +18,7 @@ from eigenlens.arrays import Array
 from eigenlens.data.column_kinds import ColumnKind
 from eigenlens.data.files.arff import open_arff
 from eigenlens.data.files.base import Reader, Selection, reject_damaged
-from eigenlens.data.files.decode import COMPRESSED
+from eigenlens.data.files.decompress import COMPRESSED
 from eigenlens.data.files.json_files import open_json
 from eigenlens.data.files.npy import NpyReader
 from eigenlens.data.files.other_formats import unknown_format

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from eigenlens.data.files.decode import FREE_BYTES, MAX_RATIO, bomb_error
+from eigenlens.data.files.decompress import FREE_BYTES, MAX_RATIO, bomb_error
 from eigenlens.errors import DataError
 
 CHUNK_BYTES = 1 << 20
@@ -18,7 +18,7 @@ MAX_EMPTY_CELLS = 10_000_000
 MAX_CELLS_PER_BYTE = 1.0
 """Cells per byte of the content, above which a sheet is mostly empty or mostly repeated."""
 
-CELL = re.compile(rb'<c\s[^>]*?r="([A-Z]{1,3})([0-9]{1,7})"')
+CELL = re.compile(rb"""<(?:\w+:)?(?:c|row)\s[^>]*?\br=["']([A-Za-z]*)([0-9]+)["']""")
 REPEATED_ROW = re.compile(rb"<table:table-row\b([^>]*)>(.*?)(?=<table:table-row\b|</table:table>|\Z)", re.DOTALL)
 REPEATED_CELL = re.compile(rb"<table:table-cell\b([^>]*value[^>]*)>")
 TIMES = re.compile(rb'number-(?:rows|columns)-repeated="([0-9]{1,9})"')
@@ -31,11 +31,9 @@ def check_sheets(path: Path, max_ratio: float | None = None) -> None:
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
         _check_size(path, members, max_ratio or MAX_RATIO)
-        for member in members:
-            if re.fullmatch(r"xl/worksheets/[^/]*\.xml", member.filename):
-                _check_count(path, member, _excel_cells(archive, member))
-            elif member.filename == "content.xml":
-                _check_count(path, member, _open_document_cells(archive.read(member)))
+        for member in members:  # a sheet may have any name
+            cells = _open_document_cells if member.filename == "content.xml" else _excel_cells
+            _check_count(path, member, cells(_chunks(archive, member)))
 
 
 def _check_size(path: Path, members: list[zipfile.ZipInfo], max_ratio: float) -> None:
@@ -50,10 +48,10 @@ def _check_count(path: Path, member: zipfile.ZipInfo, cells: int) -> None:
         raise DataError(what, fix="delete the cells far from the table, or save the table alone as CSV")
 
 
-def _excel_cells(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> int:
-    """Return the number of cells of the smallest rectangle with all cells of a sheet."""
+def _excel_cells(content: Iterable[bytes]) -> int:
+    """Return the number of cells of the rectangle from the first cell of a sheet to the last row and column."""
     rows, columns = 0, 0
-    for text in _chunks(archive, member):
+    for text in content:
         found = CELL.findall(text)
         rows = max([rows, *map(int, {row for _, row in found})])
         columns = max([columns, *map(_column_number, {letters for letters, _ in found})])
@@ -72,29 +70,28 @@ def _chunks(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Iterator[bytes
 
 
 def _column_number(letters: bytes) -> int:
-    """Return the number of a column of a sheet, from 1.
+    """Return the number of a column of a sheet, from 1; 1 for a row.
 
-    >>> _column_number(b"A"), _column_number(b"XFD")
-    (1, 16384)
+    >>> _column_number(b"A"), _column_number(b"XFD"), _column_number(b"")
+    (1, 16384, 1)
     """
     number = 0
-    for letter in letters:
+    for letter in letters.upper() or b"A":
         number = 26 * number + letter - ord("A") + 1
     return number
 
 
-def _open_document_cells(content: bytes) -> int:
+def _open_document_cells(content: Iterable[bytes]) -> int:
     """Return the number of cells with a value, each as often as it is repeated.
 
-    >>> _open_document_cells(
-    ...     b'<table:table-row table:number-rows-repeated="3">'
-    ...     b'<table:table-cell office:value="1" table:number-columns-repeated="4"/></table:table-row></table:table>'
-    ... )
+    >>> row = b'<table:table-row table:number-rows-repeated="3">'
+    >>> cell = b'<table:table-cell office:value="1" table:number-columns-repeated="4"/>'
+    >>> _open_document_cells([row, cell, b"</table:table-row></table:table>"])
     12
     """
     return sum(
         _times(attributes) * sum(_times(cell) for cell in REPEATED_CELL.findall(cells))
-        for attributes, cells in REPEATED_ROW.findall(content)
+        for attributes, cells in REPEATED_ROW.findall(b"".join(content))
     )
 
 
