@@ -15,10 +15,13 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eigenlens.cli.errors import fail
 from eigenlens.cli.output import IN_TRIAL, json_text
+
+if TYPE_CHECKING:
+    from eigenlens.cli.session import Session
 
 MODEL_SUFFIXES, REPORT_SUFFIXES = (".safetensors",), (".html", ".htm")
 
@@ -106,12 +109,41 @@ def free_name(name: str) -> str:
     return str(next(each for each in names if not each.exists()))
 
 
-def write_table(columns: Mapping[str, Any], target: Path | None, check: Callable[[], None] = lambda: None) -> None:
-    """Write named columns (n,) to a file by its suffix, or as CSV to standard output; `check` as in `write_files`."""
+def write_table(columns: Mapping[str, Any], target: Path | None, now: Session) -> None:
+    """Write named columns (n,) to a file by its suffix, or as CSV to standard output; warn of formulas in text."""
+    if target is None or target.suffix.lower() in FORMULA_SUFFIXES:
+        columns = _check_formulas(columns, now.running.escape_formulas)
     if target is None:
         sys.stdout.write(_frame(columns).write_csv())
         return
-    write_files((target, lambda path: OUTPUT_FORMATS[target.suffix.lower()](columns, path)), check=check)
+    write_files((target, lambda path: OUTPUT_FORMATS[target.suffix.lower()](columns, path)), check=now.check_interrupt)
+
+
+FORMULA_SUFFIXES = (".csv", ".tsv")
+FORMULA_STARTS = r"^[=+\-@\t\r]"
+"""First characters of cells that spreadsheet programs run as formulas, unless the cell is a number."""
+
+
+def _check_formulas(columns: Mapping[str, Any], escape: bool) -> Mapping[str, Any]:
+    """Return the columns with formulas among text marked as text by an apostrophe if `escape`, else warn of them."""
+    from eigenlens.data.files.base import pl
+    from eigenlens.errors import DataWarning, warn_user
+
+    frame = _frame({f"{place}": values for place, values in enumerate(columns.values())})
+    names = pl.DataFrame({"names": list(map(str, columns))})
+    cells = pl.selectors.string()
+    formula = cells.str.contains(FORMULA_STARTS) & cells.cast(pl.Float64, strict=False).is_null()
+    if not any(any(each.select(formula.any()).row(0)) for each in (frame, names)):
+        return columns
+    if escape:
+        marked = pl.when(formula).then(pl.concat_str(pl.lit("'"), cells)).otherwise(cells).name.keep()
+        return dict(zip(names.with_columns(marked)["names"], frame.with_columns(marked).iter_columns(), strict=True))
+    found = frame.select(formula.sum()).row(0, named=True)
+    first = [name for place, name in enumerate(columns) if found.get(str(place))] or list(columns)[:1]
+    what = f"text of column {first[0]!r} starts with =, +, - or @, which spreadsheet programs run as a formula"
+    fix, settings = "mark it as text with {escape_formulas}", {"escape_formulas": True}
+    warn_user(DataWarning(what, columns=first, fix=fix, settings=settings))
+    return columns
 
 
 def file_size(*paths: Path) -> str:

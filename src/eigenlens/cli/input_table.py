@@ -27,7 +27,7 @@ from eigenlens.cli.table_checks import as_classes, as_weights, check_label, is_m
 from eigenlens.data.column_kinds import ColumnKind
 from eigenlens.data.files.base import Selection, pl
 from eigenlens.data.files.decision import Decision
-from eigenlens.data.files.decode import COMPRESSED
+from eigenlens.data.files.decompress import COMPRESSED
 from eigenlens.data.files.scan import FileSource, open_files
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.rows import ChosenRows

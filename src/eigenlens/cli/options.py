@@ -137,6 +137,9 @@ class ParsingOptions:
     )
     skip: int | None = _reading("--skip", "Lines above the names to leave out. Default: a title.", metavar="N", min=0)
     footer: int | None = _reading("--footer", "Lines at the end to leave out.", metavar="N", min=0)
+    max_ratio: float | None = _reading(
+        "--max-ratio", "How many times its size a compressed file may grow to. Default: 250.", metavar="NUMBER"
+    )
     sheet: str | None = _reading("--sheet", "The sheet of a spreadsheet. Default: the first with rows.", metavar="NAME")
     transpose: bool | None = _reading(
         "--transpose", "Exchange rows and columns: the first column names the columns, the first line the rows."
@@ -180,6 +183,11 @@ class RunningOptions:
         "--dry-run", "Read and check everything, print what would be done, write nothing.", default=False
     )
     force: bool = _running("--force", "Replace files that exist.", "-f", default=False)
+    escape_formulas: bool = _running(
+        "--escape-formulas",
+        "Write text that starts with =, +, - or @ with an apostrophe before it in CSV: spreadsheets run it otherwise.",
+        default=False,
+    )
 
 
 def given_flags(group: Any, *names: str) -> list[str]:

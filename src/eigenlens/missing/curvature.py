@@ -247,13 +247,17 @@ class Preconditioner:
     ) -> None:
         W = model.loadings
         self._W, k = W, W.shape[1]
-        blocks = unpack_symmetric(information.blocks, k)
-        blocks[:, np.arange(k), np.arange(k)] += INFORMATION_RIDGE * information.mean[:, None]
-        self._blocks, self._mean = np.linalg.inv(blocks), information.mean
-        self._log_psi = noise.sum_by_phi(information.noise) + np.abs(noise.sum_by_phi(by_log_psi))
         lam, self._axes = np.linalg.eigh(unpack_symmetric(information.latent[:, None], k)[0])
         self._weight = max(float(lam[-1]), 1e-300)
         self._lam = np.maximum(lam, INFORMATION_RIDGE * self._weight)
+        # The latent values can explain a column to the last digit: then rounding leaves it no information of its own.
+        least = np.finfo(np.float64).eps * self._weight
+        self._mean = np.maximum(information.mean, least / np.asarray(model.noise))
+        blocks = unpack_symmetric(information.blocks, k)
+        blocks[:, np.arange(k), np.arange(k)] += INFORMATION_RIDGE * self._mean[:, None]
+        self._blocks = np.linalg.inv(blocks)
+        by_phi = noise.sum_by_phi(information.noise) + np.abs(noise.sum_by_phi(by_log_psi))
+        self._log_psi = np.maximum(by_phi, least)
 
     def __call__(self, g: Array) -> Array:
         """Return the approximate inverse times a vector of parameters."""

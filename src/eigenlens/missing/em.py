@@ -126,7 +126,7 @@ def _m_step(expected: ExpectedStatistics, model: LinearGaussian, noise: NoiseStr
     right = np.column_stack([by_loadings, by_mean]) * psi[:, None]
     normal = unpack_symmetric(expected.outer, k + 1)
     normal[:, :k, :k] += unpack_symmetric(expected.spread, k)
-    change = np.linalg.solve(normal, right[:, :, None])[:, :, 0]
+    change = _solve_columns(normal, right)
     rest = psi * (2.0 * by_log_psi + N) - np.einsum("jq,jq->j", change, right)
     loadings = W + change[:, :k]
     latent = unpack_symmetric(expected.latent[:, None], k + 1)[0] / expected.weight
@@ -134,6 +134,18 @@ def _m_step(expected: ExpectedStatistics, model: LinearGaussian, noise: NoiseStr
     root = np.linalg.cholesky(latent[:k, :k] - np.outer(m, m))
     mean = model.mean + change[:, k] + loadings @ m
     return LinearGaussian(mean, loadings @ root, noise.estimate(rest, N))
+
+
+def _solve_columns(normal: Array, right: Array) -> Array:
+    """Return the solutions (d, k + 1) of the normal equations of all columns, the shortest where there are many.
+
+    The rows in which a column is observed may not vary along a latent axis at all, if that is one entry of another
+    column, 1e9 times as large as the rest.
+    """
+    try:
+        return np.asarray(np.linalg.solve(normal, right[:, :, None])[:, :, 0])
+    except np.linalg.LinAlgError:
+        return np.asarray((np.linalg.pinv(normal, hermitian=True) @ right[:, :, None])[:, :, 0])
 
 
 def _parameter_map(noise: NoiseStructure) -> ParameterMap[LinearGaussian]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -37,8 +38,8 @@ def data_files(words: Sequence[str]) -> list[str]:
 
 
 def _find_files(word: str) -> list[Path]:
-    found = [Path(word)] if Path(word).exists() else map(Path, glob.glob(word))
-    return [path for path in found if path.is_file()]
+    # Not by `Path.is_file`: it raises for words that no file can be called by.
+    return [Path(name) for name in ([word] if os.path.exists(word) else glob.glob(word)) if os.path.isfile(name)]
 
 
 def open_profiles(files: Sequence[str], reading: ParsingOptions | None = None) -> list[Profile]:

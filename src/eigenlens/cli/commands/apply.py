@@ -110,7 +110,7 @@ def give_columns(now: Any, columns: dict[str, Any], target: Any, confusion: Any 
     if target is None and now.running.json:
         now.add_facts(columns=columns)
         return
-    write_table(columns, target, now.check_interrupt)
+    write_table(columns, target, now)
     if target is None:
         now.say_aside(*filter(None, [line]), *(f"warning: {text}" for text in now.warning_texts()))
         return

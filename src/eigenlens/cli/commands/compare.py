@@ -76,7 +76,7 @@ def compare_densities(
         if running.quiet and not running.json:
             print(found.best)
         if target is not None:
-            write_table(rows, target, now.check_interrupt)
+            write_table(rows, target, now)
         if page is not None:
             _write_page(found, estimators, table, page, reading, now)
         now.show_written(target, page)

@@ -134,7 +134,7 @@ def _write_example(name: str, path: str, now: Session) -> None:
     text = target.suffix.lower() != ".npy"
     roles = {role: name for role, (name, values) in named.items() if text and values is not None}
     columns = {roles[role]: np.asarray(values) for role, (_, values) in named.items() if role in roles}
-    write_table(columns | dict(zip(example.columns, example.data.T, strict=True)), target, now.check_interrupt)
+    write_table(columns | dict(zip(example.columns, example.data.T, strict=True)), target, now)
     now.show_written(target, note=count_noun(len(example.data), "row"))
     return now.show_next(_fit_command(name, target, roles), tried=True)
 

@@ -50,7 +50,7 @@ def score(
         warn_empty_rows(table, "predict" if classifier else "score_samples")
         if target is not None:
             columns = put_beside(id_and_labels(table, reading, target), {name: values})
-            write_table(columns, target, now.check_interrupt)
+            write_table(columns, target, now)
         now.show_written(target)
         now.show_warnings()
     return None

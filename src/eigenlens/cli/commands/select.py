@@ -73,7 +73,7 @@ def select(
         columns = dict(zip(SuggestedNumber._fields, map(list, zip(*rows, strict=True)), strict=True))
         now.add_facts(suggested=columns)
         if target is not None:
-            write_table(columns, target, now.check_interrupt)
+            write_table(columns, target, now)
         now.show_written(target)
         now.show_warnings()
         now.show_next(_next_command(rows, files, reading, standardize))

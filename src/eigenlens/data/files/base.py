@@ -6,8 +6,10 @@ A new format is one subclass of `Reader` and one entry in `FORMATS`.
 from __future__ import annotations
 
 import copy
+import errno
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -19,7 +21,7 @@ from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.data.categories import encode
 from eigenlens.data.column_kinds import Field
-from eigenlens.errors import DataError, MissingExtra
+from eigenlens.errors import DataError, EigenlensError, MissingExtra
 
 if TYPE_CHECKING:
     from polars import DataFrame, Series
@@ -196,7 +198,27 @@ def same_columns(paths: Sequence[Path], columns: list[list[str]]) -> None:
             raise DataError(what, columns=odd, fix="files that are read together need the same columns")
 
 
-def unreadable(path: Path, error: Exception) -> DataError:
+def unreadable(path: Path, error: BaseException) -> DataError:
     """Return the error for a file that a library cannot read, with the first line of its message."""
     reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     return DataError(f"'{path}' cannot be read ({reason.rstrip('.')})", fix="write it again, or check its suffix")
+
+
+@contextmanager
+def reject_damaged(paths: Sequence[Path]) -> Iterator[None]:
+    """Raise DataError for whatever a library raises in the block, which reads a file: it is then not of its format.
+
+    Parsers raise anything when they meet bytes that no program has written: errors of indices, recursion, tokens, and
+    the panics of Rust, which are not even subclasses of `Exception`.
+    """
+    try:
+        yield
+    except (EigenlensError, ImportError, MemoryError, Warning):
+        raise
+    except BaseException as error:
+        # An invalid argument is a place in a file that a damaged archive names, and that does not exist.
+        by_system = isinstance(error, OSError) and error.errno not in (None, errno.EINVAL)
+        interrupt = not isinstance(error, Exception) and type(error).__name__ != "PanicException"
+        if by_system or interrupt:  # the end of a generator is such an interrupt too
+            raise
+        raise unreadable(paths[0], error) from error

@@ -27,6 +27,13 @@ MAX_MARKERS = 8
 """Up to this many different texts in a column of numbers are taken for missing-value markers."""
 
 
+MAX_MARKER_LETTERS = 30
+"""Longer texts mean something else."""
+
+MAX_SHOWN_LETTERS = 60
+"""Letters of a cell that an error shows."""
+
+
 # ---- reading cells --------------------------------------------------------------------------------------------
 
 
@@ -219,7 +226,8 @@ class TextCells:
 
     def markers(self, rows: int) -> list[str]:
         """Return the texts that may mean missing: a handful, in the smaller part of the rows."""
-        return sorted(self.values) if len(self.values) <= MAX_MARKERS and 2 * self.count < rows else []
+        few = len(self.values) <= MAX_MARKERS and 2 * self.count < rows
+        return sorted(self.values) if few and max(map(len, self.values)) <= MAX_MARKER_LETTERS else []
 
 
 def text_error(
@@ -232,7 +240,8 @@ def text_error(
     text. `commas`: numbers have decimal commas, so a cell with a point is not one.
     """
     more = f"; so do{'es' * (len(names) == 2)} {len(names) - 1} more" if len(names) > 1 else ""
-    rows = f"in {texts.count} row{'s' * (texts.count != 1)} (first: {texts.where}, {texts.value!r}){more}"
+    shown = texts.value if len(texts.value) <= MAX_SHOWN_LETTERS else f"{texts.value[:MAX_SHOWN_LETTERS]}…"
+    rows = f"in {texts.count} row{'s' * (texts.count != 1)} (first: {texts.where}, {shown!r}){more}"
     what = "text among numbers" if as_text else "text, or a point where numbers have commas," if commas else "text"
     ways = _ways_out(texts.value, "" if not na else "add {na} and {drop}" if rest else "add {na}", as_text)
     settings: dict[str, Any] = {

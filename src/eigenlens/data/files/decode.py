@@ -1,24 +1,21 @@
-"""Decode text files of any encoding and compression to UTF-8, and cut them into pieces as they are read.
+"""Decode text files of any encoding to UTF-8, and cut them into pieces as they are read.
 
 Lines end in the ordinary way, and pieces where a record ends, so that each can be parsed alone.
 """
 
 from __future__ import annotations
 
-import bz2
 import codecs
-import gzip
 import io
-import lzma
 import re
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import numpy as np
 
+from eigenlens.data.files.decompress import open_bytes
 from eigenlens.errors import DataError, OptionError
 
 if TYPE_CHECKING:
@@ -28,11 +25,8 @@ if TYPE_CHECKING:
 CHUNK_BYTES = 1 << 20
 SAMPLE_BYTES = 1 << 16
 MIN_SAMPLE_LINES = 3
-MAX_SAMPLE_BYTES = 1 << 26
+MAX_SAMPLE_BYTES = 1 << 25
 """The start of a file that shows how it is written: 64 kB, or more where three lines are longer."""
-
-COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-"""How files that are compressed are opened, by their last suffix."""
 
 BYTE_ORDER_MARKS = {codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32", codecs.BOM_UTF16_LE: "utf-16",
          codecs.BOM_UTF16_BE: "utf-16"}  # fmt: skip
@@ -44,31 +38,14 @@ SEPARATOR_LINE = re.compile(rb'(\xef\xbb\xbf)?"?sep=.?"?\r?\n', re.IGNORECASE)
 
 
 @contextmanager
-def open_bytes(path: Path) -> Iterator[BinaryIO]:
-    """Open a file as bytes, decompressed."""
-    try:
-        with COMPRESSED.get(path.suffix.lower(), open)(path, "rb") as file:
-            yield cast("BinaryIO", file)
-    except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError) as error:
-        raise _not_intact(path, error) from error
-    except OSError as error:
-        if error.errno is not None or path.suffix.lower() not in COMPRESSED:
-            raise
-        raise _not_intact(path, error) from error  # bz2 reports no more than this
-
-
-def _not_intact(path: Path, error: Exception) -> DataError:
-    what = "is truncated" if isinstance(error, EOFError) else f"is not an intact {path.suffix} file"
-    return DataError(f"'{path}' {what}", fix="copy or write it again")
-
-
-@contextmanager
-def _open_text(path: Path, encoding: str | None = None, skip: int = 0) -> Iterator[BinaryIO]:
+def _open_text(
+    path: Path, encoding: str | None = None, skip: int = 0, max_ratio: float | None = None
+) -> Iterator[BinaryIO]:
     """Open a file as text in UTF-8, each line ended by a line feed, perhaps with a carriage return before it.
 
     UTF-8 is passed on unchanged; anything else is decoded a megabyte at a time. The first `skip` lines are left out.
     """
-    with open_bytes(path) as file:
+    with open_bytes(path, max_ratio) as file:
         head = _peek(file)
         name = encoding or _marked_encoding(head)
         plain = name is None and not _has_returns_alone(head.decode("latin-1"))
@@ -106,6 +83,8 @@ def text_head(path: Path, encoding: str | None = None, skip: int = 0, footer: in
         head = file.read(SAMPLE_BYTES)
         while head.count(b"\n") < MIN_SAMPLE_LINES and len(head) < MAX_SAMPLE_BYTES and (more := file.read(len(head))):
             head += more
+        if len(head) >= MAX_SAMPLE_BYTES and b"\n" not in head:
+            raise _too_long(path, MAX_SAMPLE_BYTES)
         if footer and not file.read(1):
             head = head[: _footer_start(head, footer)]
     whole = head if len(head) < SAMPLE_BYTES else head[: head.rfind(b"\n") + 1] or head
@@ -203,7 +182,7 @@ def detect_encoding(sample: bytes) -> str:
     'utf-16-be'
     """
     nulls = sample[0::2].count(0), sample[1::2].count(0)
-    if 3 * max(nulls) > len(sample) // 2 > 0:
+    if 3 * max(nulls) > len(sample) // 2 > 2 * min(nulls):
         return "utf-16-be" if nulls[0] > nulls[1] else "utf-16-le"
     try:
         codecs.getincrementaldecoder("utf-8")().decode(sample)
@@ -219,13 +198,13 @@ this memory; larger pieces are not faster."""
 HEAD_BYTES = 1 << 20
 """The size of the first piece, by which the kinds of columns are decided."""
 
-MAX_RECORD = 256 << 20
+MAX_RECORD = 64 << 20
 MARK = b"\xef\xbb\xbf"
 
 
 def header_records(path: Path, dialect: Dialect) -> list[bytes]:
     """Return the lines of names in UTF-8, or the first row without names; a quoted cell may continue on the next."""
-    with _open_text(path, dialect.encoding, dialect.skip) as file:
+    with _open_text(path, dialect.encoding, dialect.skip, dialect.max_ratio) as file:
         records = [_read_record(file, dialect.comment).removeprefix(MARK) for _ in range(max(1, dialect.header))]
     return [squeeze_spaces(record) if dialect.separator == " " else record for record in records]
 
@@ -274,22 +253,29 @@ def remove_comments(text: bytes, prefix: str, *, everywhere: bool = True) -> byt
 
 
 def _iterate_records(path: Path, size: int, dialect: Dialect) -> Iterator[bytes]:
-    with _open_text(path, dialect.encoding, dialect.skip) as file:
+    with _open_text(path, dialect.encoding, dialect.skip, dialect.max_ratio) as file:
         # Without names the file is read from its first byte: blank lines are rows where a row is one cell.
         first = _read_record(file, dialect.comment) if dialect.header or dialect.comment else file.read(len(MARK))
         for _ in range(dialect.header - 1):
             _read_record(file, dialect.comment)
-        rest = b"" if dialect.header else first.removeprefix(MARK)
+        rest = [b"" if dialect.header else first.removeprefix(MARK)]
+        is_open = rest[0].count(b'"') % 2 == 1  # whether a quoted cell goes on where the rest ends
         while chunk := file.read(size):
-            rest += chunk
-            if len(chunk) < size:
-                break  # the end: the last line need not end with a line feed
-            cut = _record_end(rest)
-            if not cut and len(rest) > MAX_RECORD:
-                raise DataError(f"'{path}' has a quote (\") that is never closed, or a row over 256 MB", fix="mend it")
-            yield rest[:cut]
-            rest = rest[cut:]
-    yield rest
+            # At the end of the file the last line need not end with a line feed.
+            cut = 0 if len(chunk) < size else _record_end(chunk, is_open)
+            if cut:
+                yield b"".join([*rest, chunk[:cut]])
+                rest, chunk, is_open = [], chunk[cut:], False
+            rest.append(chunk)
+            is_open ^= chunk.count(b'"') % 2 == 1
+            if sum(map(len, rest)) > MAX_RECORD:
+                raise _too_long(path, MAX_RECORD)
+    yield b"".join(rest)
+
+
+def _too_long(path: Path, limit: int) -> DataError:
+    what = f"'{path}' has a line over {limit >> 20} MB, or a quote (\") that is never closed"
+    return DataError(what, fix="look at how its lines end, and mend it")
 
 
 def _leave_footer(pieces: Iterator[bytes], lines: int) -> Iterator[bytes]:
@@ -314,20 +300,21 @@ def _footer_start(text: bytes, lines: int) -> int:
     return start
 
 
-def _record_end(text: bytes) -> int:
+def _record_end(text: bytes, is_open: bool = False) -> int:
     r"""Return the length of the longest start of the text that ends with a record: no quoted cell is open there.
 
-    >>> _record_end(b'1,"two\nlines"\n2,"three\nmore'), _record_end(b"1,2")
-    (14, 0)
+    is_open: whether the text starts inside a quoted cell.
+
+    >>> _record_end(b'1,"two\nlines"\n2,"three\nmore'), _record_end(b"1,2"), _record_end(b'a\nb"\n1,2', is_open=True)
+    (14, 0, 5)
     """
-    cut = text.rfind(b"\n") + 1
-    # Most tables have no quotes, and `in` looks for one ten times faster than `count`.
-    quotes = text.count(b'"', 0, cut) if b'"' in text else 0
-    while cut and quotes % 2:
-        before = text.rfind(b"\n", 0, cut - 1) + 1
-        quotes -= text.count(b'"', before, cut)
-        cut = before
-    return cut
+    # Most tables have no quotes, and `in` looks for one ten times faster than anything counts them.
+    if b'"' not in text:
+        return 0 if is_open else text.rfind(b"\n") + 1
+    signs = np.frombuffer(text, dtype=np.uint8)
+    ends = np.flatnonzero(signs == ord("\n"))
+    closed = ends[(np.searchsorted(np.flatnonzero(signs == ord('"')), ends) + is_open) % 2 == 0]
+    return int(closed[-1]) + 1 if closed.size else 0
 
 
 def _remove_blank_lines(piece: bytes) -> bytes:

@@ -19,12 +19,12 @@ from eigenlens.data.files.decode import (
     detect_encoding,
     file_encoding,
     header_records,
-    open_bytes,
     reject_undecodable,
     remove_comments,
     text_encoding,
     text_head,
 )
+from eigenlens.data.files.decompress import open_bytes
 from eigenlens.data.files.layout.header import (
     NUMBER_LIKE,
     count_header_rows,
@@ -35,7 +35,7 @@ from eigenlens.data.files.layout.header import (
 )
 from eigenlens.data.files.layout.separator import MAX_LINES, find_separator, one_character, read_cells, single_spaces
 from eigenlens.data.files.layout.title import find_title
-from eigenlens.data.files.layout.widths import check_widths
+from eigenlens.data.files.layout.widths import check_column_count, check_widths
 from eigenlens.data.files.number_format import (
     MISSING_WORDS,
     PLAIN_NUMBERS,
@@ -72,6 +72,7 @@ class Dialect:
         na: missing-value markers besides the usual ones; with "" among them, or where there is none, these alone. None
             for the usual ones. An empty cell is always missing.
         skip, footer: the numbers of lines above the names and at the end that are left out.
+        max_ratio: how many times its size a compressed file may grow to, or None for the usual limit.
         row_names: whether the rows start with a cell for which the line of names has none, as R writes them.
         repeats: whether a line that repeats the names cannot be data: there are numbers below them.
     """
@@ -85,6 +86,7 @@ class Dialect:
     na: tuple[str, ...] | None = None
     skip: int = 0
     footer: int = 0
+    max_ratio: float | None = None
     row_names: bool = False
     repeats: bool = False
 
@@ -112,7 +114,7 @@ class Dialect:
             "skip": self.skip or None,
             "footer": self.footer or None,
         }
-        return written | {"comment": self.comment, "encoding": self.encoding} | lines
+        return written | {"comment": self.comment, "encoding": self.encoding, "max_ratio": self.max_ratio} | lines
 
     def decisions(self, given: Mapping[str, Any]) -> Iterator[Decision]:
         """Yield what the file showed and nobody gave; `given`: the options that were given."""
@@ -145,6 +147,7 @@ def find_dialect(
     na: Sequence[str] | None = None,
     skip: int | None = None,
     footer: int | None = None,
+    max_ratio: float | None = None,
 ) -> Dialect:
     """Return the dialect of a file: what is given, and the rest as its first lines show."""
     encoding = None if encoding is None else text_encoding(encoding)
@@ -153,12 +156,14 @@ def find_dialect(
     least = {"skip": 0, "footer": 0, "header_rows": 1}
     given = {"skip": skip, "footer": footer, "header_rows": header_rows}
     skip, footer, header_rows = (None if n is None else checks.integer(o, n, least[o]) for o, n in given.items())
+    max_ratio = None if max_ratio is None else checks.real("max_ratio", max_ratio, 1.0)
     head = text_head(path, encoding, skip or 0, footer or 0)
+    check_column_count(path, head)
     separator = one_character(separator)
     prefix = comment or _find_comment(path, head, separator)
     text = remove_comments(head.encode(), prefix, everywhere=comment is not None).decode() if prefix else head
     found = Dialect(comment=prefix, comment_everywhere=comment is not None, encoding=encoding, skip=skip or 0,
-                    footer=footer or 0, na=None if na is None else tuple(na))  # fmt: skip
+                    footer=footer or 0, max_ratio=max_ratio, na=None if na is None else tuple(na))  # fmt: skip
     if skip is None and prefix is None:
         title, separator = find_title(path, text, separator)
         found, text = replace(found, skip=title), "".join(text.splitlines(keepends=True)[title:])

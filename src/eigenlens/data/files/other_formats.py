@@ -6,7 +6,7 @@ import json
 import shlex
 from pathlib import Path
 
-from eigenlens.data.files.decode import COMPRESSED
+from eigenlens.data.files.decompress import COMPRESSED
 from eigenlens.errors import DataError
 
 LARGEST = 'max((a for a in {arrays} if getattr(a, "ndim", 0) == 2), key=lambda a: a.size)'

@@ -17,8 +17,8 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.data.column_kinds import ColumnKind
 from eigenlens.data.files.arff import open_arff
-from eigenlens.data.files.base import Reader, Selection
-from eigenlens.data.files.decode import COMPRESSED
+from eigenlens.data.files.base import Reader, Selection, reject_damaged
+from eigenlens.data.files.decompress import COMPRESSED
 from eigenlens.data.files.json_files import open_json
 from eigenlens.data.files.npy import NpyReader
 from eigenlens.data.files.other_formats import unknown_format
@@ -122,7 +122,7 @@ class FileSource(Source):
     @contextmanager
     def _reading(self) -> Iterator[None]:
         """Check that the files do not change during a pass; errors name what the user knows."""
-        with name_originals(self._copies), check_unchanged(self._stamps):
+        with name_originals(self._copies), check_unchanged(self._stamps), reject_damaged(self.paths):
             yield
 
     @property
@@ -229,6 +229,7 @@ def scan(
     encoding: str | None = None,
     skip: int | None = None,
     footer: int | None = None,
+    max_ratio: float | None = None,
     sheet: str | None = None,
     transpose: bool = False,
     block_rows: int | None = None,
@@ -272,6 +273,8 @@ def scan(
             UTF-16 or UTF-32 where a file starts with the byte order mark of one.
         skip: the number of lines above the names to leave out; None means those that are certainly a title.
         footer: the number of lines at the end to leave out, blank ones not counted.
+        max_ratio: how many times its size a compressed file, or a spreadsheet, may grow to; None means 250, more being
+            a decompression bomb, except that up to 64 MB of text are always read.
         sheet: of a spreadsheet, by name; None means the first with numbers.
         transpose: exchange rows and columns, in memory: the first column names the columns, the line of names the rows.
         block_rows: the most rows in one block; None means blocks near 16 MB.
@@ -291,7 +294,7 @@ def scan(
     written = {"na": na, "text": text, "dates": dates, "separator": separator, "header": header,
                "header_rows": header_rows, "fill_down": fill_down, "decimal": decimal,
                "thousands": thousands, "comment": comment, "encoding": encoding, "skip": skip,
-               "footer": footer, "sheet": sheet}  # fmt: skip
+               "footer": footer, "max_ratio": max_ratio, "sheet": sheet}  # fmt: skip
     source = open_files(path, block_rows=block_rows, transpose=transpose, **written)
     chosen = source.select(Selection(columns, drop, source.row_names if id is None else id, label))
     _warn_of(chosen.table().decisions)
@@ -319,7 +322,7 @@ def open_files(
     options = _check_options(make, written, given[0])
     # The stamps come first: a change while the schema is read must not go unnoticed.
     stamps = tuple(Stamp.of(path) for path in paths)
-    with name_originals(copies):
+    with name_originals(copies), reject_damaged(paths):
         reader = make(paths, block_rows=block_rows, **options)
         if transpose:
             reader = TransposedReader(reader, block_rows=block_rows)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from eigenlens.data.files.base import unreadable
 from eigenlens.data.files.decision import Decision
+from eigenlens.data.files.sheet_limits import check_sheets
 from eigenlens.data.files.standard_input import TemporaryFile, name_originals
 from eigenlens.data.files.text import DelimitedReader
 from eigenlens.errors import DataError, MissingExtra, suggest
@@ -47,6 +48,8 @@ class SpreadsheetReader(DelimitedReader):
         fill_down: Sequence[str] | None = None,
         **options: Any,
     ) -> None:
+        for path in paths:
+            check_sheets(path, options.get("max_ratio"))
         made = [_as_text(path, sheet, merged=fill_down is None) for path in paths]
         self._temporary = [file for file, _ in made]
         self.copies: Mapping[Path, str] = {file.path: file.called for file in self._temporary}

@@ -55,7 +55,7 @@ class DelimitedReader(Reader):
     dialect: Dialect
     options: ClassVar[frozenset[str]] = frozenset({
         "na", "text", "dates", "words", "separator", "header", "decimal", "thousands", "comment", "encoding", "skip",
-        "footer", "header_rows", "fill_down",
+        "footer", "header_rows", "fill_down", "max_ratio",
     })  # fmt: skip
 
     def __init__(

@@ -10,12 +10,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from eigenlens.data.files.decode import reject_undecodable
-from eigenlens.data.files.layout.separator import read_cells
+from eigenlens.data.files.layout.separator import SEPARATORS, read_cells
 from eigenlens.data.files.number_format import is_number
 from eigenlens.errors import DataError
 
 if TYPE_CHECKING:
     from eigenlens.data.files.dialect import Dialect
+
+
+MAX_COLUMNS = 250_000
+"""The most columns of delimited text: a million would take minutes, and gigabytes for their names alone."""
+
+
+def check_column_count(path: Path, head: str) -> None:
+    """Raise where the first line has more columns than can be read, before its cells are looked at."""
+    first = head.partition("\n")[0]
+    d = 1 + max(first.count(separator) for separator in SEPARATORS)
+    if d > MAX_COLUMNS:
+        what = f"'{path}' has {d:,} columns, and delimited text is read with {MAX_COLUMNS:,} at most"
+        fix = "write it with rows and columns exchanged and read that with {transpose}, or write it as .npy"
+        raise DataError(what, fix=fix, settings={"transpose": True})
 
 
 def check_widths(path: Path, rows: list[list[str]], text: str) -> None:

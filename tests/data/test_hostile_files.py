@@ -1,0 +1,196 @@
+"""Files made to break their reader: bombs, endless lines, cells far away, and headers that promise too much."""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import gzip
+import io
+import lzma
+import zipfile
+
+import numpy as np
+import pytest
+
+import eigenlens
+from eigenlens.data.files import decode, decompress, sheet_limits
+from eigenlens.errors import DataError
+from written_tables import write_xlsx
+
+MEGABYTE = 1 << 20
+FREE = 4 * MEGABYTE
+REPEATED = 6
+"""Megabytes of text that are more than may grow from nothing, which is less in these tests than it is."""
+
+
+@pytest.fixture(autouse=True)
+def low_limits(monkeypatch):
+    monkeypatch.setattr(decompress, "FREE_BYTES", FREE)
+    monkeypatch.setattr(sheet_limits, "FREE_BYTES", FREE)
+    monkeypatch.setattr(decode, "MAX_SAMPLE_BYTES", FREE)
+    monkeypatch.setattr(decode, "MAX_RECORD", FREE)
+
+
+BOMBS = {
+    "rows": (b"a,b\n", b"1,2\n"),
+    "blank lines": (b"a,b\n1,2\n", b"\n"),
+    "spaces": (b"a,b\n1,2\n", b" "),
+    "an open quote": (b'a,b\n1,"', b"x\n"),
+    "one quoted cell": (b'a,b\n1,"', b"x"),
+    "comments": (b"", b"#\n"),
+}
+
+
+def bomb(path, head, repeated, pack=gzip):
+    with pack.open(path, "wb") as file:
+        file.write(head)
+        piece = repeated * (MEGABYTE // len(repeated))
+        for _ in range(REPEATED):
+            file.write(piece)
+    return path
+
+
+@pytest.mark.parametrize(("head", "repeated"), BOMBS.values(), ids=BOMBS)
+def test_a_file_that_grows_without_end_is_an_error(tmp_path, head, repeated):
+    with pytest.raises(DataError, match=r"grows to [\d,]+ times its size.*max_ratio=\d+|over \d+ MB"):
+        eigenlens.scan(bomb(tmp_path / "t.csv.gz", head, repeated)).n_rows
+
+
+@pytest.mark.parametrize(("suffix", "pack"), [(".bz2", bz2), (".xz", lzma)])
+def test_other_compressions_have_the_same_limit(tmp_path, suffix, pack):
+    path = bomb(tmp_path / f"t.csv{suffix}", *BOMBS["rows"], pack)
+    with pytest.raises(DataError, match=r"max_ratio=10+\."):
+        eigenlens.scan(path).n_rows
+
+
+def test_the_limit_can_be_raised(tmp_path):
+    path = bomb(tmp_path / "t.csv.gz", *BOMBS["rows"])
+    assert eigenlens.scan(path, max_ratio=2000).n_rows == REPEATED * MEGABYTE // 4
+
+
+@pytest.mark.parametrize("value", [0.5, "10", True])
+def test_the_limit_is_a_number_above_one(tmp_path, value):
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(eigenlens.errors.OptionError, match="max_ratio"):
+        eigenlens.scan(tmp_path / "t.csv", max_ratio=value)
+
+
+@pytest.mark.parametrize("cell", [b"x", b"1,", b"\x00"])
+def test_a_line_without_end_is_an_error(tmp_path, cell):
+    path = tmp_path / "t.csv.gz"
+    with gzip.open(path, "wb") as file:
+        file.write(cell * (decode.MAX_SAMPLE_BYTES // len(cell) + 1))
+    with pytest.raises(DataError, match=r"a line over 4 MB|binary"):
+        eigenlens.scan(path)
+
+
+def test_a_million_columns_of_text_are_an_error_with_a_way_out(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"c" + b",c" * 999_999 + b"\n" + b"1" + b",1" * 999_999 + b"\n")
+    with pytest.raises(DataError, match=r"1,000,000 columns.*transpose=True"):
+        eigenlens.scan(path)
+
+
+@pytest.mark.parametrize("quoted", ['"two\nlines"', '"a ""word"" and\n\nmore"', '"\n"'])
+def test_quoted_lines_are_never_cut(tmp_path, quoted, monkeypatch):
+    """Pieces of any size end where a record ends."""
+    rows = 50
+    (tmp_path / "t.csv").write_text("a,b\n" + f"{quoted},1\n" * rows)
+    for size in range(3, 40):
+        monkeypatch.setattr(decode, "PIECE_BYTES", size)
+        source = eigenlens.scan(tmp_path / "t.csv", drop=["a"])
+        dialect = source.dialect
+        pieces = list(decode.iterate_pieces(tmp_path / "t.csv", size, dialect))
+        assert b"".join(pieces) == f"{quoted},1\n".encode() * rows
+        assert all(piece.count(b'"') % 2 == 0 and piece.endswith(b",1\n") for piece in pieces)
+
+
+# ---- sheets ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cell", ['r="XFD1048576"', "r='XFD1048576'", 's="0" r="xfd1048576"'])
+def test_a_cell_far_from_the_table_is_an_error(tmp_path, cell):
+    write_xlsx(tmp_path / "t.xlsx", {"s": [["a", "b"], [1.0, 2.0], [3.0, 5.0]]})
+    far = f'<row r="1048576"><c {cell}><v>1</v></c></row></sheetData>'.encode()
+    _edit(tmp_path / "t.xlsx", lambda name, text: text.replace(b"</sheetData>", far) if "worksheets" in name else text)
+    with pytest.raises(DataError, match=r"17,179,869,184 cells.*delete"):
+        eigenlens.scan(tmp_path / "t.xlsx")
+
+
+def test_a_row_with_a_number_of_many_digits_is_an_error(tmp_path):
+    write_xlsx(tmp_path / "t.xlsx", {"s": [["a", "b"], [1.0, 2.0], [3.0, 5.0]]})
+    _edit(tmp_path / "t.xlsx", lambda name, text: text.replace(b'"B3"', b'"B399999999"'))
+    with pytest.raises(DataError, match="delete the cells far from the table"):
+        eigenlens.scan(tmp_path / "t.xlsx")
+
+
+def test_a_sheet_that_grows_without_end_is_an_error(tmp_path):
+    write_xlsx(tmp_path / "t.xlsx", {"s": [["a", "b"], [1.0, 2.0], [3.0, 5.0]]})
+    with zipfile.ZipFile(tmp_path / "t.xlsx", "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/media/zeros", bytes(REPEATED * MEGABYTE))
+    with pytest.raises(DataError, match="max_ratio"):
+        eigenlens.scan(tmp_path / "t.xlsx")
+
+
+def test_repeated_cells_of_open_document_are_counted(tmp_path):
+    with zipfile.ZipFile(tmp_path / "t.ods", "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        row = '<table:table-row table:number-rows-repeated="1000000">'
+        cell = '<table:table-cell office:value-type="float" office:value="1" table:number-columns-repeated="16000"/>'
+        archive.writestr("content.xml", f"<table:table>{row}{cell}</table:table-row></table:table>")
+    with pytest.raises(DataError, match="16,000,000,000 cells"):
+        sheet_limits.check_sheets(tmp_path / "t.ods")
+
+
+def _edit(path, change):
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in parts.items():
+            archive.writestr(name, change(name, text))
+
+
+# ---- headers and parsers --------------------------------------------------------------------------------------
+
+HEADERS = {
+    "open bracket": b"{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2",
+    "huge shape": b"{'descr': '<f8', 'fortran_order': False, 'shape': (9999999999999, 99999999)}",
+    "negative shape": b"{'descr': '<f8', 'fortran_order': False, 'shape': (-3, -2)}",
+    "not a literal": b"{'descr': __import__('os'), 'fortran_order': False, 'shape': (3, 2)}",
+    "strange type": b"{'descr': '<q9', 'fortran_order': False, 'shape': (3, 2)}",
+    "nested": b"(" * 150,
+    "no text": b"\x00\x01\x02",
+}
+
+
+@pytest.mark.parametrize("header", HEADERS.values(), ids=HEADERS)
+def test_damaged_headers_of_arrays_are_errors(tmp_path, header):
+    whole = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(48)
+    (tmp_path / "t.npy").write_bytes(whole)
+    with pytest.raises(DataError, match=r"t\.npy"):
+        eigenlens.scan(tmp_path / "t.npy")
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '[{"a": ' * 5000, '[{"a": 1e999999}, {"a": "x"}]', "{}", "[[1,2],3]"])
+def test_damaged_json_is_an_error(tmp_path, text):
+    (tmp_path / "t.json").write_text(text)
+    with pytest.raises(DataError, match=r"t\.json|column"):
+        eigenlens.PCA(1).fit(eigenlens.scan(tmp_path / "t.json"))
+
+
+@pytest.mark.few(12)
+@pytest.mark.parametrize("place", range(4, 400, 8))
+@pytest.mark.parametrize("write", ["write_parquet", "write_ipc"])
+def test_damaged_tables_of_columns_are_errors_or_rows(tmp_path, write, place):
+    """Eight bytes after each place are the largest integer, counted from the start and from the end."""
+    pl = pytest.importorskip("polars")
+    target = io.BytesIO()
+    getattr(pl.DataFrame(np.arange(60.0).reshape(20, 3) ** 1.5), write)(target)
+    content = bytearray(target.getvalue())
+    start = place if place % 16 else len(content) - place
+    content[start : start + 8] = b"\xff" * 7 + b"\x7f"
+    path = tmp_path / ("t.parquet" if write == "write_parquet" else "t.arrow")
+    path.write_bytes(content)
+    with contextlib.suppress(DataError):
+        source = eigenlens.scan(path)
+        assert np.concatenate(list(source.rows())).shape == (source.n_rows, source.n_features)
