@@ -12,7 +12,7 @@ import pytest
 
 import eigenlens
 from eigenlens.bayes.naive.estimator import NaiveBayes
-from eigenlens.data.files import parquet as tables
+from eigenlens.data.files.formats import parquet as tables
 from eigenlens.data.files.scan import scan
 from eigenlens.errors import DataError, OptionError
 from eigenlens.pca.estimator import PCA

@@ -451,7 +451,7 @@ def test_info_by_small_blocks_is_info_of_the_whole(run, wine, monkeypatch, suffi
         (mixed.write_csv if suffix == ".csv" else mixed.write_parquet)(f"t{suffix}")
     whole = json.loads(done(run("info", f"t{suffix}", "--json")))
     monkeypatch.setattr("eigenlens.data.files.text.PIECE_BYTES", 700)
-    monkeypatch.setattr("eigenlens.data.files.parquet.FILE_BLOCK_BYTES", 700)
+    monkeypatch.setattr("eigenlens.data.files.formats.parquet.FILE_BLOCK_BYTES", 700)
     found = json.loads(done(run("info", f"t{suffix}", "--json")))
     for one, other in zip(found.pop("columns"), whole.pop("columns"), strict=True):
         mean, wanted = one.pop("mean"), other.pop("mean")

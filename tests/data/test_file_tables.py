@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from eigenlens.data.coerce import as_table, fields_of
-from eigenlens.data.files import parquet as tables
+from eigenlens.data.files.formats import parquet as tables
 from eigenlens.data.files.scan import scan
 from eigenlens.data.table import codes_of, numbers_of
 from eigenlens.errors import DataError, OptionError

@@ -13,8 +13,8 @@ import pytest
 
 from eigenlens import PCA
 from eigenlens.data.files import decode as records
-from eigenlens.data.files import parquet as tables
 from eigenlens.data.files.base import as_array
+from eigenlens.data.files.formats import parquet as tables
 from eigenlens.data.files.scan import FORMATS, scan
 from eigenlens.data.source import accumulate
 from eigenlens.errors import DataError, DataWarning, OptionError, SourceChanged

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import eigenlens
-from eigenlens.data.files import decode, decompress, sheet_limits
+from eigenlens.data.files import decode, decompress
+from eigenlens.data.files.formats import sheet_limits
 from eigenlens.errors import DataError
 from written_tables import write_xlsx
 

@@ -174,14 +174,18 @@ def find_dialect(
     lines = 1 if row_names else header_rows or count_header_rows(rows, missing)
     rows = [rows[0], *rows[lines:]] if rows and header is not False else rows
     numbers = detect_number_format(rows, separator, decimal=decimal, thousands=thousands, na=found.number_markers)
-    if numbers.decimal == "," == separator:
-        what = "numbers with decimal commas cannot also be separated by commas"
-        raise OptionError(what, fix="say what separates them: {separator}", settings={"separator": ";"})
+    _check_decimal(numbers, separator)
     # 1'234 in the first line is hardly a name, though only `thousands` makes it a number.
     plain = [[numbers.to_plain(cell).translate(THOUSANDS_LIKE) for cell in row] for row in rows]
     named = header_rows is not None or (is_header(plain, found.number_markers) if header is None else header)
     return replace(found, separator=separator, header=lines if named else 0, numbers=numbers, row_names=row_names,
                    repeats=named and bool(numeric_columns_below(rows[1:], missing)))  # fmt: skip
+
+
+def _check_decimal(numbers: NumberFormat, separator: str) -> None:
+    if numbers.decimal == "," == separator:
+        what = "numbers with decimal commas cannot also be separated by commas"
+        raise OptionError(what, fix="say what separates them: {separator}", settings={"separator": ";"})
 
 
 def _without_repeated(rows: list[list[str]], missing: Collection[str]) -> list[list[str]]:

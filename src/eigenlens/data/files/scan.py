@@ -16,18 +16,18 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.data.column_kinds import ColumnKind
-from eigenlens.data.files.arff import open_arff
 from eigenlens.data.files.base import Reader, Selection, reject_damaged
 from eigenlens.data.files.decompress import COMPRESSED
-from eigenlens.data.files.json_files import open_json
-from eigenlens.data.files.npy import NpyReader
+from eigenlens.data.files.formats.arff import open_arff
+from eigenlens.data.files.formats.json_files import open_json
+from eigenlens.data.files.formats.npy import NpyReader
+from eigenlens.data.files.formats.parquet import TableReader, scan_arrow, scan_parquet
+from eigenlens.data.files.formats.plink import PlinkReader
+from eigenlens.data.files.formats.spreadsheets import SpreadsheetReader
+from eigenlens.data.files.formats.statistics_files import READERS, StatisticsReader
 from eigenlens.data.files.other_formats import unknown_format
-from eigenlens.data.files.parquet import TableReader, scan_arrow, scan_parquet
 from eigenlens.data.files.paths import PathLike, Stamp, check_unchanged, expand_paths
-from eigenlens.data.files.plink import PlinkReader
-from eigenlens.data.files.spreadsheets import SpreadsheetReader
 from eigenlens.data.files.standard_input import copy_stream, name_originals
-from eigenlens.data.files.statistics_files import READERS, StatisticsReader
 from eigenlens.data.files.text import DelimitedReader
 from eigenlens.data.files.transpose import TransposedReader
 from eigenlens.data.source import Source

@@ -10,7 +10,7 @@ from eigenlens.data.files.base import pl, unreadable
 from eigenlens.data.files.cell_formats.base import list_names
 from eigenlens.data.files.cell_formats.words import find_word_formats
 from eigenlens.data.files.decision import Decision
-from eigenlens.data.files.parquet import TableReader
+from eigenlens.data.files.formats.parquet import TableReader
 from eigenlens.errors import MissingExtra
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from eigenlens.data.files.base import unreadable
 from eigenlens.data.files.decision import Decision
-from eigenlens.data.files.sheet_limits import check_sheets
+from eigenlens.data.files.formats.sheet_limits import check_sheets
 from eigenlens.data.files.standard_input import TemporaryFile, name_originals
 from eigenlens.data.files.text import DelimitedReader
 from eigenlens.errors import DataError, MissingExtra, suggest
