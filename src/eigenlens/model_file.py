@@ -17,7 +17,7 @@ import math
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,8 @@ import safetensors.numpy
 
 from eigenlens import checks
 from eigenlens.arrays import Array
-from eigenlens.errors import ModelFileError, OptionError
+from eigenlens.errors import EigenlensError, ModelFileError, OptionError
+from eigenlens.laws import check_law, require
 
 FORMAT = 1
 """The newest file format this version writes and reads."""
@@ -327,6 +328,9 @@ class Layout:
         prefix: what the stored names of the arrays begin with.
         place: the header entry with the fields; by default they are entries themselves.
         as_list: whether that entry is a list of their values, in order, rather than a dict.
+        later: fields that the files of earlier versions lack.
+
+    The class may state the laws of its fields as `laws`, see `eigenlens.laws`.
     """
 
     kind: type[Any]
@@ -336,6 +340,7 @@ class Layout:
     prefix: str = ""
     place: str = ""
     as_list: bool = False
+    later: Sequence[str] = ()
 
 
 def pack(value: Any, layout: Layout) -> tuple[dict[str, Array], dict[str, Any]]:
@@ -375,20 +380,102 @@ def pack_all(*pairs: tuple[Any, Layout]) -> tuple[dict[str, Array], dict[str, An
     return arrays, header
 
 
-def unpack(layout: Layout, arrays: Mapping[str, Array], header: Mapping[str, Any], **others: Any) -> Any:
-    """Return the frozen dataclass of `pack`; fields that the file lacks are those given, or have their defaults."""
-    entries: Any = header[layout.place] if layout.place else header
+def unpack(
+    layout: Layout,
+    arrays: Mapping[str, Array],
+    header: Mapping[str, Any],
+    sizes: dict[str, int] | None = None,
+    **others: Any,
+) -> Any:
+    """Return the frozen dataclass of `pack`, whose stored fields obey the `laws` of the class; or raise.
+
+    Args:
+        layout: as for `pack`.
+        arrays: of the file.
+        header: of the file.
+        sizes: of the letters of the laws, as far as they are known; the others are added.
+        others: fields that the file does not have.
+    """
+    known = {} if sizes is None else sizes
+    entries = _entries(layout, header)
     if entries is None:
         return None
-    names, types = _stored_names(layout.header), _field_types(layout)
-    if layout.as_list:  # a file of an earlier version may have fewer of them
-        entries = dict(zip((name for _, name in names), entries, strict=False))
-    values = {own: _from_json(entries[name], types[own]) for own, name in names if name in entries}
-    for own, name in _stored_names(layout.arrays):
-        if layout.prefix + name in arrays:
-            values[own] = _from_array(arrays[layout.prefix + name], types[own])
-    values |= {own: unpack(part, arrays, header) for own, part in layout.parts.items()}
-    return layout.kind(**values | others)
+    parts = {own: unpack(part, arrays, header, known) for own, part in layout.parts.items()}
+    types, laws = _field_types(layout), getattr(layout.kind, "laws", {})
+    names = {own: layout.prefix + name for own, name in _stored_names(layout.arrays)}
+    found = {own: arrays[name] for own, name in names.items() if name in arrays}
+    values = {
+        own: entry(entries, name, types[own], laws.get(own, "finite"))
+        for own, name in _stored_names(layout.header)
+        if name in entries
+    }
+    _require_fields(layout, values.keys() | found.keys())
+    for own in (each for each in laws if each in found):
+        check_law(names[own], laws[own], found[own], known)
+    values |= {own: _from_array(array, types[own]) for own, array in found.items()}
+    return layout.kind(**values | parts | others)
+
+
+def entry(header: Mapping[str, Any], name: str, kind: str = "int", law: str = "not negative") -> Any:
+    """Return an entry of a header, once it is of the type that `kind` names and, if it is a number, obeys the law.
+
+    >>> entry({"rows": 3}, "rows")
+    3
+    >>> entry({"rows": -3}, "rows")
+    Traceback (most recent call last):
+      ...
+    eigenlens.errors.ModelFileError: 'rows' holds -3.0, and must be not negative.
+    """
+    require(header, name)
+    value, kind_alone = header[name], kind.removesuffix(" | None")
+    if value is None and kind_alone != kind:
+        return None
+    if kind_alone in JSON_TYPES and not JSON_TYPES[kind_alone](value):
+        raise ModelFileError(f"{name!r} is {_shorten(value)}, and must be of the type {kind}")
+    if kind_alone in ("int", "float"):
+        check_law(name, law, np.float64(value), {})
+    return float(value) if kind_alone == "float" else value
+
+
+def _shorten(value: Any) -> str:
+    text = repr(value) if not isinstance(value, list | dict) else f"a {'list' if isinstance(value, list) else 'object'}"
+    return text if len(text) < 80 else f"{text[:80]}…"
+
+
+def _entries(layout: Layout, header: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the entries of the header by their stored names; None for a value that was None."""
+    if not layout.place:
+        return header
+    require(header, layout.place)
+    entries, names = header[layout.place], [name for _, name in _stored_names(layout.header)]
+    if entries is not None and not isinstance(entries, list if layout.as_list else dict):
+        raise ModelFileError(f"{layout.place!r} must be {'a list' if layout.as_list else 'an object'}")
+    if not layout.as_list or entries is None:
+        return entries
+    if len(entries) > len(names):
+        raise ModelFileError(f"{layout.place!r} has {len(entries)} values for {', '.join(names)}")
+    return dict(zip(names, entries, strict=False))
+
+
+def _require_fields(layout: Layout, found: Iterable[str]) -> None:
+    """Raise for stored fields that the file lacks, unless they may be None or came with a later version."""
+    types, there = _field_types(layout), set(found)
+    for own, name in (*_stored_names(layout.arrays), *_stored_names(layout.header)):
+        if own not in there and own not in layout.later and "None" not in types[own]:
+            raise ModelFileError(f"lacks {layout.prefix + name!r}")
+
+
+@contextlib.contextmanager
+def part_of_file(name: str) -> Iterator[None]:
+    """Let errors about entries say in which part of a file they are; an option that no model has is such an error."""
+    try:
+        yield
+    except EigenlensError as error:
+        own = error if isinstance(error, ModelFileError) else ModelFileError(error.phrased()[0])
+        raise own.replace(within=f"{name}: {own.within}" if own.within else name) from error
+    except (KeyError, IndexError, AttributeError, TypeError, ArithmeticError, RecursionError, ValueError) as error:
+        what = f"holds what no such model has ({type(error).__name__}: {_shorten(str(error))})"
+        raise ModelFileError(what, within=name) from error
 
 
 def arrays_under(prefix: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
@@ -422,5 +509,16 @@ def _from_array(array: Array, kind: str) -> Any:
     return array if array.ndim else float(array)
 
 
-def _from_json(value: Any, kind: str) -> Any:
-    return tuple(value) if kind.startswith("tuple") and value is not None else value
+def _is_number(value: Any) -> bool:
+    return isinstance(value, float) or (isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**1000)
+
+
+JSON_TYPES: dict[str, Callable[[Any], bool]] = {
+    "float": _is_number,
+    "int": lambda value: isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63,
+    "bool": lambda value: isinstance(value, bool),
+    "str": lambda value: isinstance(value, str),
+    "list": lambda value: isinstance(value, list),
+    "object": lambda value: isinstance(value, dict),
+}
+"""The values of a header that fields of these types may have."""

@@ -9,6 +9,7 @@ from eigenlens.arrays import Array
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.latent.factor.goodness_of_fit import ReferenceLikelihoods
 from eigenlens.latent.n_components import DimensionChoice
+from eigenlens.laws import check_values
 from eigenlens.missing.result import LatentFit
 from eigenlens.model_file import Layout, pack, pack_all, unpack
 
@@ -31,10 +32,11 @@ SELECTION_LAYOUT = Layout(
     header=["rule", "k", "interrupted"],
     place="selection",
     as_list=True,
+    later=["interrupted"],
 )
 
 LIKELIHOODS_LAYOUT = Layout(
-    ReferenceLikelihoods, header=["saturated", "independent", "exact"], place="others", as_list=True
+    ReferenceLikelihoods, header=["saturated", "independent", "exact"], place="others", as_list=True, later=["exact"]
 )
 
 
@@ -53,9 +55,12 @@ def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
 
 def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]) -> None:
     """Give an estimator the fit of `pack_fit`."""
-    estimator._fit = unpack(LATENT_FIT_LAYOUT, arrays, header)
+    sizes: dict[str, int] = {}
+    estimator._fit = unpack(LATENT_FIT_LAYOUT, arrays, header, sizes)
+    check_values({"turn": "(k, k) finite", "scale": "(d) positive"}, arrays, sizes)
     estimator._choice, estimator._rotation_matrix = unpack(SELECTION_LAYOUT, arrays, header), arrays.get("turn")
     estimator.n_features_in_ = estimator.model_.mean.size
+    estimator._checked_options(estimator.n_features_in_)
     if estimator._scalar_noise:
         estimator._fit = replace(estimator._fit, scale=estimator._scale)
     else:

@@ -5,17 +5,31 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from eigenlens.arrays import Array
+from eigenlens.data.memory import ArraySource
 from eigenlens.estimator.storage import OUTCOME_LAYOUT
-from eigenlens.model_file import Layout, pack_all, unpack
+from eigenlens.laws import Laws, check_values
+from eigenlens.model_file import Layout, entry, pack_all, unpack
 from eigenlens.pca.model import PrincipalComponents
+from eigenlens.pca.options import check_pca_options
 from eigenlens.stats.moments import Moments
 
 PCA_LAYOUT = Layout(
     PrincipalComponents,
     arrays=["mean", "scale", "components", "variances", "column_variances"],
     header=["total", "weight", "center"],
+    later=["center"],
 )
+
+REST_LAWS: Laws = {
+    "turn": PrincipalComponents.laws["rotation"],
+    "feature_weight": "(d) positive",
+    "moments_scatter": "(d, d) covariance",
+    "moments_mean": "(d) finite",
+}
+"""Arrays of a fit that are not part of its model."""
 
 
 def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
@@ -41,11 +55,14 @@ def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
 
 def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]) -> None:
     """Give an estimator the fit of `pack_fit`."""
-    model, moments = replace(unpack(PCA_LAYOUT, arrays, header), rotation=arrays.get("turn")), None
+    sizes: dict[str, int] = {}
+    model, moments = replace(unpack(PCA_LAYOUT, arrays, header, sizes), rotation=arrays.get("turn")), None
+    check_values(REST_LAWS, arrays, sizes)
     if "moments_scatter" in arrays:
         mean = arrays.get("moments_mean", model.mean)
-        moments = Moments(model.weight, mean, arrays["moments_scatter"], header["moments_rows"])
+        moments = Moments(model.weight, mean, arrays["moments_scatter"], entry(header, "moments_rows"))
     estimator._model, estimator._outcome = model, unpack(OUTCOME_LAYOUT, arrays, header)
     estimator._moments, estimator._fitted_source = moments, None
     estimator._feature_weight = arrays.get("feature_weight")
-    estimator.n_samples_, estimator.n_features_in_ = header["n_samples"], model.mean.size
+    check_pca_options(estimator, ArraySource(np.empty((1, model.mean.size))), rows_known=False)
+    estimator.n_samples_, estimator.n_features_in_ = entry(header, "n_samples"), model.mean.size
