@@ -96,7 +96,15 @@ MODELS: dict[str, tuple[Callable[[], Any], Any]] = {
 }  # fmt: skip
 """Models by name: how each is fitted, and rows to ask it about."""
 
-METHODS = ("transform", "inverse_transform", "predict", "predict_proba", "score_samples", "impute", "reconstruction_error")
+METHODS = (
+    "transform",
+    "inverse_transform",
+    "predict",
+    "predict_proba",
+    "score_samples",
+    "impute",
+    "reconstruction_error",
+)
 LEARNED = (
     "explained_variance_ratio_", "components_", "noise_variance_", "loadings_", "weights_", "means_", "covariances_",
     "bandwidth_", "classes_", "n_iter_", "loglik_", "feature_names_in_", "eigenvalues_", "priors_", "n_samples_", "solver_",

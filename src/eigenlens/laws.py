@@ -27,6 +27,10 @@ SUM_TOLERANCE, ORTHONORMAL_TOLERANCE, ORDER_TOLERANCE = 1e-6, 1e-5, 1e-9
 """How far sums may be from 1 and products from 0 or 1, and values above the one before, as a share of the largest."""
 
 
+MAX_ROOT = 1e150
+"""Numbers below this have squares, and sums of many squares, that are finite."""
+
+
 def _is_finite(x: Array) -> Array:
     return np.isfinite(x) if x.dtype.kind == "f" else np.ones(x.shape, dtype=bool)
 
@@ -68,6 +72,7 @@ ENTRY_WORDS: dict[str, Callable[[Array], Array]] = {
     "not infinite": lambda x: ~np.isinf(x),
     "finite": _is_finite,
     "positive": lambda x: x > 0.0,
+    "of a finite square": lambda x: np.abs(x) < MAX_ROOT,
     "not negative": lambda x: x >= 0.0,
     "at most 1": lambda x: x <= 1.0,
     "0 or 1": lambda x: (x == 0.0) | (x == 1.0),

@@ -324,11 +324,12 @@ class Layout:
         arrays: fields stored as arrays: a sequence of names, or {field: stored name}. Arrays, tuples of numbers, and
             numbers; None is not stored.
         header: fields stored in the header, likewise.
-        parts: {field: layout} of fields that are dataclasses themselves; None is stored as `place: null`.
+        parts: {field: layout} of fields that are dataclasses themselves.
         prefix: what the stored names of the arrays begin with.
         place: the header entry with the fields; by default they are entries themselves.
         as_list: whether that entry is a list of their values, in order, rather than a dict.
         later: fields that the files of earlier versions lack.
+        optional: whether the value may be None.
 
     The class may state the laws of its fields as `laws`, see `eigenlens.laws`.
     """
@@ -341,6 +342,7 @@ class Layout:
     place: str = ""
     as_list: bool = False
     later: Sequence[str] = ()
+    optional: bool = False
 
 
 def pack(value: Any, layout: Layout) -> tuple[dict[str, Array], dict[str, Any]]:
@@ -405,7 +407,7 @@ def unpack(
     names = {own: layout.prefix + name for own, name in _stored_names(layout.arrays)}
     found = {own: arrays[name] for own, name in names.items() if name in arrays}
     values = {
-        own: entry(entries, name, types[own], laws.get(own, "finite"))
+        own: entry(entries, name, types[own], laws.get(own, "any"))
         for own, name in _stored_names(layout.header)
         if name in entries
     }
@@ -430,10 +432,13 @@ def entry(header: Mapping[str, Any], name: str, kind: str = "int", law: str = "n
     value, kind_alone = header[name], kind.removesuffix(" | None")
     if value is None and kind_alone != kind:
         return None
-    if kind_alone in JSON_TYPES and not JSON_TYPES[kind_alone](value):
+    is_right = JSON_TYPES.get(kind_alone.partition("[")[0])
+    if is_right is not None and not is_right(value):
         raise ModelFileError(f"{name!r} is {_shorten(value)}, and must be of the type {kind}")
     if kind_alone in ("int", "float"):
         check_law(name, law, np.float64(value), {})
+    if kind_alone.startswith("tuple"):
+        return tuple(value)
     return float(value) if kind_alone == "float" else value
 
 
@@ -448,9 +453,11 @@ def _entries(layout: Layout, header: Mapping[str, Any]) -> Mapping[str, Any] | N
         return header
     require(header, layout.place)
     entries, names = header[layout.place], [name for _, name in _stored_names(layout.header)]
-    if entries is not None and not isinstance(entries, list if layout.as_list else dict):
+    if entries is None and layout.optional:
+        return None
+    if not isinstance(entries, list if layout.as_list else dict):
         raise ModelFileError(f"{layout.place!r} must be {'a list' if layout.as_list else 'an object'}")
-    if not layout.as_list or entries is None:
+    if isinstance(entries, dict):
         return entries
     if len(entries) > len(names):
         raise ModelFileError(f"{layout.place!r} has {len(entries)} values for {', '.join(names)}")
@@ -519,6 +526,7 @@ JSON_TYPES: dict[str, Callable[[Any], bool]] = {
     "bool": lambda value: isinstance(value, bool),
     "str": lambda value: isinstance(value, str),
     "list": lambda value: isinstance(value, list),
+    "tuple": lambda value: isinstance(value, list),
     "object": lambda value: isinstance(value, dict),
 }
 """The values of a header that fields of these types may have."""

@@ -181,6 +181,8 @@ class HistogramFamily:
     array([0.5, 0.5])
     """
 
+    laws: ClassVar[Laws] = {"edges": "(K) ascending", "smoothing": "() not negative | (*) not negative"}
+
     edges: Any
     smoothing: float | Sequence[float] = 0.0
 

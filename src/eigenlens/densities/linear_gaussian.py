@@ -54,7 +54,11 @@ class LinearGaussian:
     (array([[4., 2.]]), array([[0. , 1.2247]]))
     """
 
-    laws: ClassVar[Laws] = {"mean": "(d) finite", "loadings": "(d, k) finite", "noise": "() positive | (d) positive"}
+    laws: ClassVar[Laws] = {
+        "mean": "(d) finite",
+        "loadings": "(d, k) of a finite square",
+        "noise": "() positive | (d) positive",
+    }
 
     mean: Array
     loadings: Array

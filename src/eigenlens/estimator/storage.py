@@ -64,7 +64,7 @@ def pack_estimator(estimator: Any) -> tuple[str, dict[str, Array], dict[str, Any
 
 def restore_parameters(cls: Any, header: Mapping[str, Any]) -> Any:
     """Return an estimator with the stored parameters, feature names and dtype; its arrays are NumPy's."""
-    estimator = cls(**_check_parameter_names(cls, entry(header, "parameters", "object")))
+    estimator = cls(**check_parameter_names(cls, entry(header, "parameters", "object")))
     if cls._saves_dtype:
         if entry(header, "dtype", "str") not in ROW_DTYPES:
             raise ModelFileError(f"'dtype' is {header['dtype']!r}, and must be one of {', '.join(ROW_DTYPES)}")
@@ -81,14 +81,30 @@ def restore_parameters(cls: Any, header: Mapping[str, Any]) -> Any:
 ROW_DTYPES = ("float32", "float64")
 """The dtypes of rows, and so of results, that a model keeps."""
 
+LATER_PARAMETERS: dict[str, tuple[str, ...]] = {
+    "GaussianMixture": ("means_init", "precisions_init", "reg_covar", "standardize", "warm_start", "weights_init"),
+    "KernelDensity": ("standardize",),
+    "KernelPCA": ("center", "sigma", "standardize"),
+    "LinearDiscriminant": ("covariance_estimator", "standardize"),
+    "NaiveBayes": ("kernel",),
+    "PCA": ("center", "rotation", "rotation_options"),
+    "ProbabilisticPCA": ("init", "standardize"),
+    "QuadraticDiscriminant": ("covariance_estimator", "standardize"),
+}
+"""Parameters that the files of earlier versions lack."""
+
 TABLE_TYPES = {"text": "object", "columns": "object", "rows": "int", "digest": "str", "words": "object"}
 """What a model knows of the table of its fit, see `cli.remembered_table`, and the types of these entries."""
 
 
-def _check_parameter_names(cls: Any, parameters: dict[str, Any]) -> dict[str, Any]:
-    unknown = [name for name in parameters if name not in cls._get_param_names()]
-    if unknown:
-        raise ModelFileError(f"'parameters' has {unknown[0]!r}, which {cls.__name__} does not take")
+def check_parameter_names(cls: Any, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a class once they are all that it takes, or all that an earlier version took."""
+    known = cls._get_param_names()
+    for name in sorted(set(parameters) ^ set(known)):
+        if name not in known:
+            raise ModelFileError(f"'parameters' has {name!r}, which {cls.__name__} does not take")
+        if name not in LATER_PARAMETERS.get(cls.__name__, ()):
+            raise ModelFileError(f"'parameters' lacks {name!r}")
     return parameters
 
 

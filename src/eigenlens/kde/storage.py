@@ -6,6 +6,7 @@ from typing import Any
 
 from eigenlens import checks
 from eigenlens.arrays import Array
+from eigenlens.errors import ModelFileError
 from eigenlens.kde.bounds import BOUNDARIES
 from eigenlens.kde.kernels import SMOOTHING_KERNELS
 from eigenlens.kde.model import KernelEstimate
@@ -30,8 +31,11 @@ def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]
     checks.name("boundary", entry(header, "boundary", "str"), BOUNDARIES)
     sizes: dict[str, int] = {}
     estimator._model = unpack(KDE_LAYOUT, arrays, header, sizes, kernel=SMOOTHING_KERNELS[kernel])
+    if sizes["d"] == 1 and arrays["bandwidth"].ndim > 1:
+        raise ModelFileError("'bandwidth' is a matrix, and there is one column")
     check_values({"scale": "(d) positive"}, arrays, sizes)
     estimator.n_features_in_ = estimator._model.n_features
     check_kde_options(estimator)
     check_bounds(estimator.bounds, estimator._model.points, estimator.boundary)
+    check_bounds(estimator._model.bounds, estimator._model.points, estimator._model.boundary)
     check_bandwidth(estimator.bandwidth, estimator.n_features_in_)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
@@ -55,13 +55,16 @@ def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]
     kernel, d = kernel_from_dict(*named), entry(header, "n_features", law="positive")
     rows = _rows_from_arrays(arrays, 0 if isinstance(kernel, Precomputed) else d)
     m = 2 * (rows.shape[0] - 1) if isinstance(kernel, FourierFeatures) else rows.shape[0]
-    estimator.model_ = unpack(KERNEL_PCA_LAYOUT, arrays, header, {"m": m, "d": d}, kernel=kernel, rows=rows)
-    estimator.solver_, estimator._inverse = unpack(OUTCOME_LAYOUT, arrays, header), {}
+    sizes = {"m": m, "d": d}
+    estimator.model_ = unpack(KERNEL_PCA_LAYOUT, arrays, header, sizes, kernel=kernel, rows=rows)
+    estimator.solver_, estimator._inverse = unpack(OUTCOME_LAYOUT, arrays, header, sizes), {}
     estimator.gamma_, estimator._exact_fit = (
         entry(header, "gamma", "float | None", "positive"),
         entry(header, "exact", "bool"),
     )
     estimator.n_samples_, estimator.n_features_in_ = entry(header, "n_samples"), d
+    if getattr(kernel, "gamma", estimator.gamma_) != estimator.gamma_:
+        raise ModelFileError(f"'kernel' has another gamma than 'gamma', {estimator.gamma_}")
     _check_parameters(estimator)
 
 
@@ -72,6 +75,7 @@ def _check_parameters(estimator: Any) -> None:
     check_kernel_components(estimator, source)
     check_n_landmarks(estimator, source)
     checks.boolean("standardize", estimator.standardize)
+    checks.real("tol", estimator.tol, 0.0, 1.0)
     if estimator.approximation is not None:
         checks.name("approximation", estimator.approximation, APPROXIMATIONS)
     if estimator.max_memory is not None:
@@ -133,7 +137,10 @@ def kernel_from_dict(name: str, options: Mapping[str, Any]) -> Kernel:
     takes = kernel_options(known[name])
     if missing := [option for option, required in takes.items() if required and option not in options]:
         raise ModelFileError(f"the kernel {name!r} needs {', '.join(missing)}, which the file does not hold")
-    return known[name](**{option: value for option, value in options.items() if option in takes})
+    types = {each.name: str(each.type) for each in fields(known[name])}  # type: ignore[arg-type]
+    return known[name](
+        **{option: entry(options, option, types[option], "finite") for option in options if option in takes}
+    )
 
 
 def _storable_kernels() -> dict[str, type[Kernel]]:

@@ -55,7 +55,11 @@ class Outcome:
         converged: whether all residuals met the tolerance.
     """
 
-    laws: ClassVar[Laws] = {"passes": "not negative", "iterations": "not negative", "residuals": "(*) not negative"}
+    laws: ClassVar[Laws] = {
+        "passes": "not negative",
+        "iterations": "not negative",
+        "residuals": "(k) not negative | (0) finite",
+    }
 
     solver: str
     reason: str = ""

@@ -9,8 +9,9 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.data.memory import ArraySource
+from eigenlens.errors import ModelFileError
 from eigenlens.estimator.storage import OUTCOME_LAYOUT
-from eigenlens.laws import Laws, check_values
+from eigenlens.laws import SUM_TOLERANCE, Laws, check_values
 from eigenlens.model_file import Layout, entry, pack_all, unpack
 from eigenlens.pca.model import PrincipalComponents
 from eigenlens.pca.options import check_pca_options
@@ -58,10 +59,16 @@ def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]
     sizes: dict[str, int] = {}
     model, moments = replace(unpack(PCA_LAYOUT, arrays, header, sizes), rotation=arrays.get("turn")), None
     check_values(REST_LAWS, arrays, sizes)
+    if abs(model.column_variances.sum() - model.total) > SUM_TOLERANCE * model.total:
+        raise ModelFileError("'column_variances' do not have the sum 'total'")
+    if estimator.rotation is not None and sizes["k"] > 1 and model.rotation is None:
+        raise ModelFileError(f"lacks 'turn', the rotation {estimator.rotation!r}")
+    if model.variances.sum() > model.total * (1.0 + SUM_TOLERANCE):
+        raise ModelFileError("'variances' have a sum above 'total'")
     if "moments_scatter" in arrays:
         mean = arrays.get("moments_mean", model.mean)
         moments = Moments(model.weight, mean, arrays["moments_scatter"], entry(header, "moments_rows"))
-    estimator._model, estimator._outcome = model, unpack(OUTCOME_LAYOUT, arrays, header)
+    estimator._model, estimator._outcome = model, unpack(OUTCOME_LAYOUT, arrays, header, sizes)
     estimator._moments, estimator._fitted_source = moments, None
     estimator._feature_weight = arrays.get("feature_weight")
     check_pca_options(estimator, ArraySource(np.empty((1, model.mean.size))), rows_known=False)

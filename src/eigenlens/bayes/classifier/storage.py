@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -11,14 +11,14 @@ from sklearn.base import clone
 
 from eigenlens.arrays import Array
 from eigenlens.bayes.classifier.degenerate_classes import InColumns
-from eigenlens.bayes.classifier.densities import FittedDensities, check_density, is_family
+from eigenlens.bayes.classifier.densities import FittedDensities, is_family
 from eigenlens.bayes.storage import STORED_COVARIANCES, pack_classes, restore_classes
 from eigenlens.catalogue import estimator_class
 from eigenlens.densities.gaussian import Gaussian, GaussianFamily
 from eigenlens.densities.histogram import Histogram, HistogramFamily
 from eigenlens.errors import ModelFileError, OptionError
 from eigenlens.estimator.base import ModelEstimator
-from eigenlens.estimator.storage import pack_estimator, restore_estimator, storable_parameters
+from eigenlens.estimator.storage import check_parameter_names, pack_estimator, restore_estimator, storable_parameters
 from eigenlens.latent.families import FactorFamily, PPCAFamily
 from eigenlens.latent.storage import LINEAR_GAUSSIAN_LAYOUT
 from eigenlens.laws import check_values, require
@@ -172,11 +172,12 @@ def _find_estimator(density: Any) -> Any:
 def _restore_unfitted(header: dict[str, Any], densities: tuple[Any, ...]) -> Any:
     family, unfitted = (entry(header, name, "list | None") for name in ("family", "estimator"))
     if family:
-        return check_density(
-            STORED_FAMILIES[family[0]](**{name: _unpack_parameter(value) for name, value in family[1].items()})
-        )
+        found = _unpack_family(*family)
+        if any(hasattr(each, "edges") and not np.array_equal(each.edges, found.edges) for each in densities):
+            raise ModelFileError("'family' has other edges than its densities")
+        return found
     if unfitted:
-        return estimator_class(unfitted[0])(**unfitted[1])
+        return estimator_class(unfitted[0])(**check_parameter_names(estimator_class(unfitted[0]), unfitted[1]))
     found = next((found for found in map(_find_estimator, densities) if found is not None), None)
     if found is None:
         raise ModelFileError("lacks 'family' or 'estimator'")
@@ -189,6 +190,25 @@ def _pack_family(family: Any) -> list[Any]:
         fix = f"use one of {', '.join(STORED_FAMILIES)}"
         raise OptionError("cannot be saved", argument="density", value=family, fix=fix)
     return [name, {name: _pack_parameter(value) for name, value in asdict(family).items()}]
+
+
+def _unpack_family(name: str, options: dict[str, Any]) -> Any:
+    """Return the family of `_pack_family`; its class states the laws of its options."""
+    kind, values = STORED_FAMILIES[name], {key: _unpack_parameter(value) for key, value in options.items()}
+    for each in fields(kind):
+        if each.name not in values and each.name not in LATER_OPTIONS:
+            raise ModelFileError(f"'family' lacks {each.name!r}")
+        if each.name in values:
+            entry(values, each.name, str(each.type))
+            if isinstance(values[each.name], bool):
+                raise ModelFileError(f"'family' has {values[each.name]!r} for {each.name!r}")
+    numbers = {key: np.asarray(values[key], dtype=np.float64) for key in kind.laws if values.get(key) is not None}
+    check_values(kind.laws, numbers)
+    return kind(**values)
+
+
+LATER_OPTIONS = ("sigma",)
+"""Options of families that the files of earlier versions lack."""
 
 
 def _pack_parameter(value: Any) -> Any:

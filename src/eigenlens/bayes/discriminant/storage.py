@@ -11,6 +11,7 @@ from eigenlens.bayes.discriminant.model import FisherRule, gaussian_classes
 from eigenlens.bayes.storage import AXES_LAYOUT, pack_classes, restore_classes
 from eigenlens.densities.covariance import Full
 from eigenlens.densities.covariance_axes import Axes
+from eigenlens.errors import ModelFileError
 from eigenlens.estimator.storage import OUTCOME_LAYOUT
 from eigenlens.laws import Laws, check_law, check_values, require
 from eigenlens.model_file import pack, unpack
@@ -54,6 +55,8 @@ def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]
     estimator.solver_, estimator.n_features_in_ = unpack(DIRECT_OUTCOME_LAYOUT, arrays, header), sizes["d"]
     estimator._check_options(sizes["C"])
     checks.boolean("standardize", estimator.standardize)
+    if estimator.covariance_estimator is not None:
+        raise ModelFileError("'covariance_estimator' is an object of another library, which no file has")
 
 
 DISCRIMINANT_LAWS: Laws = {
