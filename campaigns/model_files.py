@@ -326,7 +326,7 @@ OTHER_MODELS: list[tuple[str, str]] = [
     (r"nb:values", "NaN|all NaN"),
     (r".*:residuals", "empty"),
     (r".*:header\['parameters'\].*", "null"),
-    (r".*:header\['parameters'\]\['(random_state|shrinkage|kernel_params|prior|max_memory|features)'\].*", ".*"),
+    (r".*:header\['parameters'\]\['(random_state|shrinkage|kernel_params|prior|max_memory|features|bandwidth|bounds|rotation_options)'\].*", ".*"),
     (r".*:header\['(groups|fields)'\].*|.*:header\['classes'\].*", ".*"),
 ]
 """Changes of `ARRAY_BREAKS` and `HEADER_BREAKS` that other models have nevertheless: fewer latent dimensions, a column

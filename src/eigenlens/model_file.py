@@ -15,8 +15,6 @@ import importlib.metadata
 import json
 import math
 import os
-import secrets
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -29,6 +27,7 @@ import safetensors.numpy
 from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.errors import EigenlensError, ModelFileError, OptionError
+from eigenlens.file_replacement import replace_file
 from eigenlens.laws import check_law, require
 
 FORMAT = 1
@@ -51,8 +50,8 @@ def write(
 ) -> None:
     """Write named arrays and a header of JSON values to `path`, atomically.
 
-    The file is completed under a temporary name in the same folder and then renamed, so that `path` holds
-    either what it held before or the whole new value, whatever interrupts the call.
+    The file is completed in a temporary folder beside it and then renamed, so that `path` holds either what it
+    held before or the whole new value, whatever interrupts the call.
 
     Args:
         path: where to write; its folder must exist. A symbolic link stays a link.
@@ -191,41 +190,6 @@ def _digest(envelope: Mapping[str, Any], arrays: Mapping[str, Array]) -> str:
         sha.update(_dumps([name, array.dtype.name, list(array.shape)]).encode() + b"\n")
         sha.update(array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes())
     return sha.hexdigest()
-
-
-# ---- the file, out ----------------------------------------------------------------------------------------
-
-
-def replace_file(target: Path, data: bytes) -> None:
-    """Write bytes to a file, whole or not at all: under another name in its folder, which is then renamed."""
-    target = Path(os.path.realpath(target))  # a link stays one
-    temporary = target.with_name(f".eigenlens-{secrets.token_hex(8)}.tmp")
-    try:
-        with open(temporary, "xb") as handle:
-            handle.write(data)
-            handle.flush()
-            os.fsync(handle.fileno())
-        move_into_place(temporary, target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-def move_into_place(temporary: Path, target: Path) -> None:
-    """Rename a file that is complete, over an old one whose permissions it takes."""
-    if target.exists():
-        shutil.copymode(target, temporary)
-    os.replace(temporary, target)
-    with contextlib.suppress(OSError):  # the rename itself survives a power cut where folders can be synced
-        _sync_folder(target.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 # ---- the file, in -----------------------------------------------------------------------------------------
@@ -432,8 +396,9 @@ def entry(header: Mapping[str, Any], name: str, kind: str = "int", law: str = "n
     value, kind_alone = header[name], kind.removesuffix(" | None")
     if value is None and kind_alone != kind:
         return None
-    is_right = JSON_TYPES.get(kind_alone.partition("[")[0])
-    if is_right is not None and not is_right(value):
+    of, _, inner = kind_alone.partition("[")
+    is_right, is_inner = JSON_TYPES.get(of), JSON_TYPES.get(inner.partition(",")[0])
+    if is_right is not None and not (is_right(value) and (is_inner is None or all(map(is_inner, value)))):
         raise ModelFileError(f"{name!r} is {_shorten(value)}, and must be of the type {kind}")
     if kind_alone in ("int", "float"):
         check_law(name, law, np.float64(value), {})

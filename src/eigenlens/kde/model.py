@@ -58,7 +58,7 @@ class KernelEstimate:
         "weights": "(n) positive",
         "bounds": "(d, 2) not NaN",
         "scales": "(n) positive",
-        "tol": "positive",
+        "tol": "positive, at most 1",
     }
 
     points: Array

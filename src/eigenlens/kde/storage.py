@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.errors import ModelFileError
@@ -33,9 +35,20 @@ def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]
     estimator._model = unpack(KDE_LAYOUT, arrays, header, sizes, kernel=SMOOTHING_KERNELS[kernel])
     if sizes["d"] == 1 and arrays["bandwidth"].ndim > 1:
         raise ModelFileError("'bandwidth' is a matrix, and there is one column")
+    _check_parts(estimator)
     check_values({"scale": "(d) positive"}, arrays, sizes)
     estimator.n_features_in_ = estimator._model.n_features
     check_kde_options(estimator)
     check_bounds(estimator.bounds, estimator._model.points, estimator.boundary)
     check_bounds(estimator._model.bounds, estimator._model.points, estimator._model.boundary)
     check_bandwidth(estimator.bandwidth, estimator.n_features_in_)
+
+
+def _check_parts(estimator: Any) -> None:
+    """Raise for parts that do not go together."""
+    model = estimator._model
+    product = model.kernel.name != "gaussian" or np.isfinite(model.bounds).any()
+    if model.bandwidth.ndim > 1 and product:
+        raise ModelFileError("'bandwidth' is a matrix, which is for 'gaussian' kernels without bounds")
+    if estimator.adaptive is True and model.scales is None:
+        raise ModelFileError("lacks 'scales', and 'adaptive' is true")

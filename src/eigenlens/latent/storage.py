@@ -88,6 +88,8 @@ def _check_scale(estimator: Any) -> None:
     of factor loadings is the standard deviation of the model, or 1.
     """
     model, scale = estimator._fit.model, estimator._scale
+    if np.ndim(model.noise) == 0 and not estimator._scalar_noise:
+        raise ModelFileError("'noise' must have one variance per column")
     if scale is None and (np.ndim(model.noise) == 0 or not estimator._scalar_noise):
         return
     deviations = np.sqrt(model.noise + np.sum(model.loadings**2, axis=1))

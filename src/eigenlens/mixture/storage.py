@@ -66,6 +66,7 @@ def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]
     require(arrays, *laws)
     check_values(laws, arrays, sizes)
     model = Mixture(arrays["weights"], structure.components(arrays["means"], arrays))
+    model.terms  # noqa: B018  # factored now, so that covariances that cannot be are an error of the file
     lost = tuple(_lost_component(each, sizes["d"]) for each in entry(header, "lost", "list"))
     fit, chunks = unpack(MIXTURE_FIT_LAYOUT, arrays, header, sizes, model=model, lost=lost), None
     if entry(header, "chunks"):

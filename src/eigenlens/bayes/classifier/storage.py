@@ -200,7 +200,8 @@ def _unpack_family(name: str, options: dict[str, Any]) -> Any:
             raise ModelFileError(f"'family' lacks {each.name!r}")
         if each.name in values:
             entry(values, each.name, str(each.type))
-            if isinstance(values[each.name], bool):
+            empty = values[each.name] is None and "None" not in str(each.type) and each.default is not None
+            if empty or isinstance(values[each.name], bool):
                 raise ModelFileError(f"'family' has {values[each.name]!r} for {each.name!r}")
     numbers = {key: np.asarray(values[key], dtype=np.float64) for key in kind.laws if values.get(key) is not None}
     check_values(kind.laws, numbers)
