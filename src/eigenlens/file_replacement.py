@@ -7,6 +7,7 @@ process lives, so that the next save beside it can tell, and remove, what a kill
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import secrets
 import shutil
@@ -14,10 +15,8 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-try:
-    import fcntl
-except ImportError:  # Windows, where a file that is open cannot be removed: nobody's folder is lost there
-    fcntl = None  # type: ignore[assignment]
+HAS_LOCKS = importlib.util.find_spec("fcntl") is not None
+"""Whether folders can be locked. Not on Windows, where a file that is open cannot be removed, so that none is lost."""
 
 FOLDER_PREFIX, FOLDER_SUFFIX = ".eigenlens-", ".part"
 """How the names of temporary folders begin and end."""
@@ -90,8 +89,10 @@ def _lock(folder: Path, *, wait: bool) -> int | None:
 
     It cannot where it is locked already, unless one waits for that, was removed, or the file system has no locks.
     """
-    if fcntl is None:
+    if not HAS_LOCKS:
         return None
+    import fcntl
+
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError:
@@ -108,7 +109,7 @@ def _remove_leftovers(parent: Path) -> None:
     """Remove the temporary folders that no living process has locked."""
     for folder in parent.glob(f"{FOLDER_PREFIX}*{FOLDER_SUFFIX}"):
         lock = _lock(folder, wait=False)
-        if lock is not None or fcntl is None:
+        if lock is not None or not HAS_LOCKS:
             shutil.rmtree(folder, ignore_errors=True)
         if lock is not None:
             os.close(lock)

@@ -37,6 +37,7 @@ _KEY = "eigenlens"
 _DTYPES = frozenset(map(np.dtype, ["f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?"]))
 _LONGEST_HEADER = 100_000_000  # safetensors reads no longer one
 _NONFINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+_UPGRADE = "upgrade with pip install --upgrade eigenlens"
 _COPY_AGAIN = "copy it again from its origin, or save the model again"
 
 
@@ -102,6 +103,20 @@ def read(path: str | os.PathLike[str]) -> tuple[str, dict[str, Array], dict[str,
     if not intact:
         raise _error(path, "was altered after it was saved (its digest does not match)")
     return envelope["kind"], arrays, header
+
+
+def as_read(header: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a header as `read` returns what `write` wrote: tuples as lists, numbers of NumPy as Python's."""
+    plain: dict[str, Any] = _decode(_encode(dict(header), "header"))
+    return plain
+
+
+def version_advice(path: str | os.PathLike[str]) -> str:
+    """Return the way out for a file whose entries are not understood: another version may have written it."""
+    written = _envelope(path, _container(path, _bytes(path))[1])["version"]
+    if written == _version():
+        return _COPY_AGAIN
+    return f"it was written by eigenlens {written}, and this is {_version()}: {_UPGRADE}"
 
 
 def _error(path: str | os.PathLike[str], what: str, fix: str = _COPY_AGAIN) -> ModelFileError:
@@ -236,12 +251,14 @@ def _envelope(path: str | os.PathLike[str], container: Mapping[str, Any]) -> dic
     envelope = _parsed(metadata[_KEY])
     if envelope is None or not _typed(envelope, {"format": int, "version": str}):
         raise _error(path, "was altered after it was saved (in its header)")
+    if isinstance(envelope["format"], bool) or envelope["format"] < 1:
+        raise _error(path, f"was altered after it was saved (its format is {envelope['format']})")
     if envelope["format"] > FORMAT:
         raise _error(
             path,
-            f"was written by eigenlens {envelope['version']} in format {envelope['format']}, "
-            f"and this version reads up to format {FORMAT}",
-            "upgrade with pip install --upgrade eigenlens",
+            f"was written by eigenlens {envelope['version']} in format {envelope['format']}, and this is eigenlens "
+            f"{_version()}, which reads up to format {FORMAT}",
+            _UPGRADE,
         )
     if not _typed(envelope, {"kind": str, "digest": str, "header": dict}) or not _is_canonical(
         metadata[_KEY], envelope

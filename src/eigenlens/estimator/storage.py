@@ -128,14 +128,17 @@ def _check_table(table: dict[str, Any]) -> dict[str, Any]:
 def load(path: str | os.PathLike[str]) -> Any:
     """Return the estimator that `save` wrote to `path`. Nothing in the file is executed."""
     kind, arrays, header = model_file.read(path)
-    with model_file.part_of_file(os.fspath(path)):
-        return restore_estimator(kind, arrays, header)
+    try:
+        with model_file.part_of_file(os.fspath(path)):
+            return restore_estimator(kind, arrays, header)
+    except ModelFileError as error:
+        raise error.replace(fix=model_file.version_advice(path)) from error
 
 
 def restore_estimator(kind: str, arrays: dict[str, Array], header: Mapping[str, Any]) -> Any:
     """Return the fitted estimator of `pack_estimator`, once every entry is one that such a model may have."""
     if kind not in MODELS:
-        raise ModelFileError(f"contains a {kind!r}, which this version does not know", fix="upgrade eigenlens")
+        raise ModelFileError(f"contains a {kind!r}, which this version does not know")
     if not isinstance(header, dict):
         raise ModelFileError(f"the header of the {kind} must be an object")
     estimator = estimator_class(kind)._restored(arrays, header)
