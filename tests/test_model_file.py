@@ -19,7 +19,7 @@ import safetensors.numpy
 
 from eigenlens import model_file
 from eigenlens.errors import ModelFileError, OptionError
-from eigenlens.model_file import Layout, pack, unpack
+from eigenlens.layout import Layout, pack, unpack
 
 ARRAYS: dict[str, Any] = {
     "components": np.asfortranarray(np.random.default_rng(0).normal(size=(3, 7))),

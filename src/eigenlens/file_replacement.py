@@ -31,7 +31,7 @@ def replace_file(target: Path, data: bytes) -> None:
 
 
 def move_into_place(temporary: Path, target: Path) -> None:
-    """Rename a file that is complete, over an old one whose owner, as far as allowed, and permissions it takes."""
+    """Rename a file that is complete, over an old one whose permissions, and owner where allowed, it takes."""
     with open(temporary, "rb+") as handle:
         os.fsync(handle.fileno())
     with contextlib.suppress(FileNotFoundError):

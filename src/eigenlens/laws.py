@@ -124,7 +124,7 @@ def check_law(name: str, law: str, value: Any, sizes: dict[str, int]) -> None:
         _check_word(name, word, array, sizes)
 
 
-def check_values(laws: Laws, values: Mapping[str, Any], sizes: dict[str, int] | None = None) -> dict[str, int]:
+def check_laws(laws: Laws, values: Mapping[str, Any], sizes: dict[str, int] | None = None) -> dict[str, int]:
     """Check those of the values that have a law, none of them None, and return the sizes of the letters."""
     known = {} if sizes is None else sizes
     for name, law in laws.items():

@@ -14,8 +14,8 @@ from eigenlens.data.category_storage import unpack_categories
 from eigenlens.densities.covariance import Covariance, Diagonal, Full, Spherical
 from eigenlens.densities.covariance_axes import Axes
 from eigenlens.errors import ModelFileError
-from eigenlens.laws import Laws, check_law, check_values, require
-from eigenlens.model_file import Layout, entry, pack, unpack
+from eigenlens.laws import Laws, check_law, check_laws, require
+from eigenlens.layout import Layout, entry, pack, unpack
 
 
 def pack_classes(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
@@ -33,7 +33,7 @@ def pack_classes(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
 def restore_classes(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]) -> None:
     """Give a classifier the classes of `pack_classes`."""
     require(arrays, *CLASS_LAWS)
-    sizes = check_values(CLASS_LAWS, arrays)
+    sizes = check_laws(CLASS_LAWS, arrays)
     estimator.classes_ = unpack_labels(header, sizes["C"])
     estimator._prior, estimator._counts, estimator._rows = arrays["prior"], arrays["counts"], entry(header, "rows")
     check_prior(estimator.prior, estimator.classes_, estimator._counts)

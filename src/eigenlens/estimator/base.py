@@ -24,6 +24,7 @@ from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.names_elsewhere import reject_foreign_parameters
 from eigenlens.estimator.rows import map_blocks, per_row, validate_rows
 from eigenlens.estimator.storage import pack_estimator, restore_estimator, restore_parameters
+from eigenlens.layout import part_of_file
 
 
 class ModelEstimator(BaseEstimator):  # type: ignore[misc]
@@ -60,7 +61,7 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         kind, arrays, header = pack_estimator(self)
-        with model_file.part_of_file(f"{kind} cannot be saved"):  # nothing is written that could not be read
+        with part_of_file(f"{kind} cannot be saved"):  # nothing is written that could not be read
             restore_estimator(kind, arrays, model_file.as_read(header))
         model_file.write(path, kind, arrays, header)
 

@@ -13,8 +13,8 @@ from eigenlens.arrays import Array, Like
 from eigenlens.catalogue import MODELS, estimator_class
 from eigenlens.data.source import progress_callback
 from eigenlens.errors import ModelFileError, OptionError
+from eigenlens.layout import Layout, entry, part_of_file
 from eigenlens.linalg.spectrum import Outcome
-from eigenlens.model_file import Layout, entry
 
 OUTCOME_LAYOUT = Layout(
     Outcome,
@@ -129,7 +129,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     """Return the estimator that `save` wrote to `path`. Nothing in the file is executed."""
     kind, arrays, header = model_file.read(path)
     try:
-        with model_file.part_of_file(os.fspath(path)):
+        with part_of_file(os.fspath(path)):
             return restore_estimator(kind, arrays, header)
     except ModelFileError as error:
         raise error.replace(fix=model_file.version_advice(path)) from error

@@ -13,8 +13,8 @@ from eigenlens.kde.bounds import BOUNDARIES
 from eigenlens.kde.kernels import SMOOTHING_KERNELS
 from eigenlens.kde.model import KernelEstimate
 from eigenlens.kde.options import check_bandwidth, check_bounds, check_kde_options
-from eigenlens.laws import check_values
-from eigenlens.model_file import Layout, entry, pack, unpack
+from eigenlens.laws import check_laws
+from eigenlens.layout import Layout, entry, pack, unpack
 
 KDE_LAYOUT = Layout(
     KernelEstimate, arrays=["points", "weights", "bandwidth", "bounds", "scales"], header=["boundary", "tol"]
@@ -36,7 +36,7 @@ def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]
     if sizes["d"] == 1 and arrays["bandwidth"].ndim > 1:
         raise ModelFileError("'bandwidth' is a matrix, and there is one column")
     _check_parts(estimator)
-    check_values({"scale": "(d) positive"}, arrays, sizes)
+    check_laws({"scale": "(d) positive"}, arrays, sizes)
     estimator.n_features_in_ = estimator._model.n_features
     check_kde_options(estimator)
     check_bounds(estimator.bounds, estimator._model.points, estimator.boundary)

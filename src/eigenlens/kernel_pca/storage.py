@@ -21,8 +21,8 @@ from eigenlens.kernel_pca.kernels.precomputed import Precomputed
 from eigenlens.kernel_pca.model import KernelComponents
 from eigenlens.kernel_pca.options import check_kernel, check_kernel_components, check_n_landmarks
 from eigenlens.kernel_pca.random_features import FourierFeatures
-from eigenlens.laws import Laws, check_law, check_values, require
-from eigenlens.model_file import Layout, entry, pack_all, unpack
+from eigenlens.laws import Laws, check_law, check_laws, require
+from eigenlens.layout import Layout, entry, pack_all, unpack
 
 KERNEL_PCA_LAYOUT = Layout(
     KernelComponents,
@@ -104,7 +104,7 @@ def _rows_from_arrays(arrays: dict[str, Array], d: int) -> Any:
         return arrays["rows"]
     require(arrays, *SPARSE_LAWS)
     data, indices, ends, shape = (arrays[f"rows_{part}"] for part in ("data", "indices", "indptr", "shape"))
-    check_values(SPARSE_LAWS, arrays, {"d": d, "n": int(shape[0]) if shape.shape == (2,) else 0})
+    check_laws(SPARSE_LAWS, arrays, {"d": d, "n": int(shape[0]) if shape.shape == (2,) else 0})
     if shape[1] != d or ends[0] != 0 or ends[-1] != len(data):
         raise ModelFileError(f"'rows_shape' and 'rows_indptr' do not belong to rows of {d} columns")
     return sparse.csr_matrix((data, indices, ends), shape=(len(ends) - 1, d))

@@ -12,9 +12,9 @@ from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import ModelFileError
 from eigenlens.latent.factor.goodness_of_fit import ReferenceLikelihoods
 from eigenlens.latent.n_components import DimensionChoice
-from eigenlens.laws import check_values
+from eigenlens.laws import check_laws
+from eigenlens.layout import Layout, pack, pack_all, unpack
 from eigenlens.missing.result import LatentFit
-from eigenlens.model_file import Layout, pack, pack_all, unpack
 
 LINEAR_GAUSSIAN_LAYOUT = Layout(LinearGaussian, arrays=["mean", "loadings", "noise"])
 
@@ -66,7 +66,7 @@ def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]
     """Give an estimator the fit of `pack_fit`."""
     sizes: dict[str, int] = {}
     estimator._fit = unpack(LATENT_FIT_LAYOUT, arrays, header, sizes)
-    check_values({"turn": "(k, k) of a finite square", "scale": "(d) positive"}, arrays, sizes)
+    check_laws({"turn": "(k, k) of a finite square", "scale": "(d) positive"}, arrays, sizes)
     _check_scale(estimator)
     estimator._choice, estimator._rotation_matrix = unpack(SELECTION_LAYOUT, arrays, header), arrays.get("turn")
     if estimator._choice is not None and estimator._choice.k != sizes["k"]:

@@ -11,7 +11,8 @@ from eigenlens.arrays import Array
 from eigenlens.data.memory import ArraySource
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import ModelFileError
-from eigenlens.laws import check_law, check_values, require
+from eigenlens.laws import check_law, check_laws, require
+from eigenlens.layout import Layout, entry, pack, unpack
 from eigenlens.mixture.em import LostComponent
 from eigenlens.mixture.fit import MixtureFit
 from eigenlens.mixture.online import OnlineFit
@@ -19,7 +20,6 @@ from eigenlens.mixture.options import check_mixture_options
 from eigenlens.mixture.start_rule import PART_NAMES
 from eigenlens.mixture.structures import COVARIANCE_STRUCTURES, make_structure, structure_name
 from eigenlens.mixture.structures.base import CovarianceStructure
-from eigenlens.model_file import Layout, entry, pack, unpack
 from eigenlens.stats.moments import ColumnMoments, Moments
 
 UNCHANGED_NAMES = ("loglik", "n_iter", "converged", "interrupted", "weight", "rows", "parameters", "empty")
@@ -64,7 +64,7 @@ def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]
     structure, sizes = make_structure(name, q), {"q": q}
     laws = {**Mixture.laws, **structure.laws}
     require(arrays, *laws)
-    check_values(laws, arrays, sizes)
+    check_laws(laws, arrays, sizes)
     model = Mixture(arrays["weights"], structure.components(arrays["means"], arrays))
     model.terms  # noqa: B018  # factored now, so that covariances that cannot be are an error of the file
     lost = tuple(_lost_component(each, sizes["d"]) for each in entry(header, "lost", "list"))

@@ -11,8 +11,8 @@ from eigenlens.arrays import Array
 from eigenlens.data.memory import ArraySource
 from eigenlens.errors import ModelFileError
 from eigenlens.estimator.storage import OUTCOME_LAYOUT
-from eigenlens.laws import SUM_TOLERANCE, Laws, check_values
-from eigenlens.model_file import Layout, entry, pack_all, unpack
+from eigenlens.laws import SUM_TOLERANCE, Laws, check_laws
+from eigenlens.layout import Layout, entry, pack_all, unpack
 from eigenlens.pca.model import PrincipalComponents
 from eigenlens.pca.options import check_pca_options
 from eigenlens.stats.moments import Moments
@@ -58,7 +58,7 @@ def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]
     """Give an estimator the fit of `pack_fit`."""
     sizes: dict[str, int] = {}
     model, moments = replace(unpack(PCA_LAYOUT, arrays, header, sizes), rotation=arrays.get("turn")), None
-    check_values(REST_LAWS, arrays, sizes)
+    check_laws(REST_LAWS, arrays, sizes)
     if abs(model.column_variances.sum() - model.total) > SUM_TOLERANCE * model.total:
         raise ModelFileError("'column_variances' do not have the sum 'total'")
     if estimator.rotation is not None and sizes["k"] > 1 and model.rotation is None:

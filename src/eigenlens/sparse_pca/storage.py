@@ -6,7 +6,7 @@ from typing import Any
 
 from eigenlens import checks
 from eigenlens.arrays import Array
-from eigenlens.model_file import Layout, entry, pack, unpack
+from eigenlens.layout import Layout, entry, pack, unpack
 from eigenlens.sparse_pca.model import SparseComponents
 from eigenlens.sparse_pca.options import check_max_nodes, check_nonzero
 

@@ -21,8 +21,8 @@ from eigenlens.estimator.base import ModelEstimator
 from eigenlens.estimator.storage import check_parameter_names, pack_estimator, restore_estimator, storable_parameters
 from eigenlens.latent.families import FactorFamily, PPCAFamily
 from eigenlens.latent.storage import LINEAR_GAUSSIAN_LAYOUT
-from eigenlens.laws import check_values, require
-from eigenlens.model_file import Layout, arrays_under, entry, pack, part_of_file, unpack
+from eigenlens.laws import check_laws, require
+from eigenlens.layout import Layout, arrays_under, entry, pack, part_of_file, unpack
 
 STORED_FAMILIES: dict[str, Any] = {
     family.__name__: family for family in (GaussianFamily, PPCAFamily, FactorFamily, HistogramFamily)
@@ -98,7 +98,7 @@ def _pack_gaussian(density: Gaussian) -> tuple[dict[str, Array], Any]:
 
 def _unpack_gaussian(arrays: dict[str, Array], about: Any) -> Gaussian:
     require(arrays, "mean")
-    sizes = check_values({"mean": "(d) finite"}, arrays)
+    sizes = check_laws({"mean": "(d) finite"}, arrays)
     if about not in STORED_COVARIANCES:
         raise ModelFileError(f"the covariance {about!r} is not one of {', '.join(STORED_COVARIANCES)}")
     return Gaussian(arrays["mean"], STORED_COVARIANCES[about].unpack(arrays_under("spread", arrays), sizes["d"]))
@@ -204,7 +204,7 @@ def _unpack_family(name: str, options: dict[str, Any]) -> Any:
             if empty or isinstance(values[each.name], bool):
                 raise ModelFileError(f"'family' has {values[each.name]!r} for {each.name!r}")
     numbers = {key: np.asarray(values[key], dtype=np.float64) for key in kind.laws if values.get(key) is not None}
-    check_values(kind.laws, numbers)
+    check_laws(kind.laws, numbers)
     return kind(**values)
 
 

@@ -13,8 +13,8 @@ from eigenlens.densities.covariance import Full
 from eigenlens.densities.covariance_axes import Axes
 from eigenlens.errors import ModelFileError
 from eigenlens.estimator.storage import OUTCOME_LAYOUT
-from eigenlens.laws import Laws, check_law, check_values, require
-from eigenlens.model_file import pack, unpack
+from eigenlens.laws import Laws, check_law, check_laws, require
+from eigenlens.layout import pack, unpack
 
 DIRECT_OUTCOME_LAYOUT = replace(OUTCOME_LAYOUT, arrays=())
 """The outcome of a solver that has no residuals."""
@@ -44,7 +44,7 @@ def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]
     """Give an estimator the fit of `pack_fit`."""
     restore_classes(estimator, arrays, header)
     require(arrays, "means", "amounts")
-    sizes = check_values(DISCRIMINANT_LAWS, arrays, {"C": len(estimator.classes_)})
+    sizes = check_laws(DISCRIMINANT_LAWS, arrays, {"C": len(estimator.classes_)})
     prior, means = arrays["prior"], arrays["means"]
     if f"{POOLED}.axes" in arrays:
         pooled = unpack(replace(AXES_LAYOUT, prefix=f"{POOLED}."), arrays, {}, sizes)

@@ -19,7 +19,7 @@ from eigenlens.bayes.naive.storage import (
     unpack_plan,
 )
 from eigenlens.estimator.storage import storable_parameters
-from eigenlens.model_file import Layout, pack, unpack
+from eigenlens.layout import Layout, pack, unpack
 
 LATENT_CLASS_LAYOUT = Layout(
     LatentClassFit,

@@ -25,8 +25,8 @@ from eigenlens.data.column_kinds import ColumnKind, Field
 from eigenlens.errors import ModelFileError, OptionError
 from eigenlens.estimator.base import ModelEstimator
 from eigenlens.estimator.storage import storable_parameters
-from eigenlens.laws import Laws, check_values, require
-from eigenlens.model_file import arrays_under, entry, part_of_file
+from eigenlens.laws import Laws, check_laws, require
+from eigenlens.layout import arrays_under, entry, part_of_file
 
 STORED_FACTORS = FACTORS | {"two levels": CategoricalFactor(two=True)}
 """Families by the name that a file has for them."""
@@ -170,7 +170,7 @@ def unpack_groups(
 ) -> tuple[NaiveStatistics, NaiveModel]:
     """Return the statistics and the model that `pack_groups` stored."""
     require(arrays, *STATISTICS_LAWS)
-    C = check_values(STATISTICS_LAWS, arrays)["C"]
+    C = check_laws(STATISTICS_LAWS, arrays)["C"]
     parts, groups = [], []
     for g, (factor, columns) in enumerate(plan.groups):
         with part_of_file(f"group{g}"):

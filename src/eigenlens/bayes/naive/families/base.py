@@ -18,7 +18,7 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.data.column_kinds import Field
 from eigenlens.errors import DataError, join_limited
-from eigenlens.model_file import Layout, pack, unpack
+from eigenlens.layout import Layout, pack, unpack
 
 # ---- options ------------------------------------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ from eigenlens.densities.base import as_rows
 from eigenlens.densities.covariance import Diagonal
 from eigenlens.densities.gaussian import Gaussian
 from eigenlens.errors import DataError, ModelFileError, OptionError
-from eigenlens.model_file import pack, unpack
+from eigenlens.layout import pack, unpack
 
 
 def is_density_estimator(value: Any) -> bool:

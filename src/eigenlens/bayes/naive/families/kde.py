@@ -22,7 +22,7 @@ from eigenlens.kde.bandwidth import BANDWIDTH_RULES
 from eigenlens.kde.kernels import SMOOTHING_KERNELS, smoothing_kernel
 from eigenlens.kde.model import KernelEstimate
 from eigenlens.laws import check_law, require
-from eigenlens.model_file import pack, unpack
+from eigenlens.layout import pack, unpack
 
 
 def john_langley(x: Array, weight: Array) -> float:

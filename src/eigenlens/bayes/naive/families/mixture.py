@@ -26,9 +26,9 @@ from eigenlens.densities.gaussian import Gaussian
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import ModelFileError
 from eigenlens.laws import check_law, require
+from eigenlens.layout import pack, unpack
 from eigenlens.mixture.fit import MixtureOptions, fit_mixture
 from eigenlens.mixture.starts import from_centres, from_mixture, k_means_plus_plus
-from eigenlens.model_file import pack, unpack
 
 MAX_SQUARABLE = 1e153
 """The largest number whose square is a finite variance."""

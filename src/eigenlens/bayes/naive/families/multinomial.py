@@ -22,7 +22,7 @@ from eigenlens.densities.fitting import pseudo_counts
 from eigenlens.densities.multinomial import Multinomial
 from eigenlens.errors import DataError
 from eigenlens.laws import Laws
-from eigenlens.model_file import Layout
+from eigenlens.layout import Layout
 from eigenlens.native.class_sums import class_sums
 
 

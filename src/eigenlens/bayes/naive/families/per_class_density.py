@@ -21,7 +21,7 @@ from eigenlens.densities.discrete import Bernoulli, Categorical
 from eigenlens.densities.gaussian import Gaussian
 from eigenlens.errors import OptionError
 from eigenlens.laws import Laws
-from eigenlens.model_file import Layout
+from eigenlens.layout import Layout
 from eigenlens.resources import single_threaded_map, thread_count
 from eigenlens.stats.counts import Counts
 
