@@ -35,6 +35,10 @@ def _table(model: Any) -> Any:
     return model
 
 
+def _mixture(covariance_type: str) -> Any:
+    return eigenlens.GaussianMixture(2, covariance_type=covariance_type, n_init=2, random_state=0)
+
+
 MODELS: dict[str, tuple[Callable[[], Any], Any]] = {
     "pca": (lambda: eigenlens.PCA(2).fit(X), X),
     "pca-standardize": (lambda: _table(eigenlens.PCA(2, standardize=True, whiten=True).fit(X)), X),
@@ -46,7 +50,7 @@ MODELS: dict[str, tuple[Callable[[], Any], Any]] = {
     "kpca-poly-uncentred": (lambda: eigenlens.KernelPCA(2, kernel="poly", center=False, standardize=True).fit(X), X),
     "kpca-sparse": (lambda: eigenlens.KernelPCA(2, gamma=0.1).fit(sparse.csr_array(np.where(X > 1.0, X, 0.0))), X),
     "kpca-landmarks": (
-        lambda: eigenlens.KernelPCA(2, approximation="nystroem", n_landmarks=9, preimage="ridge", random_state=0).fit(X),
+        lambda: eigenlens.KernelPCA(2, approximation="nystroem", n_landmarks=9, preimage="ridge").fit(X),
         X,
     ),
     "kpca-fourier": (
@@ -58,18 +62,19 @@ MODELS: dict[str, tuple[Callable[[], Any], Any]] = {
     "fa": (lambda: eigenlens.FactorAnalysis(1).fit(X), GAPS),
     "fa-rotation": (lambda: eigenlens.FactorAnalysis(1, standardize=True, rotation="varimax").fit(GAPS), GAPS),
     **{
-        f"gmm-{name}": (lambda name=name: eigenlens.GaussianMixture(2, covariance_type=name, n_init=2, random_state=0).fit(X), GAPS)
+        f"gmm-{name}": (lambda name=name: _mixture(name).fit(X), GAPS)
         for name in ("full", "tied", "diag", "spherical", "ppca", "factor")
     },
-    "gmm-partial": (lambda: eigenlens.GaussianMixture(2, n_init=2, random_state=0).partial_fit(X), GAPS),
-    "gmm-diag-partial": (lambda: eigenlens.GaussianMixture(2, covariance_type="diag", n_init=2, random_state=0).partial_fit(X), GAPS),
+    "gmm-partial": (lambda: _mixture("full").partial_fit(X), GAPS),
+    "gmm-diag-partial": (lambda: _mixture("diag").partial_fit(X), GAPS),
     "mix": (lambda: eigenlens.MixtureModel(2, n_init=2, random_state=0).fit(WORDS), WORDS),
     "mix-gaussian": (lambda: eigenlens.MixtureModel(2, features="gaussian", n_init=2, random_state=0).fit(X), GAPS),
     "kde": (lambda: eigenlens.KernelDensity().fit(X[:, :1]), X[:, :1]),
     "kde-adaptive": (lambda: eigenlens.KernelDensity(bandwidth=0.4, adaptive=True).fit(X, sample_weight=WEIGHTS), X),
     "kde-matrix": (lambda: eigenlens.KernelDensity(bandwidth=np.cov(X.T)).fit(X), X),
     "kde-bounds": (
-        lambda: eigenlens.KernelDensity(kernel="epanechnikov", bounds=(-9.0, None), boundary="renormalize").fit(X), X,
+        lambda: eigenlens.KernelDensity(kernel="epanechnikov", bounds=(-9.0, None), boundary="renormalize").fit(X),
+        X,
     ),
     "nb": (lambda: eigenlens.NaiveBayes().fit(X, Y), GAPS),
     "nb-kde": (lambda: eigenlens.NaiveBayes("kde").fit(GAPS, Y), GAPS),
@@ -82,9 +87,12 @@ MODELS: dict[str, tuple[Callable[[], Any], Any]] = {
     "bayes-gmm": (lambda: eigenlens.BayesClassifier(eigenlens.GaussianMixture(1)).fit(X, Y), X),
     "bayes-full": (lambda: eigenlens.BayesClassifier(densities.GaussianFamily()).fit(X, Y), X),
     "bayes-diagonal": (lambda: eigenlens.BayesClassifier(densities.GaussianFamily("diagonal")).fit(X, Y), X),
-    "bayes-histogram": (lambda: eigenlens.BayesClassifier(densities.HistogramFamily([-9.0, 0.0, 9.0])).fit(X[:, :1], Y), X[:, :1]),
+    "bayes-histogram": (
+        lambda: eigenlens.BayesClassifier(densities.HistogramFamily([-9.0, 0.0, 9.0])).fit(X[:, :1], Y),
+        X[:, :1],
+    ),
     "bayes-kde-thin": (
-        lambda: eigenlens.BayesClassifier(eigenlens.KernelDensity(bandwidth=0.5)).fit(np.c_[X, X[:, 0] * 0.0 + np.arange(24) % 3], Y),
+        lambda: eigenlens.BayesClassifier(eigenlens.KernelDensity(bandwidth=0.5)).fit(np.c_[X, np.arange(24) % 3], Y),
         np.c_[X, np.arange(24) % 3],
     ),
     "bayes-ppca": (lambda: eigenlens.BayesClassifier(eigenlens.ProbabilisticPCA(1)).fit(X, Y), GAPS),
@@ -93,7 +101,7 @@ MODELS: dict[str, tuple[Callable[[], Any], Any]] = {
     "lda-wide": (lambda: eigenlens.LinearDiscriminant(shrinkage=0.2).fit(np.tile(X, 12), Y), np.tile(X, 12)),
     "qda": (lambda: eigenlens.QuadraticDiscriminant(prior=[0.2, 0.3, 0.5]).fit(X, Y), GAPS),
     "qda-wide": (lambda: eigenlens.QuadraticDiscriminant(shrinkage=0.3).fit(np.tile(X, 12), Y), np.tile(X, 12)),
-}  # fmt: skip
+}
 """Models by name: how each is fitted, and rows to ask it about."""
 
 METHODS = (
@@ -107,7 +115,8 @@ METHODS = (
 )
 LEARNED = (
     "explained_variance_ratio_", "components_", "noise_variance_", "loadings_", "weights_", "means_", "covariances_",
-    "bandwidth_", "classes_", "n_iter_", "loglik_", "feature_names_in_", "eigenvalues_", "priors_", "n_samples_", "solver_",
+    "bandwidth_", "classes_", "n_iter_", "loglik_", "feature_names_in_", "eigenvalues_", "priors_", "n_samples_",
+    "solver_",
 )  # fmt: skip
 
 

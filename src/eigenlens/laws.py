@@ -23,7 +23,7 @@ from eigenlens.errors import ModelFileError
 Laws = Mapping[str, str]
 """Laws of values by the names of these."""
 
-SUM_TOLERANCE, ORTHONORMAL_TOLERANCE, ORDER_TOLERANCE = 1e-6, 1e-5, 1e-9
+SUM_TOLERANCE, ORTHONORMAL_TOLERANCE, ORDER_TOLERANCE = 1e-6, 1e-6, 1e-9
 """How far sums may be from 1 and products from 0 or 1, and values above the one before, as a share of the largest."""
 
 

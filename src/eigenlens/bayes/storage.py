@@ -48,16 +48,24 @@ MAX_LABEL_BYTES = 1 << 20
 def unpack_labels(header: dict[str, Any], C: int) -> Array:
     """Return the labels (C,) of the classes, each another, in their dtype."""
     stored, name = unpack_categories(entry(header, "classes", "list")), entry(header, "class_dtype", "str")
+    if len(stored) != C or len(set(stored)) < C:
+        raise ModelFileError(f"'classes' must be {C} different labels")
+    labels = _as_labels(stored, name)
+    if labels is None or labels.tolist() != list(stored):
+        raise ModelFileError(f"'classes' are not labels of the dtype {name!r}")
+    return labels
+
+
+def _as_labels(stored: tuple[Any, ...], name: str) -> Array | None:
+    """Return labels as an array of the dtype of this name; None where they cannot be one."""
     try:
         dtype = np.dtype(name)
-        if dtype.itemsize > MAX_LABEL_BYTES or len(stored) != C or len(set(stored)) < C:
-            raise ModelFileError(f"'classes' must be {C} different labels")
-        labels = np.empty(C, dtype=dtype)
+        if dtype.itemsize > MAX_LABEL_BYTES:
+            return None
+        labels = np.empty(len(stored), dtype=dtype)
         labels[:] = stored
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ModelFileError(f"'classes' are not labels of the dtype {name!r}") from error
-    if labels.tolist() != list(stored):
-        raise ModelFileError(f"'classes' are not labels of the dtype {name!r}")
+    except (TypeError, ValueError, OverflowError):
+        return None
     return labels
 
 
