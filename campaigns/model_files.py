@@ -133,7 +133,7 @@ ARRAY_BREAKS: dict[str, Callable[[Any, Any], Any]] = {
     "0-d": lambda array, rng: array.ravel()[0].reshape(()) if array.ndim and array.size else None,
     "flat": lambda array, rng: array.ravel() if array.ndim > 1 else None,
     "one axis more": lambda array, rng: array[None],
-    "transposed": lambda array, rng: np.ascontiguousarray(array.T) if array.ndim == 2 else None,
+    "transposed": lambda array, rng: array.T.copy() if array.ndim == 2 and array.shape != array.T.shape else None,
     "dtype": _retyped,
 }
 """Changes that no model can have; None where the array has no such change."""
@@ -307,8 +307,8 @@ class Case:
 
 
 LAWS: list[tuple[str, str]] = [
-    (r".*:(scale|bandwidths?|scales|feature_weight|edges)", "negative|zero"),
-    (r".*:(scale|bandwidths?|scales|feature_weight)", "one negative|one zero"),
+    (r"(?!lda|qda|bayes).*:(scale|bandwidths?|scales|feature_weight|edges)", "negative|zero"),
+    (r"(?!lda|qda|bayes).*:(scale|bandwidths?|scales|feature_weight)", "one negative|one zero"),
     (r"(pca|lda|qda):(components|axes)", "zero|times 3|noise|huge|one negative"),
     (r".*:(variances|eigenvalues|along|column_variances|noise|uniquenesses)", "negative|one negative"),
     (r".*:(noise|uniquenesses|along|covariances|entries|spread)", "zero"),
@@ -325,15 +325,17 @@ OTHER_MODELS: list[tuple[str, str]] = [
     (r"kde:bounds", "-?inf"),
     (r"nb:values", "NaN|all NaN"),
     (r".*:residuals", "empty"),
+    (r".*:header\['parameters'\].*", "removed"),
     (r".*:header\['parameters'\].*", "null"),
     (
-        r".*:header\['parameters'\]\['(random_state|shrinkage|kernel_params|prior|max_memory|features|bandwidth|bounds|rotation_options)'\].*",
+        r".*:header\['parameters'\]\['(random_state|shrinkage|kernel_params|prior|max_memory|features|bandwidth|bounds|rotation_options|n_landmarks)'\].*",
         ".*",
     ),
     (r".*:header\['(groups|fields)'\].*|.*:header\['classes'\].*", ".*"),
 ]
 """Changes of `ARRAY_BREAKS` and `HEADER_BREAKS` that other models have nevertheless: fewer latent dimensions, a column
-without a bound, a missing value, an accuracy that is not known, other options, categories and names of columns."""
+without a bound, a missing value, an accuracy that is not known, other options, the default of an option
+that came later, categories and names of columns."""
 
 
 def forbidden(case: Case) -> bool:

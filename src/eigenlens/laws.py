@@ -27,6 +27,9 @@ SUM_TOLERANCE, ORTHONORMAL_TOLERANCE, ORDER_TOLERANCE = 1e-6, 1e-6, 1e-9
 """How far sums may be from 1 and products from 0 or 1, and values above the one before, as a share of the largest."""
 
 
+MAX_CONDITION = 1e12
+"""Matrices of a larger condition number are taken to be singular."""
+
 MAX_ROOT = 1e150
 """Numbers below this have squares, and sums of many squares, that are finite."""
 
@@ -47,6 +50,11 @@ def _has_orthonormal_rows(V: Array) -> bool:
 
 def _has_unit_rows(V: Array) -> bool:
     return bool(np.all(np.abs(np.einsum("ij,ij->i", V, V) - 1.0) <= ORTHONORMAL_TOLERANCE))
+
+
+def _is_regular(T: Array) -> bool:
+    """Return whether a matrix (k, k) can be inverted without losing all digits."""
+    return not T.size or bool(np.linalg.cond(T) < MAX_CONDITION)
 
 
 def _is_covariance(C: Array) -> bool:
@@ -88,6 +96,7 @@ ARRAY_WORDS: dict[str, Callable[[Array], bool]] = {
     "orthonormal columns": lambda x: _has_orthonormal_rows(x.T),
     "unit rows": _has_unit_rows,
     "unit columns": lambda x: _has_unit_rows(x.T),
+    "regular": _is_regular,
     "covariance": _is_covariance,
     "positive definite": _is_positive_definite,
 }

@@ -68,7 +68,7 @@ class LatentFit:
 
     laws: ClassVar[Laws] = {
         "loglik": "finite",
-        "path": "(*) never decreasing",
+        "path": "(*) not NaN",
         "n_iter": "not negative",
         "residual": "any",
         "weight": "positive",

@@ -103,7 +103,7 @@ class MixtureFit:
 
     laws: ClassVar[Laws] = {
         "loglik": "finite",
-        "path": "(*) never decreasing",
+        "path": "(*) not NaN",
         "n_iter": "not negative",
         "remaining_gain": "any",
         "weight": "positive",

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.bayes.classifier.degenerate_classes import InColumns
 from eigenlens.bayes.classifier.densities import FittedDensities, is_family
 from eigenlens.bayes.storage import STORED_COVARIANCES, pack_classes, restore_classes
 from eigenlens.catalogue import estimator_class
-from eigenlens.densities.gaussian import Gaussian, GaussianFamily
+from eigenlens.densities.gaussian import GAUSSIAN_FITS, Gaussian, GaussianFamily
 from eigenlens.densities.histogram import Histogram, HistogramFamily
 from eigenlens.errors import ModelFileError, OptionError
 from eigenlens.estimator.base import ModelEstimator
@@ -203,6 +204,8 @@ def _unpack_family(name: str, options: dict[str, Any]) -> Any:
             empty = values[each.name] is None and "None" not in str(each.type) and each.default is not None
             if empty or isinstance(values[each.name], bool):
                 raise ModelFileError(f"'family' has {values[each.name]!r} for {each.name!r}")
+    if "covariance" in values:
+        checks.name("covariance", values["covariance"], GAUSSIAN_FITS)
     numbers = {key: np.asarray(values[key], dtype=np.float64) for key in kind.laws if values.get(key) is not None}
     check_laws(kind.laws, numbers)
     return kind(**values)

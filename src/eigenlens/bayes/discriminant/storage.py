@@ -60,7 +60,7 @@ def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]
 
 
 DISCRIMINANT_LAWS: Laws = {
-    "means": "(C, d) finite",
+    "means": "(C, d) of a finite square",
     "amounts": "(*) not negative, at most 1",
     "scale": "(d) positive",
 }

@@ -82,7 +82,7 @@ class LatentClassFit:
 
     laws: ClassVar[Laws] = {
         "loglik": "finite",
-        "path": "(*) never decreasing",
+        "path": "(*) not NaN",
         "n_iter": "not negative",
         "remaining_gain": "any",
         "weight": "positive",

@@ -79,7 +79,7 @@ class CovarianceStructure(Protocol):
 class JointStructure:
     """The part that structures with correlated columns share."""
 
-    laws: ClassVar[Laws] = {"covariances": "(K, d, d) positive definite"}
+    laws: ClassVar[Laws] = {}
     joint: ClassVar[bool] = True
     moments: ClassVar[type[Moments]] = Moments
 
@@ -103,7 +103,7 @@ class JointStructure:
 class IndependentStructure:
     """The part that structures with independent columns share."""
 
-    laws: ClassVar[Laws] = {"variances": "(K, d) positive"}
+    laws: ClassVar[Laws] = {}
     joint: ClassVar[bool] = False
     moments: ClassVar[type[ColumnMoments]] = ColumnMoments
 

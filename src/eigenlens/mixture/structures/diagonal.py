@@ -22,6 +22,8 @@ from eigenlens.stats.moments import ColumnMoments
 class DiagonalStructure(IndependentStructure):
     """Components with independent columns, of variances v_k (VVI in mclust)."""
 
+    laws: ClassVar[Laws] = {"variances": "(K, d) positive"}
+
     def estimate(self, moments: ColumnMoments, floor: Array, start: CovarianceArrays | None) -> CovarianceArrays:
         """Return v_k = square_k / weight_k, raised to the floor."""
         return {"variances": np.maximum(moments.square / positive_weight(moments)[..., None], floor)}

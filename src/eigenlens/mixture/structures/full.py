@@ -23,6 +23,8 @@ from eigenlens.stats.moments import Moments
 class FullStructure(JointStructure):
     """Components with a covariance C_k each (VVV in mclust)."""
 
+    laws: ClassVar[Laws] = {"covariances": "(K, d, d) positive definite"}
+
     def estimate(self, moments: Moments, floor: Array, start: CovarianceArrays | None) -> CovarianceArrays:
         """Return C_k = scatter_k / weight_k, raised to the floor."""
         return {"covariances": raise_to_floor(moments.scatter / positive_weight(moments)[..., None, None], floor)}
