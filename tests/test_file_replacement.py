@@ -53,13 +53,13 @@ def test_a_replaced_file_keeps_its_owner(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_given_away_is_replaced_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: object) -> None:
+    def reject(*_: object) -> None:
         raise PermissionError
 
     target = tmp_path / "model"
     target.write_bytes(b"old")
     target.chmod(0o600)
-    monkeypatch.setattr(os, "chown", refuse)
+    monkeypatch.setattr(os, "chown", reject)
     replace_file(target, b"new")
     assert (target.read_bytes(), mode(target)) == (b"new", 0o600)
 
@@ -76,7 +76,7 @@ def test_links_stay_links_also_to_other_folders(tmp_path: Path) -> None:
 
 
 @posix
-def test_a_link_into_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+def test_a_link_into_an_absent_folder_is_an_error(tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(tmp_path / "nowhere" / "model")
     with pytest.raises(OptionError, match="does not exist"):

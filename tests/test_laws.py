@@ -22,6 +22,7 @@ EXAMPLES = {
     "finite": ("(*)", [-1.0, 0.0], [np.inf]),
     "positive": ("(*)", [1e-300], [1.0, 0.0]),
     "of a finite square": ("(*)", [-1e149], [1e151]),
+    "0 or of a finite inverse square": ("(*)", [0.0, -1e-149], [1e-151]),
     "not negative": ("(*)", [0.0], [1.0, -1e-9]),
     "at most 1": ("(*)", [1.0, -3.0], [1.1]),
     "0 or 1": ("(*)", [0.0, 1.0], [0.5]),
@@ -102,7 +103,7 @@ def test_a_square_has_one_size() -> None:
         check_law("C", "(d, d) finite", np.ones((2, 3)), {})
 
 
-def test_alternatives_are_told_by_shape() -> None:
+def test_alternatives_differ_by_shape() -> None:
     law = "() positive | (d) positive | (d, d) covariance"
     for value in (np.array(2.0), np.ones(3), np.eye(3)):
         check_law("noise", law, value, {"d": 3})

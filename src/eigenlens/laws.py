@@ -81,6 +81,7 @@ ENTRY_WORDS: dict[str, Callable[[Array], Array]] = {
     "finite": _is_finite,
     "positive": lambda x: x > 0.0,
     "of a finite square": lambda x: np.abs(x) < MAX_ROOT,
+    "0 or of a finite inverse square": lambda x: (x == 0.0) | (np.abs(x) > 1.0 / MAX_ROOT),
     "not negative": lambda x: x >= 0.0,
     "at most 1": lambda x: x <= 1.0,
     "0 or 1": lambda x: (x == 0.0) | (x == 1.0),

@@ -98,7 +98,7 @@ def unpack(
         layout: as for `pack`.
         arrays: of the file.
         header: of the file.
-        sizes: of the letters of the laws, as far as they are known; the others are added.
+        sizes: of the letters of the laws that are known already; the others are added.
         others: fields that the file does not have.
     """
     known = {} if sizes is None else sizes

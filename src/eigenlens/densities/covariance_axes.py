@@ -35,7 +35,7 @@ class Axes:
     """
 
     laws: ClassVar[Laws] = {
-        "scale": "(d) not negative",
+        "scale": "(d) not negative, 0 or of a finite inverse square",
         "axes": "(d, r) orthonormal columns",
         "variances_along": "(r) positive",
         "rest": "() 0 or 1",

@@ -55,6 +55,8 @@ def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]
     kernel, d = kernel_from_dict(*named), entry(header, "n_features", law="positive")
     rows = _rows_from_arrays(arrays, 0 if isinstance(kernel, Precomputed) else d)
     m = 2 * (rows.shape[0] - 1) if isinstance(kernel, FourierFeatures) else rows.shape[0]
+    if rows.dtype != np.float64 and header["dtype"] != rows.dtype.name:
+        raise ModelFileError(f"'rows' are of the type {rows.dtype}, and 'dtype' is {header['dtype']}")
     sizes = {"m": m, "d": d}
     estimator.model_ = unpack(KERNEL_PCA_LAYOUT, arrays, header, sizes, kernel=kernel, rows=rows)
     estimator.solver_, estimator._inverse = unpack(OUTCOME_LAYOUT, arrays, header, sizes), {}

@@ -90,7 +90,7 @@ def _check_scale(estimator: Any) -> None:
     model, scale = estimator._fit.model, estimator._scale
     if np.ndim(model.noise) == 0 and not estimator._scalar_noise:
         raise ModelFileError("'noise' must have one variance per column")
-    if scale is None and (np.ndim(model.noise) == 0 or not estimator._scalar_noise):
+    if scale is None and np.ndim(model.noise) == 0:
         return
     deviations = np.sqrt(model.noise + np.sum(model.loadings**2, axis=1))
     known = [np.sqrt(model.noise / np.max(model.noise)) if estimator._scalar_noise else deviations / deviations.max()]

@@ -14,7 +14,7 @@ from eigenlens.errors import ModelFileError
 from eigenlens.laws import check_law, check_laws, require
 from eigenlens.layout import Layout, entry, pack, unpack
 from eigenlens.mixture.em import LostComponent
-from eigenlens.mixture.fit import MixtureFit
+from eigenlens.mixture.fit import MixtureFit, mixture_parameters
 from eigenlens.mixture.online import OnlineFit
 from eigenlens.mixture.options import check_mixture_options
 from eigenlens.mixture.start_rule import PART_NAMES
@@ -71,6 +71,10 @@ def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]
     fit, chunks = unpack(MIXTURE_FIT_LAYOUT, arrays, header, sizes, model=model, lost=lost), None
     if entry(header, "chunks"):
         chunks = OnlineFit(fit, unpack(_moments_layout(structure), arrays, header, sizes), header["chunks"])
+    # A structure of standardised columns may be another one in their own units, and is counted as it was fitted.
+    counts = [mixture_parameters(model, make_structure(each, q)) for each in COVARIANCE_STRUCTURES]
+    if fit.parameters not in counts:
+        raise ModelFileError(f"'parameters' is not the number of {sizes['K']} components of {sizes['d']} columns")
     estimator._fit, estimator._structure, estimator._chunks = fit, structure, chunks
     estimator.n_features_in_ = sizes["d"]
     checks.boolean("standardize", estimator.standardize)
