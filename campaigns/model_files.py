@@ -328,7 +328,7 @@ OTHER_MODELS: list[tuple[str, str]] = [
     (r".*:header\['parameters'\].*", "removed"),
     (r".*:header\['parameters'\].*", "null"),
     (
-        r".*:header\['parameters'\]\['(random_state|shrinkage|kernel_params|prior|max_memory|features|bandwidth|bounds|rotation_options|n_landmarks)'\].*",
+        r".*:header\['parameters'\]\['(random_state|shrinkage|kernel_params|prior|max_memory|features|bandwidth|bounds|rotation_options|n_landmarks|sigma|gamma)'\].*",
         ".*",
     ),
     (r".*:header\['(groups|fields)'\].*|.*:header\['classes'\].*", ".*"),

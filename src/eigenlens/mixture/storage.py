@@ -72,8 +72,9 @@ def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]
     if entry(header, "chunks"):
         chunks = OnlineFit(fit, unpack(_moments_layout(structure), arrays, header, sizes), header["chunks"])
     # A structure of standardised columns may be another one in their own units, and is counted as it was fitted.
-    counts = [mixture_parameters(model, make_structure(each, q)) for each in COVARIANCE_STRUCTURES]
-    if fit.parameters not in counts:
+    known = [make_structure(each, q) for each in COVARIANCE_STRUCTURES]
+    fitted = [each for each in known if structure in (each, each.in_any_units())]
+    if fit.parameters not in [mixture_parameters(model, each) for each in fitted]:
         raise ModelFileError(f"'parameters' is not the number of {sizes['K']} components of {sizes['d']} columns")
     estimator._fit, estimator._structure, estimator._chunks = fit, structure, chunks
     estimator.n_features_in_ = sizes["d"]
