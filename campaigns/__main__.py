@@ -7,7 +7,11 @@ import sys
 
 from campaigns import base
 
-CAMPAIGNS: dict[str, str] = {"calls": "campaigns.calls", "workers": "campaigns.workers"}
+CAMPAIGNS: dict[str, str] = {
+    "calls": "campaigns.calls", "tables": "campaigns.damaged_tables", "model-files": "campaigns.model_files",
+    "kills": "campaigns.kills", "workers": "campaigns.workers", "kernels": "campaigns.kernels",
+    "accuracy": "campaigns.accuracy", "threads": "campaigns.threads", "interrupts": "campaigns.interrupts",
+}  # fmt: skip
 """Every campaign by name, and its module, which is imported when it runs."""
 
 

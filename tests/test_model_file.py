@@ -9,7 +9,7 @@ import pickle
 import stat
 import struct
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ import safetensors.numpy
 
 from eigenlens import model_file
 from eigenlens.errors import ModelFileError, OptionError
-from eigenlens.model_file import Layout, pack, unpack
+from eigenlens.layout import Layout, pack, unpack
 
 ARRAYS: dict[str, Any] = {
     "components": np.asfortranarray(np.random.default_rng(0).normal(size=(3, 7))),
@@ -430,7 +430,9 @@ LAYOUT = Layout(
     header={"name": "called", "levels": "levels"},
     parts={
         "inner": Layout(Inner, arrays=["centre"], header=["width"], place="inner"),
-        "other": Layout(Inner, arrays=["centre"], header=["width"], prefix="other.", place="other", as_list=True),
+        "other": Layout(
+            Inner, arrays=["centre"], header=["width"], prefix="other.", place="other", as_list=True, optional=True
+        ),
     },
 )
 
@@ -452,7 +454,11 @@ def test_frozen_dataclasses_come_back_as_they_were(path: Path, other: Inner | No
 
 
 def test_files_of_earlier_versions_may_lack_fields() -> None:
-    layout = Layout(Inner, arrays=["centre"], header=["width"], place="inner", as_list=True)
+    layout = Layout(Inner, arrays=["centre"], header=["width"], place="inner", as_list=True, later=["width"])
     assert unpack(layout, {"centre": np.ones(1)}, {"inner": []}).width == 1.0
-    with pytest.raises(KeyError):
+    with pytest.raises(ModelFileError, match="lacks 'inner'"):
         unpack(layout, {"centre": np.ones(1)}, {})
+    with pytest.raises(ModelFileError, match="lacks 'centre'"):
+        unpack(layout, {}, {"inner": [2.0]})
+    with pytest.raises(ModelFileError, match="lacks 'width'"):
+        unpack(replace(layout, later=()), {"centre": np.ones(1)}, {"inner": []})

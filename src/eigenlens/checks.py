@@ -253,10 +253,15 @@ def target_file(path: Any, *, overwrite: bool = True, make_folder: bool = False)
     if target.exists() and not overwrite:
         fix, settings = "choose another name, or replace it with {overwrite}", {"overwrite": True}
         raise OptionError("exists already", **named, fix=fix, settings=settings)
-    folder = next(each for each in target.absolute().parents if each.exists())
+    if target.exists() and not target.is_file():
+        raise OptionError("is a device or a pipe, and no file", **named, fix="give the name of a file")
+    if target.exists() and not os.access(target, os.W_OK):
+        raise DataError("is read-only", **named, fix="choose another name, or allow it to be written")
+    place = Path(os.path.realpath(target))  # where a link leads to
+    folder = next(each for each in place.parents if each.exists())
     if not folder.is_dir():
         raise OptionError(f"lies in {str(folder)!r}, which is a file, not a folder", **named, fix="give another path")
-    if folder != target.absolute().parent and not make_folder:
+    if folder != place.parent and not make_folder:
         fix = f"create it first: mkdir -p {str(target.parent)!r}"
         raise OptionError(f"lies in the folder {target.parent}, which does not exist", **named, fix=fix)
     if not os.access(folder, os.W_OK):

@@ -1,24 +1,17 @@
-"""Model files: safetensors with a JSON header and a digest, no pickle; and frozen dataclasses as their content.
+"""Model files: safetensors with a JSON header and a digest, no pickle.
 
 A file is written whole or not at all, and read whole or not at all: a truncated, altered, foreign or newer file raises
 a `ModelFileError` that names which of these it is. Nothing in a file is ever executed.
-
-A `Layout` gives the fields of a frozen dataclass their names in the file, so that fields can be renamed while files
-keep their format: `pack` and `unpack` work for every dataclass of arrays, numbers, texts, tuples and dataclasses.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import importlib.metadata
 import json
 import math
 import os
-import secrets
-import shutil
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +22,7 @@ import safetensors.numpy
 from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.errors import ModelFileError, OptionError
+from eigenlens.file_replacement import replace_file
 
 FORMAT = 1
 """The newest file format this version writes and reads."""
@@ -37,6 +31,7 @@ _KEY = "eigenlens"
 _DTYPES = frozenset(map(np.dtype, ["f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?"]))
 _LONGEST_HEADER = 100_000_000  # safetensors reads no longer one
 _NONFINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+_UPGRADE = "upgrade with pip install --upgrade eigenlens"
 _COPY_AGAIN = "copy it again from its origin, or save the model again"
 
 
@@ -50,8 +45,8 @@ def write(
 ) -> None:
     """Write named arrays and a header of JSON values to `path`, atomically.
 
-    The file is completed under a temporary name in the same folder and then renamed, so that `path` holds
-    either what it held before or the whole new value, whatever interrupts the call.
+    The file is completed in a temporary folder beside it and then renamed, so that `path` holds either what it
+    held before or the whole new value, whatever interrupts the call.
 
     Args:
         path: where to write; its folder must exist. A symbolic link stays a link.
@@ -102,6 +97,20 @@ def read(path: str | os.PathLike[str]) -> tuple[str, dict[str, Array], dict[str,
     if not intact:
         raise _error(path, "was altered after it was saved (its digest does not match)")
     return envelope["kind"], arrays, header
+
+
+def as_read(header: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a header as `read` returns what `write` wrote: tuples as lists, numbers of NumPy as Python's."""
+    plain: dict[str, Any] = _decode(_encode(dict(header), "header"))
+    return plain
+
+
+def version_advice(path: str | os.PathLike[str]) -> str:
+    """Return the way out for a file whose entries are not understood: another version may have written it."""
+    written = _envelope(path, _container(path, _bytes(path))[1])["version"]
+    if written == _version():
+        return _COPY_AGAIN
+    return f"it was written by eigenlens {written}, and this is {_version()}: {_UPGRADE}"
 
 
 def _error(path: str | os.PathLike[str], what: str, fix: str = _COPY_AGAIN) -> ModelFileError:
@@ -192,41 +201,6 @@ def _digest(envelope: Mapping[str, Any], arrays: Mapping[str, Array]) -> str:
     return sha.hexdigest()
 
 
-# ---- the file, out ----------------------------------------------------------------------------------------
-
-
-def replace_file(target: Path, data: bytes) -> None:
-    """Write bytes to a file, whole or not at all: under another name in its folder, which is then renamed."""
-    target = Path(os.path.realpath(target))  # a link stays one
-    temporary = target.with_name(f".eigenlens-{secrets.token_hex(8)}.tmp")
-    try:
-        with open(temporary, "xb") as handle:
-            handle.write(data)
-            handle.flush()
-            os.fsync(handle.fileno())
-        move_into_place(temporary, target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-def move_into_place(temporary: Path, target: Path) -> None:
-    """Rename a file that is complete, over an old one whose permissions it takes."""
-    if target.exists():
-        shutil.copymode(target, temporary)
-    os.replace(temporary, target)
-    with contextlib.suppress(OSError):  # the rename itself survives a power cut where folders can be synced
-        _sync_folder(target.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 # ---- the file, in -----------------------------------------------------------------------------------------
 
 
@@ -271,12 +245,14 @@ def _envelope(path: str | os.PathLike[str], container: Mapping[str, Any]) -> dic
     envelope = _parsed(metadata[_KEY])
     if envelope is None or not _typed(envelope, {"format": int, "version": str}):
         raise _error(path, "was altered after it was saved (in its header)")
+    if isinstance(envelope["format"], bool) or envelope["format"] < 1:
+        raise _error(path, f"was altered after it was saved (its format is {envelope['format']})")
     if envelope["format"] > FORMAT:
         raise _error(
             path,
-            f"was written by eigenlens {envelope['version']} in format {envelope['format']}, "
-            f"and this version reads up to format {FORMAT}",
-            "upgrade with pip install --upgrade eigenlens",
+            f"was written by eigenlens {envelope['version']} in format {envelope['format']}, and this is eigenlens "
+            f"{_version()}, which reads up to format {FORMAT}",
+            _UPGRADE,
         )
     if not _typed(envelope, {"kind": str, "digest": str, "header": dict}) or not _is_canonical(
         metadata[_KEY], envelope
@@ -309,118 +285,3 @@ def _extent(path: str | os.PathLike[str], container: Mapping[str, Any]) -> int:
 def _check_length(path: str | os.PathLike[str], found: int, announced: int, *, more: bool = False) -> None:
     if found < announced:
         raise _error(path, f"is truncated ({found} of {'at least ' if more else ''}{announced} bytes)")
-
-
-# ---- frozen dataclasses -----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Layout:
-    """The names that the fields of a frozen dataclass have in a model file.
-
-    Attributes:
-        kind: the dataclass.
-        arrays: fields stored as arrays: a sequence of names, or {field: stored name}. Arrays, tuples of numbers, and
-            numbers; None is not stored.
-        header: fields stored in the header, likewise.
-        parts: {field: layout} of fields that are dataclasses themselves; None is stored as `place: null`.
-        prefix: what the stored names of the arrays begin with.
-        place: the header entry with the fields; by default they are entries themselves.
-        as_list: whether that entry is a list of their values, in order, rather than a dict.
-    """
-
-    kind: type[Any]
-    arrays: Iterable[str] | Mapping[str, str] = ()
-    header: Iterable[str] | Mapping[str, str] = ()
-    parts: Mapping[str, Layout] = field(default_factory=dict)
-    prefix: str = ""
-    place: str = ""
-    as_list: bool = False
-
-
-def pack(value: Any, layout: Layout) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Return the arrays and the header entries of a frozen dataclass, for `write`.
-
-    >>> @dataclass(frozen=True)
-    ... class Line:
-    ...     slope: Array
-    ...     knots: tuple[int, ...]
-    ...     residual: float = 0.0
-    >>> layout = Layout(Line, arrays={"slope": "a", "knots": "knots"}, header=["residual"], place="fit")
-    >>> pack(Line(np.array([2.0]), (1, 2), 0.5), layout)
-    ({'a': array([2.]), 'knots': array([1, 2])}, {'fit': {'residual': 0.5}})
-    >>> unpack(layout, *pack(Line(np.array([2.0]), (1, 2), 0.5), layout))
-    Line(slope=array([2.]), knots=(1, 2), residual=0.5)
-    """
-    if value is None:
-        return {}, {layout.place: None}
-    types = _field_types(layout)
-    pairs = [(name, getattr(value, own), types[own]) for own, name in _stored_names(layout.arrays)]
-    arrays = {layout.prefix + name: _as_array(item, kind) for name, item, kind in pairs if item is not None}
-    entries = {name: getattr(value, own) for own, name in _stored_names(layout.header)}
-    header: dict[str, Any] = entries
-    if layout.place:
-        header = {layout.place: list(entries.values()) if layout.as_list else entries}
-    more, others = pack_all(*((getattr(value, own), part) for own, part in layout.parts.items()))
-    return arrays | more, header | others
-
-
-def pack_all(*pairs: tuple[Any, Layout]) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Return the arrays and the header entries of several frozen dataclasses together, each with its layout."""
-    arrays: dict[str, Array] = {}
-    header: dict[str, Any] = {}
-    for value, layout in pairs:
-        more, others = pack(value, layout)
-        arrays, header = arrays | more, header | others
-    return arrays, header
-
-
-def unpack(layout: Layout, arrays: Mapping[str, Array], header: Mapping[str, Any], **others: Any) -> Any:
-    """Return the frozen dataclass of `pack`; fields that the file lacks are those given, or have their defaults."""
-    entries: Any = header[layout.place] if layout.place else header
-    if entries is None:
-        return None
-    names, types = _stored_names(layout.header), _field_types(layout)
-    if layout.as_list:  # a file of an earlier version may have fewer of them
-        entries = dict(zip((name for _, name in names), entries, strict=False))
-    values = {own: _from_json(entries[name], types[own]) for own, name in names if name in entries}
-    for own, name in _stored_names(layout.arrays):
-        if layout.prefix + name in arrays:
-            values[own] = _from_array(arrays[layout.prefix + name], types[own])
-    values |= {own: unpack(part, arrays, header) for own, part in layout.parts.items()}
-    return layout.kind(**values | others)
-
-
-def arrays_under(prefix: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """Return the arrays named `prefix`, or `prefix` and a point, by the rest of their names.
-
-    >>> arrays_under("a", {"a": np.zeros(1), "a.b": np.ones(1), "ab": np.ones(2)})
-    {'': array([0.]), 'b': array([1.])}
-    """
-    parts = ((name.partition("."), array) for name, array in arrays.items())
-    return {rest: array for (first, _, rest), array in parts if first == prefix}
-
-
-def _stored_names(names: Iterable[str] | Mapping[str, str]) -> list[tuple[str, str]]:
-    return list(names.items()) if isinstance(names, Mapping) else [(name, name) for name in names]
-
-
-def _field_types(layout: Layout) -> dict[str, str]:
-    """Return the annotations of the fields, as text: they tell tuples and whole numbers, which arrays forget."""
-    return {each.name: str(each.type) for each in fields(layout.kind)}
-
-
-def _as_array(value: Any, kind: str) -> Array:
-    if isinstance(value, tuple):  # an empty one has no type of its own
-        return np.asarray(value, dtype=np.int64 if "int" in kind else np.float64)
-    return np.asarray(value)
-
-
-def _from_array(array: Array, kind: str) -> Any:
-    if kind.startswith("tuple"):
-        return tuple(array.tolist())
-    return array if array.ndim else float(array)
-
-
-def _from_json(value: Any, kind: str) -> Any:
-    return tuple(value) if kind.startswith("tuple") and value is not None else value

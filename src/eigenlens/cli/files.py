@@ -11,7 +11,6 @@ import glob
 import itertools
 import os
 import re
-import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -67,25 +66,21 @@ def write_files(*files: tuple[Path, Callable[[Path], Any]], check: Callable[[], 
     Whatever interrupts this, every file is unchanged or complete, and none is new unless all are ready. `check` is
     called before the move, and raises an interrupt that a fit took as a request to stop early. A trial writes nothing.
     """
-    from eigenlens.model_file import move_into_place
+    from eigenlens.file_replacement import move_into_place, temporary_folder
 
     if IN_TRIAL.get():
         return
-    ready: list[tuple[Path, Path]] = []
-    try:
+    with contextlib.ExitStack() as folders:
+        ready: list[tuple[Path, Path]] = []
         for target, fill in files:
             final = Path(os.path.realpath(target))
-            folder = final.with_name(f".{final.stem}-{os.urandom(6).hex()}")
-            ready.append((folder / final.name, final))
-            folder.mkdir()
+            temporary = folders.enter_context(temporary_folder(final.parent)) / final.name
+            ready.append((temporary, final))
             with _system_errors():
-                fill(folder / final.name)
+                fill(temporary)
         check()
         for temporary, final in ready:
             move_into_place(temporary, final)
-    finally:
-        for temporary, _ in ready:
-            shutil.rmtree(temporary.parent, ignore_errors=True)
 
 
 @contextlib.contextmanager

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from eigenlens.arrays import Array, read_only
 from eigenlens.densities.base import Columns
 from eigenlens.densities.covariance import Full, log_density_by_pattern
+from eigenlens.laws import Laws
 
 MIN_AXIS_SHARE = 64.0 * float(np.finfo(np.float64).eps)
 """A variance below d (or n) times this share of the largest is rounding, and its direction is left out."""
@@ -32,6 +33,13 @@ class Axes:
     >>> C.matrix().diagonal(), np.sum(C.whiten(np.array([[2.0, 3.0, 0.0]])) ** 2)
     (array([4., 1., 1.]), np.float64(10.0))
     """
+
+    laws: ClassVar[Laws] = {
+        "scale": "(d) not negative, 0 or of a finite inverse square",
+        "axes": "(d, r) orthonormal columns",
+        "variances_along": "(r) positive",
+        "rest": "() 0 or 1",
+    }
 
     scale: Array
     axes: Array

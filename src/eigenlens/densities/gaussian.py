@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, overload
+from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -30,6 +30,7 @@ from eigenlens.densities.intervals import (
     known_variance_intervals,
 )
 from eigenlens.errors import DataError, MissingValues, OptionError
+from eigenlens.laws import Laws
 from eigenlens.stats.moments import ColumnMoments, Moments
 from eigenlens.tables.text_table import titled_table
 
@@ -259,6 +260,8 @@ class GaussianFamily:
     >>> GaussianFamily(sigma=2.0).estimate(GaussianFamily(sigma=2.0).summarise(Block(np.array([[1.0], [4.0]])))).mean
     array([2.5])
     """
+
+    laws: ClassVar[Laws] = {"sigma": "() positive | (d) positive"}
 
     covariance: str = "full"
     names: tuple[str, ...] | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from eigenlens.densities.fitting import numeric_source, positive_weight_block, p
 from eigenlens.densities.intervals import Fitted, format_numbers, proportion_intervals, smoothed_count
 from eigenlens.densities.product import Product
 from eigenlens.errors import DataError, OptionError
+from eigenlens.laws import Laws
 from eigenlens.tables.text_table import titled_table
 
 
@@ -37,6 +38,8 @@ class Histogram:
     >>> six.cdf([0.0, 7.0]), six.log_density([1.0, 3.0])
     (array([0.5   , 0.9167]), array([-2.4849,    -inf]))
     """
+
+    laws: ClassVar[Laws] = {"edges": "(b+1) ascending", "probabilities": "(b) not negative, sum 1"}
 
     edges: Array
     probabilities: Array
@@ -177,6 +180,8 @@ class HistogramFamily:
     >>> family.estimate(two[0] + two[1]).probabilities
     array([0.5, 0.5])
     """
+
+    laws: ClassVar[Laws] = {"edges": "(K) ascending", "smoothing": "() not negative | (*) not negative"}
 
     edges: Any
     smoothing: float | Sequence[float] = 0.0

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, ClassVar, Literal, NamedTuple, overload
 
 import numpy as np
 import scipy.linalg
@@ -18,6 +18,7 @@ from eigenlens import checks
 from eigenlens.arrays import Array, read_only, slices
 from eigenlens.densities.base import as_rows
 from eigenlens.densities.base import observed_patterns as patterns_of
+from eigenlens.laws import Laws
 from eigenlens.linalg.packed import unpack_symmetric
 from eigenlens.native.incomplete_rows import Frame, latent_compiled, latent_rows
 
@@ -52,6 +53,12 @@ class LinearGaussian:
     >>> model.impute(np.array([[4.0, np.nan]]), return_std=True)
     (array([[4., 2.]]), array([[0. , 1.2247]]))
     """
+
+    laws: ClassVar[Laws] = {
+        "mean": "(d) finite",
+        "loadings": "(d, k) of a finite square",
+        "noise": "() positive | (d) positive",
+    }
 
     mean: Array
     loadings: Array

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, overload
+from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
 from scipy.special import logsumexp, softmax
@@ -15,6 +15,7 @@ from eigenlens.arrays import Array, read_only
 from eigenlens.densities.base import Columns, Density, as_rows
 from eigenlens.densities.mixture_terms import Terms, covariance_matrix, stack_terms
 from eigenlens.errors import OptionError
+from eigenlens.laws import Laws
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +37,8 @@ class Mixture:
     >>> model.condition([0], [4.0]).mean.round(3)
     array([0.001])
     """
+
+    laws: ClassVar[Laws] = {"weights": "(K) not negative, sum 1", "means": "(K, d) finite"}
 
     weights: Array
     components: tuple[Density, ...]

@@ -23,7 +23,8 @@ from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.names_elsewhere import reject_foreign_parameters
 from eigenlens.estimator.rows import map_blocks, per_row, validate_rows
-from eigenlens.estimator.storage import pack_estimator, restore_parameters
+from eigenlens.estimator.storage import pack_estimator, restore_estimator, restore_parameters
+from eigenlens.layout import part_of_file
 
 
 class ModelEstimator(BaseEstimator):  # type: ignore[misc]
@@ -59,7 +60,10 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
         `eigenlens.load` reads it.
         """
         check_is_fitted(self)
-        model_file.write(path, *pack_estimator(self))
+        kind, arrays, header = pack_estimator(self)
+        with part_of_file(f"{kind} cannot be saved"):  # nothing is written that could not be read
+            restore_estimator(kind, arrays, model_file.as_read(header))
+        model_file.write(path, kind, arrays, header)
 
     @classmethod
     def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens import model_file
+from eigenlens import checks, model_file
 from eigenlens.arrays import Array, Like
 from eigenlens.catalogue import MODELS, estimator_class
+from eigenlens.data.source import progress_callback
 from eigenlens.errors import ModelFileError, OptionError
+from eigenlens.layout import Layout, entry, part_of_file
 from eigenlens.linalg.spectrum import Outcome
-from eigenlens.model_file import Layout
 
 OUTCOME_LAYOUT = Layout(
     Outcome,
@@ -63,20 +64,87 @@ def pack_estimator(estimator: Any) -> tuple[str, dict[str, Array], dict[str, Any
 
 def restore_parameters(cls: Any, header: Mapping[str, Any]) -> Any:
     """Return an estimator with the stored parameters, feature names and dtype; its arrays are NumPy's."""
-    estimator = cls(**header["parameters"])
-    if "dtype" in header:
+    estimator = cls(**check_parameter_names(cls, entry(header, "parameters", "object")))
+    if cls._saves_dtype:
+        if entry(header, "dtype", "str") not in ROW_DTYPES:
+            raise ModelFileError(f"'dtype' is {header['dtype']!r}, and must be one of {', '.join(ROW_DTYPES)}")
         estimator._rows_like = Like(np.empty(0), np.dtype(header["dtype"]))
-    if header["feature_names"]:
+    if entry(header, "feature_names", "list | None"):
+        if not all(isinstance(name, str) for name in header["feature_names"]):
+            raise ModelFileError("'feature_names' must be texts")
         estimator.feature_names_in_ = np.asarray(header["feature_names"], dtype=object)
     if "table" in header:
-        estimator.table_ = header["table"]
+        estimator.table_ = _check_table(entry(header, "table", "object"))
     return estimator
+
+
+ROW_DTYPES = ("float32", "float64")
+"""The dtypes of rows, and so of results, that a model keeps."""
+
+LATER_PARAMETERS: dict[str, tuple[str, ...]] = {
+    "GaussianMixture": ("means_init", "precisions_init", "reg_covar", "standardize", "warm_start", "weights_init"),
+    "KernelDensity": ("standardize",),
+    "KernelPCA": ("center", "sigma", "standardize"),
+    "LinearDiscriminant": ("covariance_estimator", "standardize"),
+    "NaiveBayes": ("kernel",),
+    "PCA": ("center", "rotation", "rotation_options"),
+    "ProbabilisticPCA": ("init", "standardize"),
+    "QuadraticDiscriminant": ("covariance_estimator", "standardize"),
+}
+"""Parameters that the files of earlier versions lack."""
+
+TABLE_TYPES = {"text": "object", "columns": "object", "rows": "int", "digest": "str", "words": "object"}
+"""What a model knows of the table of its fit, see `cli.remembered_table`, and the types of these entries."""
+
+
+def check_parameter_names(cls: Any, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a class once they are all that it takes, or all that an earlier version took."""
+    known = cls._get_param_names()
+    for name in sorted(set(parameters) ^ set(known)):
+        if name not in known:
+            raise ModelFileError(f"'parameters' has {name!r}, which {cls.__name__} does not take")
+        if name not in LATER_PARAMETERS.get(cls.__name__, ()):
+            raise ModelFileError(f"'parameters' lacks {name!r}")
+    return parameters
+
+
+def _check_table(table: dict[str, Any]) -> dict[str, Any]:
+    """Return what is known of a table: options and names of columns are texts, numbers, or lists of texts."""
+    for name in table:
+        if name not in TABLE_TYPES:
+            raise ModelFileError(f"'table' has {name!r}, which is not one of {', '.join(TABLE_TYPES)}")
+        value = entry(table, name, TABLE_TYPES[name])
+        for key, inner in value.items() if isinstance(value, dict) else ():
+            texts = inner if isinstance(inner, list) else [inner]
+            plain = (str, bool, int) if name == "text" else (str,)
+            if not texts or not all(isinstance(each, plain) for each in texts):
+                raise ModelFileError(f"'table' has {inner!r} for {key!r}")
+    missing = [name for name in TABLE_TYPES if name not in table and name != "words"]
+    if missing:
+        raise ModelFileError(f"'table' lacks {missing[0]!r}")
+    return table
 
 
 def load(path: str | os.PathLike[str]) -> Any:
     """Return the estimator that `save` wrote to `path`. Nothing in the file is executed."""
     kind, arrays, header = model_file.read(path)
+    try:
+        with part_of_file(os.fspath(path)):
+            return restore_estimator(kind, arrays, header)
+    except ModelFileError as error:
+        raise error.replace(fix=model_file.version_advice(path)) from error
+
+
+def restore_estimator(kind: str, arrays: dict[str, Array], header: Mapping[str, Any]) -> Any:
+    """Return the fitted estimator of `pack_estimator`, once every entry is one that such a model may have."""
     if kind not in MODELS:
-        what = f"{os.fspath(path)} contains a {kind!r}, which this version does not know"
-        raise ModelFileError(what, fix="upgrade eigenlens")
-    return estimator_class(kind)._restored(arrays, header)
+        raise ModelFileError(f"contains a {kind!r}, which this version does not know")
+    if not isinstance(header, dict):
+        raise ModelFileError(f"the header of the {kind} must be an object")
+    estimator = estimator_class(kind)._restored(arrays, header)
+    with progress_callback(getattr(estimator, "verbose", False)):
+        checks.generator(getattr(estimator, "random_state", None))
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is not None and len(names) != estimator.n_features_in_:
+        raise ModelFileError(f"'feature_names' has {len(names)} names for {estimator.n_features_in_} columns")
+    return estimator

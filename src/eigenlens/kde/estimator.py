@@ -18,11 +18,10 @@ from eigenlens.errors import OptionError
 from eigenlens.estimator.base import DensityEstimator
 from eigenlens.estimator.rows import column_as_table, dense_blocks, per_row, validate_rows
 from eigenlens.kde import storage
-from eigenlens.kde.bounds import BOUNDARIES
 from eigenlens.kde.model import KernelEstimate
 from eigenlens.kde.options import (
     check_bounds,
-    check_smoothing_kernel,
+    check_kde_options,
     read_complete_rows,
     resolve_bandwidth,
 )
@@ -96,9 +95,7 @@ class KernelDensity(StandardizedColumns, DensityEstimator, DensityMixin, BaseEst
         if y is None:  # with a second argument that is ignored, X (n,) is probably a mistake, and scikit-learn says so
             X = column_as_table(X)
         source = validate_rows(self, X, sample_weight, reset=True)
-        kernel, boundary = check_smoothing_kernel(self.kernel), checks.name("boundary", self.boundary, BOUNDARIES)
-        tol, adaptive = checks.real("tol", self.tol, 0.0, 1.0), checks.boolean("adaptive", self.adaptive)
-        standardize = checks.boolean("standardize", self.standardize)
+        kernel, boundary, tol, adaptive, standardize = check_kde_options(self)
         rows, weight = read_complete_rows(source)
         bounds = check_bounds(self.bounds, rows, boundary)
         self._scale = column_units(ArraySource(rows).weighted(weight)).scale if standardize else None

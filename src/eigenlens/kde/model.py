@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -22,6 +22,7 @@ from eigenlens.kde.normal_cdf import MAX_CDF_COLUMNS, dependent_columns, sum_nor
 from eigenlens.kde.quantiles import invert_cdf
 from eigenlens.kde.space import Space
 from eigenlens.kde.wide_line import WideLine
+from eigenlens.laws import Laws
 
 MAX_KERNEL_REACH = 1e4
 """Bandwidths beyond which no kernel has any mass left."""
@@ -51,13 +52,22 @@ class KernelEstimate:
     (array([0.4529, 0.4839]), array([0.5]), array([0.5]))
     """
 
+    laws: ClassVar[Laws] = {
+        "points": "(n, d) finite",
+        "bandwidth": "(d) positive | (d, d) covariance",
+        "weights": "(n) positive",
+        "bounds": "(d, 2) not NaN",
+        "scales": "(n) positive",
+        "tol": "positive, at most 1",
+    }
+
     points: Array
     bandwidth: Any
     weights: Any = None
     kernel: SmoothingKernel = SMOOTHING_KERNELS["gaussian"]
     bounds: Any = None
     boundary: str = "reflect"
-    scales: Any = None
+    scales: Array | None = None
     tol: float = 1e-8
 
     def __post_init__(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, MissingValues, OptionError
 from eigenlens.kde.bandwidth import BANDWIDTH_RULE_ALIASES, BANDWIDTH_RULES, bandwidth_by_rule
+from eigenlens.kde.bounds import BOUNDARIES
 from eigenlens.kde.kernels import SMOOTHING_KERNELS, SmoothingKernel, smoothing_kernel
 
 
@@ -22,6 +23,34 @@ def check_smoothing_kernel(kernel: Any) -> SmoothingKernel:
         what = f"must be one of {', '.join(map(repr, SMOOTHING_KERNELS))}, or a callable K(u) of arrays"
         raise OptionError(what, argument="kernel", value=kernel)
     return smoothing_kernel(kernel)
+
+
+class KdeOptions(NamedTuple):
+    """The parameters of an estimate that do not depend on its rows."""
+
+    kernel: SmoothingKernel
+    boundary: str
+    tol: float
+    adaptive: bool
+    standardize: bool
+
+
+def check_kde_options(estimator: Any) -> KdeOptions:
+    """Return the parameters of a `KernelDensity` that do not depend on its rows, each checked."""
+    return KdeOptions(
+        kernel=check_smoothing_kernel(estimator.kernel),
+        boundary=checks.name("boundary", estimator.boundary, BOUNDARIES),
+        tol=checks.real("tol", estimator.tol, 0.0, 1.0),
+        adaptive=checks.boolean("adaptive", estimator.adaptive),
+        standardize=checks.boolean("standardize", estimator.standardize),
+    )
+
+
+def check_bandwidth(value: Any, d: int) -> Any:
+    """Return a rule for bandwidths, or the numbers that they are: one, d of them, or a matrix (d, d)."""
+    if isinstance(value, str) or callable(value):
+        return checks.choice("bandwidth", value, BANDWIDTH_RULES, BANDWIDTH_RULE_ALIASES)
+    return _numbers(value, d)
 
 
 def read_complete_rows(source: Source) -> tuple[Array, Array | None]:
@@ -129,17 +158,15 @@ def resolve_bandwidth(
         h = resolve_bandwidth(value, X / scale, weight, kernel, bounds / scale[:, None], names)
         return np.asarray(h * (np.outer(scale, scale) if h.ndim == 2 else scale))
     d, product = X.shape[1], kernel.name != "gaussian" or bool(np.isfinite(bounds).any())
+    h = check_bandwidth(value, d)
     if isinstance(value, str) or callable(value):
-        rule = checks.choice("bandwidth", value, BANDWIDTH_RULES, BANDWIDTH_RULE_ALIASES)
         if len(X) < 2:
             what = f"needs 2 rows, but there is {len(X)} sample"
             raise DataError(what, argument="bandwidth", value=value, fix="give a number")
         if isinstance(value, str):
             _require_spread(X, names)
-        h = bandwidth_by_rule(X, weight, rule, kernel, product)
-        return np.broadcast_to(h, (d,)).copy() if h.ndim < 2 else h
-    h = _numbers(value, d)
-    if h.ndim == 2 and product and d > 1:
+        h = bandwidth_by_rule(X, weight, h, kernel, product)
+    elif h.ndim == 2 and product and d > 1:
         here = "there are bounds" if kernel.name == "gaussian" else f"the kernel is {kernel.name!r}"
         raise OptionError(
             f"is a matrix {h.shape}, which is for kernel='gaussian' without bounds; here {here}, so the kernel is a "

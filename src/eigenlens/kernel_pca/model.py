@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from eigenlens.data.column_scale import over_scale
 from eigenlens.kernel_pca.kernels.base import Kernel
 from eigenlens.kernel_pca.kernels.custom import Custom
 from eigenlens.kernel_pca.kernels.rbf import RBF
+from eigenlens.laws import Laws
 from eigenlens.resources import single_threaded_map, thread_count
 
 SCORE_BLOCK_BYTES = 4 << 20
@@ -50,6 +51,21 @@ class KernelComponents:
         centred: whether the centre is the mean of phi; if not, "variances" are mean squares about the origin.
         row_weight: w (m,) of the training rows of an exact fit without centring; with it they are q Σw.
     """
+
+    laws: ClassVar[Laws] = {
+        "rows": "(r, d) single or double",
+        "coefficients": "(m, k) finite",
+        "offset": "(k) finite",
+        "centre": "(m) finite",
+        "centre_norm": "finite",
+        "eigenvalues": "(k) not negative, descending",
+        "trace": "not negative",
+        "weight": "positive",
+        "left_out": "finite",
+        "origin": "(d) finite",
+        "row_weight": "(m) not negative",
+        "scale": "(d) positive",
+    }
 
     kernel: Kernel
     rows: Any

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,15 +43,21 @@ def resolve_kernel(
     estimator: Any, rows: Any, rng: np.random.Generator, weight: Array | None = None
 ) -> tuple[Kernel, float | None]:
     """Return the kernel with its options, from an estimator or `KernelOptions`, and gamma where the kernel has one."""
+    name, asked, make = check_kernel(estimator)
+    takes_gamma = isinstance(name, str) and "gamma" in kernel_options(KERNELS[name])
+    gamma = resolve_gamma(asked, rows, weight, rng) if takes_gamma else None
+    return make(1.0 if gamma is None else gamma), gamma
+
+
+def check_kernel(estimator: Any) -> tuple[Any, Any, Callable[[float], Kernel]]:
+    """Return the name of the kernel, gamma as it is asked for, and the kernel of a gamma."""
     name, parameters = checks.choice("kernel", estimator.kernel, KERNELS, KERNEL_ALIASES), estimator.kernel_params
     if parameters is not None and not isinstance(parameters, Mapping):
         what = "must be a dict of options of the kernel, or None"
         raise OptionError(what, argument="kernel_params", value=parameters)
     degree, coef0 = checks.integer("degree", estimator.degree, 1), checks.real("coef0", estimator.coef0, -np.inf)
     asked = _check_width(estimator.gamma, estimator.sigma, name)
-    takes_gamma = isinstance(name, str) and "gamma" in kernel_options(KERNELS[name])
-    gamma = resolve_gamma(asked, rows, weight, rng) if takes_gamma else None
-    return make_kernel(name, 1.0 if gamma is None else gamma, degree, coef0, parameters), gamma
+    return name, asked, lambda gamma: make_kernel(name, gamma, degree, coef0, parameters)
 
 
 def _check_width(gamma: Any, sigma: Any, kernel: Any) -> Any:

@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from eigenlens import checks
 from eigenlens.arrays import Array, is_sparse, to_numpy
+from eigenlens.data.memory import ArraySource
 from eigenlens.errors import ModelFileError
 from eigenlens.estimator.storage import OUTCOME_LAYOUT
+from eigenlens.kernel_pca.features import APPROXIMATIONS
 from eigenlens.kernel_pca.kernels import KERNELS, kernel_options
 from eigenlens.kernel_pca.kernels.base import Kernel
+from eigenlens.kernel_pca.kernels.precomputed import Precomputed
 from eigenlens.kernel_pca.model import KernelComponents
+from eigenlens.kernel_pca.options import check_kernel, check_kernel_components, check_n_landmarks
 from eigenlens.kernel_pca.random_features import FourierFeatures
-from eigenlens.model_file import Layout, pack_all, unpack
+from eigenlens.laws import Laws, check_law, check_laws, require
+from eigenlens.layout import Layout, entry, pack_all, unpack
 
 KERNEL_PCA_LAYOUT = Layout(
     KernelComponents,
     arrays=["coefficients", "offset", "centre", "eigenvalues", "origin", "row_weight", "scale"],
     header=["centre_norm", "trace", "weight", "left_out", "centred"],
     place="numbers",
+    later=["centred"],
 )
 
 
@@ -42,11 +49,39 @@ def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
 
 def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]) -> None:
     """Give an estimator the fit of `pack_fit`."""
-    kernel, rows = kernel_from_dict(*header["kernel"]), _rows_from_arrays(arrays)
-    estimator.model_ = unpack(KERNEL_PCA_LAYOUT, arrays, header, kernel=kernel, rows=rows)
-    estimator.solver_, estimator._inverse = unpack(OUTCOME_LAYOUT, arrays, header), {}
-    estimator.gamma_, estimator._exact_fit = header["gamma"], header["exact"]
-    estimator.n_samples_, estimator.n_features_in_ = header["n_samples"], header["n_features"]
+    named = entry(header, "kernel", "list")
+    if len(named) != 2 or not isinstance(named[0], str) or not isinstance(named[1], dict):
+        raise ModelFileError("'kernel' must be a name and its options")
+    kernel, d = kernel_from_dict(*named), entry(header, "n_features", law="positive")
+    rows = _rows_from_arrays(arrays, 0 if isinstance(kernel, Precomputed) else d)
+    m = 2 * (rows.shape[0] - 1) if isinstance(kernel, FourierFeatures) else rows.shape[0]
+    if rows.dtype != np.float64 and header["dtype"] != rows.dtype.name:
+        raise ModelFileError(f"'rows' are of the type {rows.dtype}, and 'dtype' is {header['dtype']}")
+    sizes = {"m": m, "d": d}
+    estimator.model_ = unpack(KERNEL_PCA_LAYOUT, arrays, header, sizes, kernel=kernel, rows=rows)
+    estimator.solver_, estimator._inverse = unpack(OUTCOME_LAYOUT, arrays, header, sizes), {}
+    estimator.gamma_, estimator._exact_fit = (
+        entry(header, "gamma", "float | None", "positive"),
+        entry(header, "exact", "bool"),
+    )
+    estimator.n_samples_, estimator.n_features_in_ = entry(header, "n_samples"), d
+    if getattr(kernel, "gamma", estimator.gamma_) != estimator.gamma_:
+        raise ModelFileError(f"'kernel' has another gamma than 'gamma', {estimator.gamma_}")
+    _check_parameters(estimator)
+
+
+def _check_parameters(estimator: Any) -> None:
+    """Raise for parameters that a fit would not take."""
+    source = ArraySource(np.empty((estimator.n_samples_, 0)))
+    check_kernel(estimator)  # options that a kernel does not take were accepted by earlier versions
+    check_kernel_components(estimator, source)
+    check_n_landmarks(estimator, source)
+    checks.boolean("standardize", estimator.standardize)
+    checks.real("tol", estimator.tol, 0.0, 1.0)
+    if estimator.approximation is not None:
+        checks.name("approximation", estimator.approximation, APPROXIMATIONS)
+    if estimator.max_memory is not None:
+        checks.memory("max_memory", estimator.max_memory)
 
 
 def _rows_to_arrays(rows: Any) -> dict[str, Array]:
@@ -56,12 +91,25 @@ def _rows_to_arrays(rows: Any) -> dict[str, Array]:
     return {"rows_data": rows.data, "rows_indices": rows.indices, "rows_indptr": rows.indptr, "rows_shape": shape}
 
 
-def _rows_from_arrays(arrays: dict[str, Array]) -> Any:
+SPARSE_LAWS: Laws = {
+    "rows_shape": "(2) integer, positive",
+    "rows_data": "(e) single or double",
+    "rows_indices": "(e) integer, below d",
+    "rows_indptr": "(n+1) integer, not negative, never decreasing",
+}
+"""The rows of a model of sparse rows, (n, d) with e entries."""
+
+
+def _rows_from_arrays(arrays: dict[str, Array], d: int) -> Any:
     if "rows" in arrays:
+        check_law("rows", KernelComponents.laws["rows"], arrays["rows"], {"d": d})
         return arrays["rows"]
-    parts = (arrays["rows_data"], arrays["rows_indices"], arrays["rows_indptr"])
-    n, d = (int(size) for size in arrays["rows_shape"])
-    return sparse.csr_matrix(parts, shape=(n, d))
+    require(arrays, *SPARSE_LAWS)
+    data, indices, ends, shape = (arrays[f"rows_{part}"] for part in ("data", "indices", "indptr", "shape"))
+    check_laws(SPARSE_LAWS, arrays, {"d": d, "n": int(shape[0]) if shape.shape == (2,) else 0})
+    if shape[1] != d or ends[0] != 0 or ends[-1] != len(data):
+        raise ModelFileError(f"'rows_shape' and 'rows_indptr' do not belong to rows of {d} columns")
+    return sparse.csr_matrix((data, indices, ends), shape=(len(ends) - 1, d))
 
 
 def kernel_to_dict(kernel: Kernel) -> tuple[str, dict[str, Any]]:
@@ -91,7 +139,10 @@ def kernel_from_dict(name: str, options: Mapping[str, Any]) -> Kernel:
     takes = kernel_options(known[name])
     if missing := [option for option, required in takes.items() if required and option not in options]:
         raise ModelFileError(f"the kernel {name!r} needs {', '.join(missing)}, which the file does not hold")
-    return known[name](**{option: value for option, value in options.items() if option in takes})
+    types = {each.name: str(each.type) for each in fields(known[name])}  # type: ignore[arg-type]
+    return known[name](
+        **{option: entry(options, option, types[option], "finite") for option in options if option in takes}
+    )
 
 
 def _storable_kernels() -> dict[str, type[Kernel]]:

@@ -8,6 +8,7 @@ own at each call.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.latent.factor.correlation_operator import DenseCorrelations
 from eigenlens.latent.factor.profile_likelihood import FactorOptions, ProfileMinimum, minimise_profile
 from eigenlens.latent.factor.solvers import canonical_factors, minimise_from_starts
+from eigenlens.laws import Laws
 from eigenlens.linalg.spectrum import Requested, orient
 from eigenlens.linalg.symmetric import leading_eigenpairs
 from eigenlens.missing.result import free_parameters
@@ -46,6 +48,13 @@ class PPCAFamily:
     >>> model.noise, model.loadings.ravel(), family.free_parameters(3)
     (0.1875, array([1.346, 0.   , 0.   ]), 7)
     """
+
+    laws: ClassVar[Laws] = {
+        "k": "positive",
+        "floor": "not negative",
+        "prior": "() not negative | (d, d) covariance",
+        "prior_weight": "not negative",
+    }
 
     k: int
     floor: float = 1e-6
@@ -86,6 +95,14 @@ class FactorFamily:
     >>> FactorFamily(1).estimate(Moments(100.0, np.zeros(3), 100.0 * R)).loadings.ravel().round(4)
     array([0.8000, 0.7000, 0.6000])
     """
+
+    laws: ClassVar[Laws] = {
+        "k": "positive",
+        "floor": "not negative",
+        "steps": "not negative",
+        "prior": "() not negative | (d, d) covariance",
+        "prior_weight": "not negative",
+    }
 
     k: int
     floor: float = FactorOptions.floor

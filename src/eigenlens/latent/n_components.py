@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from eigenlens.data.memory import ArraySource
 from eigenlens.data.rows import dense_rows, random_folds, row_count, select_rows
 from eigenlens.data.source import Block, Source, accumulate
 from eigenlens.errors import DataError, OptionError
+from eigenlens.laws import Laws
 from eigenlens.linalg.n_components import N_PERMUTATIONS
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.resampling import parallel, permuted_spectra
@@ -58,6 +59,13 @@ class DimensionChoice:
         fit: the best fit, if it was made on all rows.
         interrupted: whether the user stopped the comparison; the best of those compared by then is chosen.
     """
+
+    laws: ClassVar[Laws] = {
+        "k": "not negative",
+        "counts": "(c) integer, not negative, ascending",
+        "values": "(c) any",
+        "errors": "(c) any",
+    }
 
     rule: str
     k: int

@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from eigenlens.arrays import Array
 from eigenlens.densities.linear_gaussian import LinearGaussian
+from eigenlens.errors import ModelFileError
 from eigenlens.latent.factor.goodness_of_fit import ReferenceLikelihoods
 from eigenlens.latent.n_components import DimensionChoice
+from eigenlens.laws import check_laws
+from eigenlens.layout import Layout, pack, pack_all, unpack
 from eigenlens.missing.result import LatentFit
-from eigenlens.model_file import Layout, pack, pack_all, unpack
 
 LINEAR_GAUSSIAN_LAYOUT = Layout(LinearGaussian, arrays=["mean", "loadings", "noise"])
 
@@ -31,10 +35,17 @@ SELECTION_LAYOUT = Layout(
     header=["rule", "k", "interrupted"],
     place="selection",
     as_list=True,
+    later=["interrupted"],
+    optional=True,
 )
 
 LIKELIHOODS_LAYOUT = Layout(
-    ReferenceLikelihoods, header=["saturated", "independent", "exact"], place="others", as_list=True
+    ReferenceLikelihoods,
+    header=["saturated", "independent", "exact"],
+    place="others",
+    as_list=True,
+    later=["exact"],
+    optional=True,
 )
 
 
@@ -53,10 +64,36 @@ def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
 
 def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]) -> None:
     """Give an estimator the fit of `pack_fit`."""
-    estimator._fit = unpack(LATENT_FIT_LAYOUT, arrays, header)
+    sizes: dict[str, int] = {}
+    estimator._fit = unpack(LATENT_FIT_LAYOUT, arrays, header, sizes)
+    check_laws({"turn": "(k, k) regular", "scale": "(d) positive"}, arrays, sizes)
+    _check_scale(estimator)
     estimator._choice, estimator._rotation_matrix = unpack(SELECTION_LAYOUT, arrays, header), arrays.get("turn")
+    if estimator._choice is not None and estimator._choice.k != sizes["k"]:
+        raise ModelFileError(f"'loadings' have {sizes['k']} columns, and 'selection' chose {estimator._choice.k}")
     estimator.n_features_in_ = estimator.model_.mean.size
+    estimator._checked_options(estimator.n_features_in_)
     if estimator._scalar_noise:
         estimator._fit = replace(estimator._fit, scale=estimator._scale)
-    else:
-        estimator._others = unpack(LIKELIHOODS_LAYOUT, arrays, header)
+        return
+    if estimator.rotation is not None and sizes["k"] > 1 and estimator._rotation_matrix is None:
+        raise ModelFileError(f"lacks 'turn', the rotation {estimator.rotation!r}")
+    estimator._others = unpack(LIKELIHOODS_LAYOUT, arrays, header)
+
+
+def _check_scale(estimator: Any) -> None:
+    """Raise unless the scale is the one that the model implies.
+
+    One noise variance of standardised columns is, in the units of the columns, one for each, times scale². The scale
+    of factor loadings is the standard deviation of the model, or 1.
+    """
+    model, scale = estimator._fit.model, estimator._scale
+    if np.ndim(model.noise) == 0 and not estimator._scalar_noise:
+        raise ModelFileError("'noise' must have one variance per column")
+    if scale is None and np.ndim(model.noise) == 0:
+        return
+    deviations = np.sqrt(model.noise + np.sum(model.loadings**2, axis=1))
+    known = [np.sqrt(model.noise / np.max(model.noise)) if estimator._scalar_noise else deviations / deviations.max()]
+    known += [] if estimator._scalar_noise else [np.ones(model.mean.size)]
+    if scale is None or not any(np.allclose(scale / scale.max(), each / each.max(), rtol=1e-6) for each in known):
+        raise ModelFileError("'scale' is not that of 'noise' and 'loadings'")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.laws import Laws
 
 ZERO_SHARE, ZERO_SHARE_OF_SVD = 1e-14, 1e-30
 """Eigenvalues below this share of the largest are zero: from a squared matrix, and from its singular values."""
@@ -52,6 +54,12 @@ class Outcome:
         residuals: (k,) ‖A v − λ v‖ / λ₁.
         converged: whether all residuals met the tolerance.
     """
+
+    laws: ClassVar[Laws] = {
+        "passes": "not negative",
+        "iterations": "not negative",
+        "residuals": "(k) not negative | (0) finite",
+    }
 
     solver: str
     reason: str = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from eigenlens.data.rows import PositiveWeightRows, positive_weight_rows
 from eigenlens.data.source import Progress, Source, accumulate
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import DataError
+from eigenlens.laws import Laws
 from eigenlens.linalg.spectrum import orient
 from eigenlens.stats.moments import ColumnMoments, Moments
 
@@ -64,6 +65,17 @@ class LatentFit:
     >>> LatentFit(model, -10.0, (-12.0, -10.0), 2, True, 1e-9, 5.0, 5).bic(free_parameters(2, 1, scalar_noise=True))
     28.047189...
     """
+
+    laws: ClassVar[Laws] = {
+        "loglik": "finite",
+        "path": "(*) not NaN",
+        "n_iter": "not negative",
+        "residual": "any",
+        "weight": "positive",
+        "rows": "not negative",
+        "passes": "not negative",
+        "constant": "(*) integer, below d",
+    }
 
     model: LinearGaussian
     loglik: float

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from eigenlens.data.table import count_observed_rows
 from eigenlens.densities.covariance import Diagonal, Full
 from eigenlens.densities.gaussian import Gaussian
 from eigenlens.densities.mixture import Mixture
+from eigenlens.laws import Laws
 from eigenlens.missing.result import complete_or_observed, constant_column_indices, step_label
 from eigenlens.missing.units import Units
 from eigenlens.mixture.em import (
@@ -99,6 +100,19 @@ class MixtureFit:
         lost: the components that were removed. constant: the constant columns.
         empty: the number of rows without an observed entry, which were left out.
     """
+
+    laws: ClassVar[Laws] = {
+        "loglik": "finite",
+        "path": "(*) not NaN",
+        "n_iter": "not negative",
+        "remaining_gain": "any",
+        "weight": "positive",
+        "rows": "not negative",
+        "parameters": "not negative",
+        "clamped": "(*) integer, below K",
+        "constant": "(*) integer, below d",
+        "empty": "not negative",
+    }
 
     model: Mixture
     loglik: float

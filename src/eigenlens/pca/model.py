@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from eigenlens.densities.covariance import Full
 from eigenlens.densities.gaussian import Gaussian
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import OptionError
+from eigenlens.laws import Laws
 from eigenlens.linalg.operators import covariance_divisor
 
 
@@ -41,6 +43,17 @@ class PrincipalComponents:
     >>> model.noise, model.project(np.array([[3.0, 4.0]]))
     (1.0, array([[5.]]))
     """
+
+    laws: ClassVar[Laws] = {
+        "mean": "(d) finite",
+        "scale": "(d) positive",
+        "components": "(k, d) orthonormal rows",
+        "variances": "(k) not negative, descending",
+        "column_variances": "(d) not negative",
+        "total": "not negative",
+        "weight": "positive",
+        "rotation": "(k, k) unit columns",
+    }
 
     mean: Array
     scale: Array

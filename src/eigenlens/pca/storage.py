@@ -5,17 +5,32 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from eigenlens.arrays import Array
+from eigenlens.data.memory import ArraySource
+from eigenlens.errors import ModelFileError
 from eigenlens.estimator.storage import OUTCOME_LAYOUT
-from eigenlens.model_file import Layout, pack_all, unpack
+from eigenlens.laws import SUM_TOLERANCE, Laws, check_laws
+from eigenlens.layout import Layout, entry, pack_all, unpack
 from eigenlens.pca.model import PrincipalComponents
+from eigenlens.pca.options import check_pca_options
 from eigenlens.stats.moments import Moments
 
 PCA_LAYOUT = Layout(
     PrincipalComponents,
     arrays=["mean", "scale", "components", "variances", "column_variances"],
     header=["total", "weight", "center"],
+    later=["center"],
 )
+
+REST_LAWS: Laws = {
+    "turn": PrincipalComponents.laws["rotation"],
+    "feature_weight": "(d) positive",
+    "moments_scatter": "(d, d) covariance",
+    "moments_mean": "(d) finite",
+}
+"""Arrays of a fit that are not part of its model."""
 
 
 def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
@@ -41,11 +56,20 @@ def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
 
 def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]) -> None:
     """Give an estimator the fit of `pack_fit`."""
-    model, moments = replace(unpack(PCA_LAYOUT, arrays, header), rotation=arrays.get("turn")), None
+    sizes: dict[str, int] = {}
+    model, moments = replace(unpack(PCA_LAYOUT, arrays, header, sizes), rotation=arrays.get("turn")), None
+    check_laws(REST_LAWS, arrays, sizes)
+    if abs(model.column_variances.sum() - model.total) > SUM_TOLERANCE * model.total:
+        raise ModelFileError("'column_variances' do not have the sum 'total'")
+    if estimator.rotation is not None and sizes["k"] > 1 and model.rotation is None:
+        raise ModelFileError(f"lacks 'turn', the rotation {estimator.rotation!r}")
+    if model.variances.sum() > model.total * (1.0 + SUM_TOLERANCE):
+        raise ModelFileError("'variances' have a sum above 'total'")
     if "moments_scatter" in arrays:
         mean = arrays.get("moments_mean", model.mean)
-        moments = Moments(model.weight, mean, arrays["moments_scatter"], header["moments_rows"])
-    estimator._model, estimator._outcome = model, unpack(OUTCOME_LAYOUT, arrays, header)
+        moments = Moments(model.weight, mean, arrays["moments_scatter"], entry(header, "moments_rows"))
+    estimator._model, estimator._outcome = model, unpack(OUTCOME_LAYOUT, arrays, header, sizes)
     estimator._moments, estimator._fitted_source = moments, None
     estimator._feature_weight = arrays.get("feature_weight")
-    estimator.n_samples_, estimator.n_features_in_ = header["n_samples"], model.mean.size
+    check_pca_options(estimator, ArraySource(np.empty((1, model.mean.size))), rows_known=False)
+    estimator.n_samples_, estimator.n_features_in_ = entry(header, "n_samples"), model.mean.size

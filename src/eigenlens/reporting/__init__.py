@@ -17,7 +17,7 @@ from eigenlens import __version__, checks
 from eigenlens.arrays import Array
 from eigenlens.catalogue import import_part, page_of
 from eigenlens.errors import OptionError
-from eigenlens.model_file import replace_file
+from eigenlens.file_replacement import replace_file
 from eigenlens.reporting import code
 from eigenlens.reporting.charts import Chart, PageContent, facts
 from eigenlens.reporting.inputs import check_models, report_table

@@ -20,7 +20,7 @@ from eigenlens.sparse_pca import storage
 from eigenlens.sparse_pca.best_support import PROOF_TOL
 from eigenlens.sparse_pca.fit import fit_sparse_components
 from eigenlens.sparse_pca.model import SparseComponents
-from eigenlens.sparse_pca.options import check_nonzero
+from eigenlens.sparse_pca.options import check_max_nodes, check_nonzero
 
 
 @dataclass(eq=False, repr=False)
@@ -94,8 +94,7 @@ class SparsePCA(ProjectionEstimator):
 
     def _fit_rows(self, X: Any, source: Source, rows: CentredRows, progress: Any) -> Self:
         counts = check_nonzero(self.n_components, self.n_nonzero, source.n_features)
-        nodes = None if self.max_nodes is None else checks.integer("max_nodes", self.max_nodes, 0)
-        self._model, found = fit_sparse_components(rows, counts, nodes, progress)
+        self._model, found = fit_sparse_components(rows, counts, check_max_nodes(self.max_nodes), progress)
         self.n_samples_, self.n_nodes_ = rows.n_rows, sum(each.nodes for each in found)
         self._rows_like = Like(X, source.dtype)
         return self

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from eigenlens.arrays import Array, read_only
+from eigenlens.laws import Laws
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +30,16 @@ class SparseComponents:
     >>> model.reconstruct(model.project(np.array([[1.0, 2.0, 3.0]]))).round(9)
     array([[1., 2., 0.]])
     """
+
+    laws: ClassVar[Laws] = {
+        "mean": "(d) finite",
+        "scale": "(d) positive",
+        "components": "(k, d) unit rows",
+        "variances": "(k) not negative",
+        "bounds": "(k) not negative",
+        "total": "not negative",
+        "weight": "positive",
+    }
 
     mean: Array
     scale: Array

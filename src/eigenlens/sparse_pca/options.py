@@ -24,3 +24,8 @@ def check_nonzero(n_components: Any, n_nonzero: Any, d: int) -> tuple[int, ...]:
         what = f"has {len(given)} numbers for {k} components"
         raise OptionError(what, argument="n_nonzero", value=list(given), fix="give one number, or one per component")
     return checks.integers("n_nonzero", list(given), 1, d, "the number of columns")
+
+
+def check_max_nodes(max_nodes: Any) -> int | None:
+    """Return the largest number of nodes of the search, or None for any."""
+    return None if max_nodes is None else checks.integer("max_nodes", max_nodes, 0)

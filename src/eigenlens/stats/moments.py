@@ -11,12 +11,13 @@ import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from eigenlens.arrays import Array, as_floats, dense, slices
 from eigenlens.data.source import Block, S
+from eigenlens.laws import Laws
 from eigenlens.native.class_sums import class_sums
 from eigenlens.stats.block_moments import add_outer, mean_and_scatter, mean_and_squares, move_to_mean
 
@@ -47,6 +48,12 @@ class ColumnMoments:
     >>> (a + b).mean, (a + b).variance()
     (array([3.]), array([7.]))
     """
+
+    laws: ClassVar[Laws] = {
+        "weight": "(K) not negative | (K, d) not negative",
+        "mean": "(K, d) finite",
+        "square": "(K, d) not negative",
+    }
 
     weight: Any
     mean: Array
@@ -208,6 +215,8 @@ class Moments:
     >>> whole.covariance()
     array([[ 4.,  6.], [ 6., 12.]])
     """
+
+    laws: ClassVar[Laws] = {"weight": "(K) not negative", "mean": "(K, d) finite", "scatter": "(K, d, d) covariance"}
 
     weight: Any
     mean: Array

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
@@ -31,6 +31,7 @@ from eigenlens.densities.covariance import Diagonal
 from eigenlens.densities.gaussian import Gaussian, GaussianFamily
 from eigenlens.errors import DataError, DataWarning, OptionError, join_limited, list_columns, warn_user
 from eigenlens.latent.families import FactorFamily, PPCAFamily
+from eigenlens.laws import Laws
 from eigenlens.stats.moments import ColumnMoments, Moments
 
 
@@ -49,6 +50,12 @@ class InColumns:
     >>> both.log_density(np.array([[5.0, 0.0, 3.0], [np.nan, 0.0, 7.0]])) / np.log(2.0 * np.pi)
     array([-1. , -0.5])
     """
+
+    laws: ClassVar[Laws] = {
+        "mean": "(d) finite",
+        "variances": "(d) not negative",
+        "columns": "(o) integer, below d, ascending",
+    }
 
     density: Any
     columns: Array

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
+from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.bayes.classifier.degenerate_classes import InColumns
 from eigenlens.bayes.classifier.densities import FittedDensities, is_family
 from eigenlens.bayes.storage import STORED_COVARIANCES, pack_classes, restore_classes
 from eigenlens.catalogue import estimator_class
-from eigenlens.densities.gaussian import Gaussian, GaussianFamily
+from eigenlens.densities.gaussian import GAUSSIAN_FITS, Gaussian, GaussianFamily
 from eigenlens.densities.histogram import Histogram, HistogramFamily
-from eigenlens.errors import OptionError
+from eigenlens.errors import ModelFileError, OptionError
 from eigenlens.estimator.base import ModelEstimator
-from eigenlens.estimator.storage import pack_estimator, storable_parameters
+from eigenlens.estimator.storage import check_parameter_names, pack_estimator, restore_estimator, storable_parameters
 from eigenlens.latent.families import FactorFamily, PPCAFamily
 from eigenlens.latent.storage import LINEAR_GAUSSIAN_LAYOUT
-from eigenlens.model_file import Layout, arrays_under, pack, unpack
+from eigenlens.laws import check_laws, require
+from eigenlens.layout import Layout, arrays_under, entry, pack, part_of_file, unpack
 
 STORED_FAMILIES: dict[str, Any] = {
     family.__name__: family for family in (GaussianFamily, PPCAFamily, FactorFamily, HistogramFamily)
@@ -50,13 +52,15 @@ def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
 
 def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]) -> None:
     """Give a classifier the fit of `pack_fit`, and its parameter `density`."""
-    pairs = enumerate(header["densities"])
-    densities = tuple(unpack_density(kind, arrays_under(str(c), arrays), about) for c, (kind, about) in pairs)
-    estimator.density = _restore_unfitted(header, densities)
-    if header.get("seedless"):
-        estimator.density.set_params(random_state=None)  # the seeds of the fitted densities came from the classifier
     restore_classes(estimator, arrays, header)
-    estimator._kept, estimator.n_features_in_ = FittedDensities(densities, can_continue=False), header["features"]
+    d, stored = entry(header, "features", law="positive"), entry(header, "densities", "list")
+    if len(stored) != len(estimator.classes_):
+        raise ModelFileError(f"'densities' has {len(stored)} entries for {len(estimator.classes_)} classes")
+    densities = tuple(unpack_density(f"{c}", arrays, each, d) for c, each in enumerate(stored))
+    estimator.density = _restore_unfitted(header, densities)
+    if entry(header, "seedless", "bool"):
+        estimator.density.set_params(random_state=None)  # the seeds of the fitted densities came from the classifier
+    estimator._kept, estimator.n_features_in_ = FittedDensities(densities, can_continue=False), d
 
 
 # ---- densities ------------------------------------------------------------------------------------------------
@@ -81,8 +85,9 @@ def _pack_in_columns(density: InColumns) -> tuple[dict[str, Array], Any]:
 
 
 def _unpack_in_columns(arrays: dict[str, Array], about: Any) -> Any:
-    inner = unpack_density(about[0], arrays_under("density", arrays), about[1])
-    return unpack(IN_COLUMNS_LAYOUT, arrays, {}, density=inner)
+    sizes: dict[str, int] = {}
+    whole = unpack(IN_COLUMNS_LAYOUT, arrays, {}, sizes, density=None)
+    return replace(whole, density=unpack_density("density", arrays, about, sizes["o"]))
 
 
 def _pack_gaussian(density: Gaussian) -> tuple[dict[str, Array], Any]:
@@ -93,8 +98,11 @@ def _pack_gaussian(density: Gaussian) -> tuple[dict[str, Array], Any]:
 
 
 def _unpack_gaussian(arrays: dict[str, Array], about: Any) -> Gaussian:
-    mean = arrays["mean"]
-    return Gaussian(mean, STORED_COVARIANCES[about].unpack(arrays_under("spread", arrays), mean.size))
+    require(arrays, "mean")
+    sizes = check_laws({"mean": "(d) finite"}, arrays)
+    if about not in STORED_COVARIANCES:
+        raise ModelFileError(f"the covariance {about!r} is not one of {', '.join(STORED_COVARIANCES)}")
+    return Gaussian(arrays["mean"], STORED_COVARIANCES[about].unpack(arrays_under("spread", arrays), sizes["d"]))
 
 
 def _stored_arrays(layout: Layout) -> StoredDensity:
@@ -124,11 +132,25 @@ def pack_density(density: Any) -> tuple[str, dict[str, Array], Any]:
     return pack_estimator(density)
 
 
-def unpack_density(kind: str, arrays: dict[str, Array], about: Any) -> Any:
-    """Return the density of `pack_density`."""
-    if kind in STORED_DENSITIES:
-        return STORED_DENSITIES[kind].unpack(arrays, about)
-    return estimator_class(kind)._restored(arrays, about)
+def unpack_density(place: str, arrays: dict[str, Array], stored: Any, d: int) -> Any:
+    """Return the density of d columns of `pack_density`, stored as [kind, header] and arrays named `place` and more."""
+    with part_of_file(place):
+        if not isinstance(stored, list) or len(stored) != 2 or not isinstance(stored[0], str):
+            raise ModelFileError("must be the kind of a density and what is known of it")
+        (kind, about), own = stored, arrays_under(place, arrays)
+        if kind in STORED_DENSITIES:
+            density = STORED_DENSITIES[kind].unpack(own, about)
+        else:
+            density = restore_estimator(kind, own, about)
+        if _n_columns(density) != d:
+            raise ModelFileError(f"is a density of {_n_columns(density)} columns, and must have {d}")
+        return density
+
+
+def _n_columns(density: Any) -> int:
+    """Return the number of columns that a density is of: of a histogram one."""
+    known = getattr(density, "n_features_in_", None)
+    return int(getattr(density, "mean", np.zeros(1)).size if known is None else known)
 
 
 # ---- the density parameter, unfitted --------------------------------------------------------------------------
@@ -149,12 +171,18 @@ def _find_estimator(density: Any) -> Any:
 
 
 def _restore_unfitted(header: dict[str, Any], densities: tuple[Any, ...]) -> Any:
-    family, unfitted = header["family"], header.get("estimator")
+    family, unfitted = (entry(header, name, "list | None") for name in ("family", "estimator"))
     if family:
-        return STORED_FAMILIES[family[0]](**{name: _unpack_parameter(value) for name, value in family[1].items()})
+        found = _unpack_family(*family)
+        if any(hasattr(each, "edges") and not np.array_equal(each.edges, found.edges) for each in densities):
+            raise ModelFileError("'family' has other edges than its densities")
+        return found
     if unfitted:
-        return estimator_class(unfitted[0])(**unfitted[1])
-    return clone(next(found for found in map(_find_estimator, densities) if found is not None))
+        return estimator_class(unfitted[0])(**check_parameter_names(estimator_class(unfitted[0]), unfitted[1]))
+    found = next((found for found in map(_find_estimator, densities) if found is not None), None)
+    if found is None:
+        raise ModelFileError("lacks 'family' or 'estimator'")
+    return clone(found)
 
 
 def _pack_family(family: Any) -> list[Any]:
@@ -163,6 +191,28 @@ def _pack_family(family: Any) -> list[Any]:
         fix = f"use one of {', '.join(STORED_FAMILIES)}"
         raise OptionError("cannot be saved", argument="density", value=family, fix=fix)
     return [name, {name: _pack_parameter(value) for name, value in asdict(family).items()}]
+
+
+def _unpack_family(name: str, options: dict[str, Any]) -> Any:
+    """Return the family of `_pack_family`; its class states the laws of its options."""
+    kind, values = STORED_FAMILIES[name], {key: _unpack_parameter(value) for key, value in options.items()}
+    for each in fields(kind):
+        if each.name not in values and each.name not in LATER_OPTIONS:
+            raise ModelFileError(f"'family' lacks {each.name!r}")
+        if each.name in values:
+            entry(values, each.name, str(each.type))
+            empty = values[each.name] is None and "None" not in str(each.type) and each.default is not None
+            if empty or isinstance(values[each.name], bool):
+                raise ModelFileError(f"'family' has {values[each.name]!r} for {each.name!r}")
+    if "covariance" in values:
+        checks.name("covariance", values["covariance"], GAUSSIAN_FITS)
+    numbers = {key: np.asarray(values[key], dtype=np.float64) for key in kind.laws if values.get(key) is not None}
+    check_laws(kind.laws, numbers)
+    return kind(**values)
+
+
+LATER_OPTIONS = ("sigma",)
+"""Options of families that the files of earlier versions lack."""
 
 
 def _pack_parameter(value: Any) -> Any:

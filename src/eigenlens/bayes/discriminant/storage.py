@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.bayes.discriminant.model import FisherRule, gaussian_classes
 from eigenlens.bayes.storage import AXES_LAYOUT, pack_classes, restore_classes
 from eigenlens.densities.covariance import Full
 from eigenlens.densities.covariance_axes import Axes
+from eigenlens.errors import ModelFileError
 from eigenlens.estimator.storage import OUTCOME_LAYOUT
-from eigenlens.model_file import arrays_under, pack, unpack
+from eigenlens.laws import Laws, check_law, check_laws, require
+from eigenlens.layout import pack, unpack
 
 DIRECT_OUTCOME_LAYOUT = replace(OUTCOME_LAYOUT, arrays=())
 """The outcome of a solver that has no residuals."""
@@ -39,18 +42,33 @@ def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
 
 def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]) -> None:
     """Give an estimator the fit of `pack_fit`."""
+    restore_classes(estimator, arrays, header)
+    require(arrays, "means", "amounts")
+    sizes = check_laws(DISCRIMINANT_LAWS, arrays, {"C": len(estimator.classes_)})
     prior, means = arrays["prior"], arrays["means"]
     if f"{POOLED}.axes" in arrays:
-        model: Any = FisherRule(
-            prior, means, unpack(AXES_LAYOUT, arrays_under(POOLED, arrays), {}), arrays.get("scale")
-        )
+        pooled = unpack(replace(AXES_LAYOUT, prefix=f"{POOLED}."), arrays, {}, sizes)
+        model: Any = FisherRule(prior, means, pooled, arrays.get("scale"))
     else:
-        model = gaussian_classes(prior, means, [_own_covariance(arrays, c) for c in range(len(means))])
-    restore_classes(estimator, arrays, header)
+        model = gaussian_classes(prior, means, [_own_covariance(arrays, c, sizes["d"]) for c in range(len(means))])
     estimator._made, estimator._moments = (model, arrays["amounts"]), None
-    estimator.solver_, estimator.n_features_in_ = unpack(DIRECT_OUTCOME_LAYOUT, arrays, header), means.shape[1]
+    estimator.solver_, estimator.n_features_in_ = unpack(DIRECT_OUTCOME_LAYOUT, arrays, header), sizes["d"]
+    estimator._check_options(sizes["C"])
+    checks.boolean("standardize", estimator.standardize)
+    if estimator.covariance_estimator is not None:
+        raise ModelFileError("'covariance_estimator' is an object of another library, which no file has")
 
 
-def _own_covariance(arrays: dict[str, Array], c: int) -> Any:
-    parts = arrays_under(OWN.format(c), arrays)
-    return Full(parts["entries"]) if "entries" in parts else unpack(AXES_LAYOUT, parts, {})
+DISCRIMINANT_LAWS: Laws = {
+    "means": "(C, d) of a finite square",
+    "amounts": "(*) not negative, at most 1",
+    "scale": "(d) positive",
+}
+
+
+def _own_covariance(arrays: dict[str, Array], c: int, d: int) -> Any:
+    name = f"{OWN.format(c)}."
+    if name + "entries" not in arrays:
+        return unpack(replace(AXES_LAYOUT, prefix=name), arrays, {}, {"d": d})
+    check_law(name + "entries", "(d, d) positive definite", arrays[name + "entries"], {"d": d})
+    return Full(arrays[name + "entries"])

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from operator import add
+from typing import ClassVar
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from eigenlens.bayes.naive.model import NaiveModel
 from eigenlens.bayes.naive.plan import Plan
 from eigenlens.bayes.rule import log_sum_and_posterior
 from eigenlens.data.source import Block, FieldSums, Progress, Source, accumulate
+from eigenlens.laws import Laws
 from eigenlens.missing.result import step_label
 from eigenlens.optim.em import (
     EMResult,
@@ -77,6 +79,17 @@ class LatentClassFit:
         clamped: the number of Gaussian columns of components that the floor keeps from collapsing.
         rows: of positive weight with an observed entry. empty: of positive weight without one.
     """
+
+    laws: ClassVar[Laws] = {
+        "loglik": "finite",
+        "path": "(*) not NaN",
+        "n_iter": "not negative",
+        "remaining_gain": "any",
+        "weight": "positive",
+        "clamped": "not negative",
+        "rows": "not negative",
+        "empty": "not negative",
+    }
 
     model: NaiveModel
     statistics: NaiveStatistics

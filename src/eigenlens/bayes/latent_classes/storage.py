@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.bayes.latent_classes.fit import LatentClassFit
 from eigenlens.bayes.latent_classes.options import check_latent_class_options
+from eigenlens.bayes.naive.plan import check_families
 from eigenlens.bayes.naive.storage import (
     pack_groups,
     pack_parameter,
     pack_plan,
+    unpack_frame,
     unpack_groups,
     unpack_parameter,
     unpack_plan,
 )
 from eigenlens.estimator.storage import storable_parameters
-from eigenlens.model_file import Layout, pack, unpack
+from eigenlens.layout import Layout, pack, unpack
 
 LATENT_CLASS_LAYOUT = Layout(
     LatentClassFit,
@@ -41,6 +44,8 @@ def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]
     plan = unpack_plan(header)
     estimator.set_params(**{name: unpack_parameter(value) for name, value in header["parameters"].items()})
     naive = check_latent_class_options(estimator).naive
+    check_families(estimator.features, plan.fields)
+    checks.integer("n_components", estimator.n_components, 1)
     statistics, model = unpack_groups(plan, arrays, header["groups"], naive)
     estimator._fit = unpack(LATENT_CLASS_LAYOUT, arrays, header, model=model, statistics=statistics)
-    estimator._plan, estimator._frame, estimator.n_features_in_ = plan, header["frame"], len(plan.fields)
+    estimator._plan, estimator._frame, estimator.n_features_in_ = plan, unpack_frame(header), len(plan.fields)

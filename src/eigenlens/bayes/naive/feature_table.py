@@ -108,7 +108,11 @@ def _check_infinity(rows: Any) -> None:
 def frame_kind(X: Any) -> str | None:
     """Return the library of a frame, so that draws come in the same kind; None for arrays."""
     kind = type(X).__module__.split(".")[0]
-    return kind if kind in ("pandas", "polars", "pyarrow") else None
+    return kind if kind in FRAMES else None
+
+
+FRAMES = ("pandas", "polars", "pyarrow")
+"""The libraries of frames."""
 
 
 def rows_from_columns(columns: Sequence[Array], fields: Sequence[Field], frame: str | None) -> Any:

@@ -122,7 +122,7 @@ def make_plan(source: Source, features: Any, *, weight: Array | None = None, com
     have other values.
     """
     fields = fields_of(source)
-    asked, blocks = _families_asked(features, fields)
+    asked, blocks = check_families(features, fields)
     automatic = [j for j, family in enumerate(asked) if family == "auto"]
     found, counts = inspect_columns(source, automatic, weight)
     choices: list[FamilyChoice] = []
@@ -202,7 +202,7 @@ def _factor(family: Any, field: Field, *, joint: bool = False) -> Factor:
     return factor
 
 
-def _families_asked(features: Any, fields: tuple[Field, ...]) -> tuple[list[Any], list[int]]:
+def check_families(features: Any, fields: tuple[Field, ...]) -> tuple[list[Any], list[int]]:
     """Return the family asked for each column, and its block: columns named together are one block."""
     if not isinstance(features, Mapping):
         return _check_families(features, len(fields)), [int(isinstance(features, MultinomialFamily))] * len(fields)

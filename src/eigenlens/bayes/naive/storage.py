@@ -12,17 +12,21 @@ from eigenlens.bayes.naive.families import FACTORS
 from eigenlens.bayes.naive.families.base import Factor, LinearRule, NaiveOptions
 from eigenlens.bayes.naive.families.categorical import CategoricalFactor
 from eigenlens.bayes.naive.families.density_estimator import EstimatorFactor
+from eigenlens.bayes.naive.feature_table import FRAMES
 from eigenlens.bayes.naive.fit import NaiveStatistics
 from eigenlens.bayes.naive.model import Group, NaiveModel
 from eigenlens.bayes.naive.options import check_naive_options
-from eigenlens.bayes.naive.plan import FamilyChoice, Plan
+from eigenlens.bayes.naive.plan import FamilyChoice, Plan, check_families
+from eigenlens.bayes.rule import check_prior
+from eigenlens.bayes.storage import unpack_labels
 from eigenlens.catalogue import estimator_class
 from eigenlens.data.category_storage import pack_categories, unpack_categories
-from eigenlens.data.column_kinds import Field
-from eigenlens.errors import OptionError
+from eigenlens.data.column_kinds import ColumnKind, Field
+from eigenlens.errors import ModelFileError, OptionError
 from eigenlens.estimator.base import ModelEstimator
 from eigenlens.estimator.storage import storable_parameters
-from eigenlens.model_file import arrays_under
+from eigenlens.laws import Laws, check_laws, require
+from eigenlens.layout import arrays_under, entry, part_of_file
 
 STORED_FACTORS = FACTORS | {"two levels": CategoricalFactor(two=True)}
 """Families by the name that a file has for them."""
@@ -106,37 +110,73 @@ def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]
     estimator.set_params(**{name: unpack_parameter(value) for name, value in header["parameters"].items()})
     options = check_naive_options(estimator, plan.fields)
     estimator._statistics, estimator._model = unpack_groups(plan, arrays, header["groups"], options)
-    estimator._plan, estimator._frame, estimator.n_features_in_ = plan, header["frame"], len(plan.fields)
-    estimator.classes_ = np.empty(len(header["classes"]), dtype=np.dtype(header["class_dtype"]))
-    estimator.classes_[:] = unpack_categories(header["classes"])
+    estimator._plan, estimator._frame = plan, unpack_frame(header)
+    estimator.n_features_in_ = len(plan.fields)
+    estimator.classes_ = unpack_labels(header, len(estimator._model.prior))
+    check_prior(estimator.prior, estimator.classes_, estimator._statistics.weight)
+    check_families(estimator.features, plan.fields)
+
+
+def unpack_frame(header: dict[str, Any]) -> str | None:
+    """Return the library of the frame that was fitted; None for arrays."""
+    found: str | None = entry(header, "frame", "str | None")
+    if found not in (None, *FRAMES):
+        raise ModelFileError(f"'frame' is {found!r}, not one of {', '.join(FRAMES)}")
+    return found
 
 
 def unpack_plan(header: dict[str, Any]) -> Plan:
     """Return the plan of `pack_plan` and the groups of `pack_groups`."""
-    fields = tuple(
-        Field(unpack_categories([name])[0], kind, None if categories is None else unpack_categories(categories))
-        for name, kind, categories in header["fields"]
-    )
+    fields = tuple(_unpack_field(stored) for stored in entry(header, "fields", "list"))
+    stored_choices, groups = entry(header, "choices", "list"), entry(header, "groups", "list")
+    if len(stored_choices) != len(fields):
+        raise ModelFileError(f"'choices' has {len(stored_choices)} families for {len(fields)} columns")
+    pairs = zip(fields, stored_choices, strict=True)
     choices = tuple(
-        FamilyChoice(field.name, unpack_parameter(family), reason)
-        for field, (family, reason) in zip(fields, header["choices"], strict=True)
+        FamilyChoice(field.name, unpack_parameter(family), str(reason)) for field, (family, reason) in pairs
     )
-    groups = [(_stored_factor(g["family"], choices[g["columns"][0]]), tuple(g["columns"])) for g in header["groups"]]
-    return Plan(fields, choices, tuple(groups))
+    columns = [j for group in groups for j in entry(group, "columns", "list")]
+    if sorted(map(repr, columns)) != sorted(map(repr, range(len(fields)))):
+        raise ModelFileError(f"the columns of 'groups' must be those from 0 to {len(fields) - 1}, each once")
+    return Plan(fields, choices, tuple((_stored_factor(g, fields, choices), tuple(g["columns"])) for g in groups))
 
 
-def _stored_factor(name: str, choice: FamilyChoice) -> Factor:
-    return EstimatorFactor(choice.family) if name == ESTIMATOR else STORED_FACTORS[name]
+def _unpack_field(stored: Any) -> Field:
+    name, kind, categories = stored
+    if kind not in set(ColumnKind):
+        raise ModelFileError(f"'fields' has a column of the kind {kind!r}, not one of {', '.join(ColumnKind)}")
+    return Field(unpack_categories([name])[0], kind, None if categories is None else unpack_categories(categories))
+
+
+def _stored_factor(group: dict[str, Any], fields: tuple[Field, ...], choices: tuple[FamilyChoice, ...]) -> Factor:
+    """Return the family of a group, which must be the one that was chosen for each of its columns."""
+    name, families = entry(group, "family", "str"), [choices[j].family for j in group["columns"]]
+    if name == ESTIMATOR and len(families) == 1 and isinstance(families[0], ModelEstimator):
+        return EstimatorFactor(families[0])
+    factor = STORED_FACTORS.get(name)
+    for j, family in zip(group["columns"], families, strict=True):
+        chosen = FACTORS.get(family) if isinstance(family, str) else None
+        if factor is None or chosen is None or factor not in (chosen, chosen.for_text()):
+            raise ModelFileError(f"'groups' has the family {name!r} for column {fields[j].name!r}, of {family!r}")
+    assert factor is not None
+    return factor
+
+
+STATISTICS_LAWS: Laws = {"prior": "(C) not negative, sum 1", "weight": "(C) not negative"}
 
 
 def unpack_groups(
     plan: Plan, arrays: dict[str, Array], entries: list[Any], options: NaiveOptions
 ) -> tuple[NaiveStatistics, NaiveModel]:
     """Return the statistics and the model that `pack_groups` stored."""
+    require(arrays, *STATISTICS_LAWS)
+    C = check_laws(STATISTICS_LAWS, arrays)["C"]
     parts, groups = [], []
     for g, (factor, columns) in enumerate(plan.groups):
-        own = arrays_under(f"group{g}", arrays)
-        part, conditional = factor.unpack(own, entries[g]["said"], plan.fields_in(columns), options)
+        with part_of_file(f"group{g}"):
+            own = arrays_under(f"group{g}", arrays)
+            require(entries[g], "said")
+            part, conditional = factor.unpack(own, entries[g]["said"], plan.fields_in(columns), options, C)
         parts.append(part)
         groups.append(Group(np.array(columns), conditional))
     return NaiveStatistics(arrays["weight"], tuple(parts)), NaiveModel(arrays["prior"], tuple(groups))

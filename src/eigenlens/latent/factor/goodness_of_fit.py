@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 from scipy.optimize import brentq
@@ -17,6 +18,7 @@ from eigenlens.data.memory import MappedSource
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source, accumulate
 from eigenlens.latent.ppca.fit import fit_ppca
+from eigenlens.laws import Laws
 from eigenlens.missing.result import divide_columns, free_parameters, observed_moments
 from eigenlens.stats.moments import Moments
 
@@ -27,6 +29,8 @@ class ReferenceLikelihoods:
 
     `exact` is True if the rows were complete: Bartlett's correction is for those.
     """
+
+    laws: ClassVar[Laws] = {"saturated": "any", "independent": "any"}
 
     saturated: float
     independent: float

@@ -153,6 +153,7 @@ class ProbabilisticPCA(LatentGaussian):
 
     def _checked_options(self, d: int) -> dict[str, Any]:
         """Check the parameters; return the keywords of `fit_ppca`."""
+        self._wanted_dimensions(d - 1)
         solver = checks.name("solver", self.solver, PPCA_SOLVERS)
         checks.boolean("standardize", self.standardize)
         return {

@@ -14,6 +14,7 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.densities.base import Density
 from eigenlens.densities.mixture_terms import DiagonalTerms, FullTerms, Terms, covariance_matrix
+from eigenlens.laws import Laws
 from eigenlens.stats.moments import ColumnMoments, Moments
 
 CovarianceArrays = Mapping[str, Array]
@@ -22,6 +23,9 @@ CovarianceArrays = Mapping[str, Array]
 
 class CovarianceStructure(Protocol):
     """The map from the moments of K groups to K components, and between components and arrays."""
+
+    laws: ClassVar[Laws]
+    """The laws of the arrays: K components of d columns, and q latent dimensions."""
 
     @property
     def joint(self) -> bool:
@@ -75,6 +79,7 @@ class CovarianceStructure(Protocol):
 class JointStructure:
     """The part that structures with correlated columns share."""
 
+    laws: ClassVar[Laws] = {}
     joint: ClassVar[bool] = True
     moments: ClassVar[type[Moments]] = Moments
 
@@ -98,6 +103,7 @@ class JointStructure:
 class IndependentStructure:
     """The part that structures with independent columns share."""
 
+    laws: ClassVar[Laws] = {}
     joint: ClassVar[bool] = False
     moments: ClassVar[type[ColumnMoments]] = ColumnMoments
 

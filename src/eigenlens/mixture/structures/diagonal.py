@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from eigenlens.densities.base import Density
 from eigenlens.densities.covariance import Diagonal, Spherical
 from eigenlens.densities.gaussian import Gaussian
 from eigenlens.densities.mixture_terms import Terms
+from eigenlens.laws import Laws
 from eigenlens.mixture.structures.base import CovarianceArrays, IndependentStructure, diagonal_terms, positive_weight
 from eigenlens.stats.moments import ColumnMoments
 
@@ -20,6 +21,8 @@ from eigenlens.stats.moments import ColumnMoments
 @dataclass(frozen=True)
 class DiagonalStructure(IndependentStructure):
     """Components with independent columns, of variances v_k (VVI in mclust)."""
+
+    laws: ClassVar[Laws] = {"variances": "(K, d) positive"}
 
     def estimate(self, moments: ColumnMoments, floor: Array, start: CovarianceArrays | None) -> CovarianceArrays:
         """Return v_k = square_k / weight_k, raised to the floor."""
@@ -65,6 +68,8 @@ class DiagonalStructure(IndependentStructure):
 @dataclass(frozen=True)
 class SphericalStructure(DiagonalStructure):
     """Components with one variance v_k for all columns (VII in mclust)."""
+
+    laws: ClassVar[Laws] = {"variances": "(K) positive"}
 
     def estimate(self, moments: ColumnMoments, floor: Array, start: CovarianceArrays | None) -> CovarianceArrays:
         """Return v_k, the mean over the columns of square_k / weight_k, raised to the mean of the floor."""

@@ -12,6 +12,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.laws import Laws
 from eigenlens.mixture.structures.base import CovarianceArrays
 from eigenlens.mixture.structures.parameters import floor_variances
 from eigenlens.mixture.structures.ppca import LatentStructure, group_covariances, rotate_towards
@@ -34,6 +35,7 @@ MIN_CURVATURE_SHARE = 1e-14
 class FactorStructure(LatentStructure):
     """Components with C_k = W_k W_kᵀ + diag(v_k), where W_k has n_factors columns."""
 
+    laws: ClassVar[Laws] = {"loadings": "(K, d, q) of a finite square", "uniquenesses": "(K, d) positive"}
     noise: ClassVar[str] = "uniquenesses"
 
     def estimate(self, moments: Moments, floor: Array, start: CovarianceArrays | None) -> CovarianceArrays:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from eigenlens.densities.base import Density
 from eigenlens.densities.covariance import Full
 from eigenlens.densities.gaussian import Gaussian
 from eigenlens.densities.mixture_terms import Terms
+from eigenlens.laws import Laws
 from eigenlens.mixture.structures.base import CovarianceArrays, JointStructure, full_terms, positive_weight
 from eigenlens.mixture.structures.parameters import raise_to_floor
 from eigenlens.stats.moments import Moments
@@ -21,6 +22,8 @@ from eigenlens.stats.moments import Moments
 @dataclass(frozen=True)
 class FullStructure(JointStructure):
     """Components with a covariance C_k each (VVV in mclust)."""
+
+    laws: ClassVar[Laws] = {"covariances": "(K, d, d) positive definite"}
 
     def estimate(self, moments: Moments, floor: Array, start: CovarianceArrays | None) -> CovarianceArrays:
         """Return C_k = scatter_k / weight_k, raised to the floor."""
@@ -54,6 +57,8 @@ class FullStructure(JointStructure):
 @dataclass(frozen=True)
 class TiedStructure(FullStructure):
     """Components that share one covariance C (EEE in mclust)."""
+
+    laws: ClassVar[Laws] = {"covariances": "(1, d, d) positive definite"}
 
     def estimate(self, moments: Moments, floor: Array, start: CovarianceArrays | None) -> CovarianceArrays:
         """Return C = Σ scatter_k / Σ weight_k, raised to the floor."""

@@ -15,6 +15,7 @@ from eigenlens.arrays import Array
 from eigenlens.densities.base import Density
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.densities.mixture_terms import Terms
+from eigenlens.laws import Laws
 from eigenlens.missing.result import free_parameters
 from eigenlens.mixture.structures.base import CovarianceArrays, JointStructure, full_terms, positive_weight
 from eigenlens.mixture.structures.parameters import floor_variances
@@ -57,6 +58,7 @@ class LatentStructure(JointStructure):
 class PPCAStructure(LatentStructure):
     """Components with C_k = W_k W_kᵀ + v_k I, where W_k has n_factors columns."""
 
+    laws: ClassVar[Laws] = {"loadings": "(K, d, q) of a finite square", "variances": "(K) positive"}
     noise: ClassVar[str] = "variances"
 
     def estimate(self, moments: Moments, floor: Array, start: CovarianceArrays | None) -> CovarianceArrays:

@@ -18,7 +18,7 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.data.column_kinds import Field
 from eigenlens.errors import DataError, join_limited
-from eigenlens.model_file import Layout, pack, unpack
+from eigenlens.layout import Layout, pack, unpack
 
 # ---- options ------------------------------------------------------------------------------------------------------
 
@@ -176,10 +176,10 @@ class Factor(ABC):
         return pack(statistics, self.layout)[0], None
 
     def unpack(
-        self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions
+        self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions, C: int
     ) -> tuple[Any, Conditional]:
-        """Return the statistics and the densities that `pack` stored."""
-        statistics = unpack(self.layout, arrays, {})
+        """Return the statistics and the densities in C classes that `pack` stored."""
+        statistics = unpack(self.layout, arrays, {}, {"C": C, "g": len(fields), "K": C, "d": len(fields)})
         return statistics, self.estimate(statistics, fields, options)
 
     def category_counts(self, statistics: Any, conditional: Any, place: int) -> Array | None:

@@ -32,7 +32,8 @@ from eigenlens.data.category_storage import pack_categories, unpack_categories
 from eigenlens.data.column_kinds import Field
 from eigenlens.data.table import codes_of
 from eigenlens.densities.discrete import Categorical
-from eigenlens.errors import DataError
+from eigenlens.errors import DataError, ModelFileError
+from eigenlens.laws import check_law, require
 from eigenlens.native.class_sums import Lines, add_gathered, class_counts, code_ranges, padded
 
 SAMPLED_ROWS = 4096
@@ -340,11 +341,19 @@ class CategoricalFactor(Factor):
         return arrays, list(map(pack_categories, statistics.categories, conditional.names))
 
     def unpack(
-        self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions
+        self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions, C: int
     ) -> tuple[CategoryCounts, CategoricalColumns]:
         """Return the stored counts, and the densities that follow from them."""
+        if not isinstance(header, list) or len(header) != len(fields) or not all(isinstance(x, list) for x in header):
+            raise ModelFileError(f"must have lists of the categories of {len(fields)} columns")
         categories = tuple(map(unpack_categories, header))
-        statistics = CategoryCounts(categories, tuple(arrays[f"counts.{j}"] for j in range(len(categories))))
+        names = [f"counts.{j}" for j in range(len(categories))]
+        require(arrays, *names)
+        for name, known in zip(names, categories, strict=True):
+            check_law(name, "(C, L) not negative", arrays[name], {"C": C, "L": len(known)})
+            if len(set(known)) < len(known):
+                raise ModelFileError(f"the categories of {name!r} are not different")
+        statistics = CategoryCounts(categories, tuple(arrays[name] for name in names))
         return statistics, self.estimate(statistics, fields, options)
 
     def fit_warnings(

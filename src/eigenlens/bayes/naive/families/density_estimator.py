@@ -26,8 +26,8 @@ from eigenlens.data.column_kinds import Field
 from eigenlens.densities.base import as_rows
 from eigenlens.densities.covariance import Diagonal
 from eigenlens.densities.gaussian import Gaussian
-from eigenlens.errors import DataError, OptionError
-from eigenlens.model_file import arrays_under, pack, unpack
+from eigenlens.errors import DataError, ModelFileError, OptionError
+from eigenlens.layout import pack, unpack
 
 
 def is_density_estimator(value: Any) -> bool:
@@ -95,18 +95,18 @@ class EstimatorFactor(KeptRowsFactor):
         return arrays, [statistics.classes, about]
 
     def unpack(
-        self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions
+        self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions, C: int
     ) -> tuple[ClassRows, DensityPerClass]:
         """Return the stored rows and estimators."""
-        C, about = header
-        places = [(j, c) for j in range(len(fields)) for c in range(C)]
-        found = [
-            unpack_density(kind, arrays_under(f"density{j}_{c}", arrays), more)
-            for (j, c), (kind, more) in zip(places, about, strict=True)
-        ]
+        places = [f"density{j}_{c}" for j in range(len(fields)) for c in range(C)]
+        if not isinstance(header, list) or len(header) != 2 or header[0] != C or len(header[1]) != len(places):
+            raise ModelFileError(f"must have the densities of {len(fields)} columns in {C} classes")
+        pairs = zip(places, header[1], strict=True)
+        found = [unpack_density(place, dict(arrays), stored, 1) for place, stored in pairs]
         densities: list[Any] = [EstimatedDensity(one) if hasattr(one, "score_samples") else one for one in found]
         columns = tuple(tuple(densities[j * C : (j + 1) * C]) for j in range(len(fields)))
-        return unpack(self.layout, arrays, {}, classes=C), DensityPerClass(columns)
+        statistics = unpack(self.layout, arrays, {}, {"C": C, "g": len(fields)}, classes=C)
+        return statistics, DensityPerClass(columns)
 
 
 def _point_density(values: Array, weights: Array, everywhere: tuple[Array, Array]) -> Gaussian:

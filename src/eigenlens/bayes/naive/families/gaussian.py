@@ -16,7 +16,7 @@ from eigenlens.data.table import numbers_of
 from eigenlens.densities.covariance import Diagonal
 from eigenlens.densities.gaussian import Gaussian
 from eigenlens.errors import DataError, join_limited
-from eigenlens.model_file import Layout
+from eigenlens.layout import Layout
 from eigenlens.native.class_sums import add_normal
 from eigenlens.stats.moments import ColumnMoments
 

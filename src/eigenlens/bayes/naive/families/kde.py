@@ -21,7 +21,8 @@ from eigenlens.data.column_kinds import Field
 from eigenlens.kde.bandwidth import BANDWIDTH_RULES
 from eigenlens.kde.kernels import SMOOTHING_KERNELS, smoothing_kernel
 from eigenlens.kde.model import KernelEstimate
-from eigenlens.model_file import pack, unpack
+from eigenlens.laws import check_law, require
+from eigenlens.layout import pack, unpack
 
 
 def john_langley(x: Array, weight: Array) -> float:
@@ -60,13 +61,16 @@ class KdeFactor(KeptRowsFactor):
         return pack(statistics, self.layout)[0] | {"bandwidths": bandwidths}, statistics.classes
 
     def unpack(
-        self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions
+        self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions, C: int
     ) -> tuple[ClassRows, DensityPerClass]:
         """Return the stored rows, and their densities with the stored bandwidths."""
-        statistics, given = unpack(self.layout, arrays, {}, classes=header), arrays["bandwidths"]
+        require(arrays, "bandwidths")
+        sizes = {"C": C, "g": len(fields)}
+        statistics, given = unpack(self.layout, arrays, {}, sizes, classes=C), arrays["bandwidths"]
+        check_law("bandwidths", "(g, C) positive", given, sizes)
         found, kernel = [], smoothing_kernel(options.kernel)
         for j in range(len(fields)):
-            parts = [statistics.column(j, c) for c in range(header)]
+            parts = [statistics.column(j, c) for c in range(C)]
             parts = [part if len(part[0]) else statistics.column(j) for part in parts]
             found.append(tuple(KernelEstimate(x, h, w, kernel) for (x, w), h in zip(parts, given[j], strict=True)))
         return statistics, DensityPerClass(tuple(found))

@@ -24,9 +24,11 @@ from eigenlens.densities.base import Density
 from eigenlens.densities.covariance import Diagonal
 from eigenlens.densities.gaussian import Gaussian
 from eigenlens.densities.mixture import Mixture
+from eigenlens.errors import ModelFileError
+from eigenlens.laws import check_law, require
+from eigenlens.layout import pack, unpack
 from eigenlens.mixture.fit import MixtureOptions, fit_mixture
 from eigenlens.mixture.starts import from_centres, from_mixture, k_means_plus_plus
-from eigenlens.model_file import pack, unpack
 
 MAX_SQUARABLE = 1e153
 """The largest number whose square is a finite variance."""
@@ -66,12 +68,18 @@ class MixtureFactor(KeptRowsFactor):
         return pack(statistics, self.layout)[0] | {"mixtures": table}, statistics.classes
 
     def unpack(
-        self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions
+        self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions, C: int
     ) -> tuple[ClassRows, DensityPerClass]:
         """Return the stored rows and mixtures."""
+        require(arrays, "mixtures")
+        statistics = unpack(self.layout, arrays, {}, {"C": C, "g": len(fields)}, classes=C)
+        check_law("mixtures", "(p, 3, *) finite", arrays["mixtures"], {"p": C * len(fields)})
+        weights, _, variances = np.swapaxes(arrays["mixtures"], 0, 1)
+        if np.any(weights < 0.0) or np.any(variances[weights > 0.0] <= 0.0):
+            raise ModelFileError("'mixtures' has weights or variances that are negative")
         found = [_normals(line[0][line[0] > 0.0], line[1], line[2]) for line in arrays["mixtures"]]
-        columns = tuple(tuple(found[start : start + header]) for start in range(0, len(found), header))
-        return unpack(self.layout, arrays, {}, classes=header), DensityPerClass(columns)
+        columns = tuple(tuple(found[start : start + C]) for start in range(0, len(found), C))
+        return statistics, DensityPerClass(columns)
 
 
 def _unit(x: Array, w: Array) -> float:

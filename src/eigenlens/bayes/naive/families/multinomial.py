@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -21,7 +21,8 @@ from eigenlens.data.table import numbers_of
 from eigenlens.densities.fitting import pseudo_counts
 from eigenlens.densities.multinomial import Multinomial
 from eigenlens.errors import DataError
-from eigenlens.model_file import Layout
+from eigenlens.laws import Laws
+from eigenlens.layout import Layout
 from eigenlens.native.class_sums import class_sums
 
 
@@ -158,6 +159,13 @@ class ClassTotals(FieldSums):
         weight: (C, g) Σ w of the observed entries. total: (C, g) Σ w x. rows: (C,) Σ w of all rows.
         bad: (g,) the number of entries that the family does not take.
     """
+
+    laws: ClassVar[Laws] = {
+        "weight": "(C, g) not negative",
+        "total": "(C, g) not negative",
+        "rows": "(C) not negative",
+        "bad": "(g) number, not negative",
+    }
 
     weight: Array
     total: Array

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -20,7 +20,8 @@ from eigenlens.densities.base import Density
 from eigenlens.densities.discrete import Bernoulli, Categorical
 from eigenlens.densities.gaussian import Gaussian
 from eigenlens.errors import OptionError
-from eigenlens.model_file import Layout
+from eigenlens.laws import Laws
+from eigenlens.layout import Layout
 from eigenlens.resources import single_threaded_map, thread_count
 from eigenlens.stats.counts import Counts
 
@@ -199,6 +200,8 @@ class ClassRows:
     Attributes:
         values: (n, g), NaN where missing. y: (n,) classes. weight: (n,). classes: C.
     """
+
+    laws: ClassVar[Laws] = {"values": "(n, g) not infinite", "y": "(n) integer, below C", "weight": "(n) positive"}
 
     values: Array
     y: Array
