@@ -3,6 +3,8 @@
 // the strips. Both orders depend on n and d alone, so the rounding does not depend on the threads.
 #include "moments/driver.hpp"
 
+#include <stdexcept>
+
 #define EIGENLENS_KERNELS "moments/kernels.hpp"
 #include "common/instruction_sets.hpp"
 
@@ -99,6 +101,17 @@ void Moments<T>::about(const Rows<T>& rows, const double* weight, const double* 
   Aligned<double> blocks(triangle ? baseline::tiles_of<double>(rows.d) * 64 : 0);
   if (triangle) whitening_blocks(triangle, rows.d, blocks.data);
   narrow_moments(rows, root, shift, triangle ? blocks.data : nullptr, sum, scatter, threads);
+}
+
+template <class T, class Index>
+void SparseRows<T, Index>::check(std::size_t stored, std::size_t d) const {
+  using Size = std::make_unsigned_t<Index>;  // a negative number is a large one
+  bool within = indptr[0] >= 0 && static_cast<std::size_t>(indptr[n]) <= stored;
+  for (std::size_t i = 0; i < n; ++i) within &= indptr[i] <= indptr[i + 1];
+  if (!within) throw std::invalid_argument("rows of a sparse matrix end beyond its entries");
+  Size most = 0;
+  for (Index e = indptr[0]; e < indptr[n]; ++e) most = std::max(most, static_cast<Size>(indices[e]));
+  if (indptr[0] < indptr[n] && most >= d) throw std::invalid_argument("a sparse matrix has entries beyond its columns");
 }
 
 constexpr std::size_t MAX_SPARSE_PIECES = 8;
