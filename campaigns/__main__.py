@@ -7,7 +7,7 @@ import sys
 
 from campaigns import base
 
-CAMPAIGNS: dict[str, str] = {"calls": "campaigns.calls"}
+CAMPAIGNS: dict[str, str] = {"calls": "campaigns.calls", "kernels": "campaigns.kernels"}
 """Every campaign by name, and its module, which is imported when it runs."""
 
 
