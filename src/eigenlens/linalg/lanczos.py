@@ -38,8 +38,7 @@ def lanczos(
     A block Krylov space holds at most `block` copies of a repeated eigenvalue, so a converged answer is confirmed: a
     fresh random block, orthogonal to it, must find nothing larger. If `wanted` needs more values than are known (for a
     share of the trace), the iteration continues for more. The random blocks are the same in every run, whatever `rng`
-    is. Cost per step: one product with b columns and 4 N m b flops,
-    for a basis of m columns.
+    is. Cost per step: one product with b columns and 4 N m b flops, for a basis of m columns.
     """
     total, k = operator.trace, min(wanted.initial_guess, wanted.limit)
     basis = _Basis(operator, k, min(block, operator.size), np.random.default_rng(START_SEED))

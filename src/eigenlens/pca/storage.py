@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from eigenlens.arrays import Array
 from eigenlens.estimator.storage import OUTCOME_LAYOUT
 from eigenlens.model_file import Layout, pack_all, unpack
@@ -36,6 +38,8 @@ def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
         arrays["moments_scatter"], header["moments_rows"] = moments.scatter, moments.rows
         if not estimator.model_.center:
             arrays["moments_mean"] = moments.mean
+        if np.any(moments.rest):
+            arrays["moments_rest"] = moments.rest
     return arrays, header
 
 
@@ -44,7 +48,8 @@ def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]
     model, moments = replace(unpack(PCA_LAYOUT, arrays, header), rotation=arrays.get("turn")), None
     if "moments_scatter" in arrays:
         mean = arrays.get("moments_mean", model.mean)
-        moments = Moments(model.weight, mean, arrays["moments_scatter"], header["moments_rows"])
+        rest = arrays.get("moments_rest", 0.0)
+        moments = Moments(model.weight, mean, arrays["moments_scatter"], header["moments_rows"], rest)
     estimator._model, estimator._outcome = model, unpack(OUTCOME_LAYOUT, arrays, header)
     estimator._moments, estimator._fitted_source = moments, None
     estimator._feature_weight = arrays.get("feature_weight")
