@@ -154,13 +154,16 @@ class BlockSums {
     }
   }
 
-  // level[i] = the distance of the nearest point.
+  // level[i] = the distance of the nearest point, less what it may be rounded by: far away that is more than a power of
+  // two can hold.
   void approach(const double* q, double* level) {
     for (const std::size_t t : order) {
       if (nearest[t] > *std::max_element(level, level + groups * GROUP)) break;
       for (std::size_t g = 0; g < groups; ++g)
         kernel.nearest(strip(t), tiles.strips_of_tile(t), tiles.d, q + g * GROUP * tiles.d, level + g * GROUP);
     }
+    const double rounding = static_cast<double>(tiles.d + 8) * std::numeric_limits<double>::epsilon();
+    for (std::size_t i = 0; i < groups * GROUP; ++i) level[i] -= rounding * level[i];
   }
 };
 
