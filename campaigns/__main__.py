@@ -7,7 +7,9 @@ import sys
 
 from campaigns import base
 
-CAMPAIGNS: dict[str, str] = {"calls": "campaigns.calls", "kernels": "campaigns.kernels"}
+CAMPAIGNS: dict[str, str] = {
+    name: f"campaigns.{name}" for name in ("calls", "kernels", "accuracy", "threads", "interrupts")
+}
 """Every campaign by name, and its module, which is imported when it runs."""
 
 

@@ -253,15 +253,23 @@ DENSITY_CASES = [
 # ---- mixtures and classifiers ---------------------------------------------------------------------------------
 
 
+def _or_infinite(find: Callable[[], Any]) -> Any:
+    """Return what scikit-learn finds; infinity where it fails, as it does for some of these."""
+    try:
+        return find()
+    except (ValueError, np.linalg.LinAlgError):
+        return np.inf
+
+
 def _clusters(rng: Rng, apart: float) -> Comparison:
-    """Clusters so far from each other that every row belongs to one: the covariances are those of the clusters."""
+    """Clusters so far from each other that every row belongs to one: the variances are those of the clusters."""
     parts = [_grid(rng, 100, 2), _grid(rng, 100, 2) + apart]
     X, means = np.concatenate(parts), np.array([[0.0, 0.0], [apart, apart]])
-    ours = el.GaussianMixture(2, random_state=0, floor=1e-30).fit(X)
-    theirs = mixture.GaussianMixture(2, reg_covar=0.0, means_init=means, random_state=0).fit(X)
-    order, other = np.argsort(ours.means_[:, 0]), np.argsort(theirs.means_[:, 0])
-    wanted = np.stack([A.T @ A * 0.99 for A in map(centred_rows, parts)])
-    return Comparison(ours.covariances_[order], theirs.covariances_[other], wanted, np.abs(wanted).max())
+    ours = el.GaussianMixture(2, covariance_type="diag", random_state=0, floor=1e-30).fit(X)
+    theirs = mixture.GaussianMixture(2, covariance_type="diag", reg_covar=0.0, means_init=means, random_state=0)
+    there = _or_infinite(lambda: theirs.fit(X).covariances_[np.argsort(theirs.means_[:, 0])])
+    wanted = np.stack([exact(part).var(axis=0) for part in parts])
+    return Comparison(ours.covariances_[np.argsort(ours.means_[:, 0])], there, wanted, np.abs(wanted).max())
 
 
 def _labelled(rng: Rng, offset: float, spread: float = 1.0) -> tuple[Array, Array]:
@@ -284,10 +292,7 @@ def _posterior(rng: Rng, ours: Any, theirs: Any, shared: bool, offset: float, sp
     ]
     wanted = logs[1] - logs[0]
     found = np.diff(ours.fit(X, y).predict_log_proba(new), axis=1).ravel()
-    try:
-        there = theirs.fit(X, y).decision_function(new)
-    except np.linalg.LinAlgError:  # columns too much alike for it
-        there = np.full(wanted.size, np.inf)
+    there = _or_infinite(lambda: theirs.fit(X, y).decision_function(new))
     return Comparison(found, there, wanted, np.maximum(np.abs(wanted), 1.0))
 
 

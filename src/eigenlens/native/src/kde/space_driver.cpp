@@ -162,7 +162,7 @@ class BlockSums {
       for (std::size_t g = 0; g < groups; ++g)
         kernel.nearest(strip(t), tiles.strips_of_tile(t), tiles.d, q + g * GROUP * tiles.d, level + g * GROUP);
     }
-    const double rounding = static_cast<double>(tiles.d + 8) * std::numeric_limits<double>::epsilon();
+    const double rounding = static_cast<double>(tiles.d) * std::numeric_limits<double>::epsilon();
     for (std::size_t i = 0; i < groups * GROUP; ++i) level[i] -= rounding * level[i];
   }
 };
