@@ -367,7 +367,9 @@ def main(seed: int = 0) -> int:
         ours, theirs = errors_of(seed, number)
         result = _judge(case.name, ours, theirs)
         results.append(result)
-        print(f"{case.name:64}{ours:10.1e}{theirs:10.1e}{'' if result.outcome == Outcome.OK else '  worse'}", flush=True)
+        print(
+            f"{case.name:64}{ours:10.1e}{theirs:10.1e}{'' if result.outcome == Outcome.OK else '  worse'}", flush=True
+        )
     print(figures("accuracy", seed, results))
     return int(any(result.outcome != Outcome.OK for result in results))
 

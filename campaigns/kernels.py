@@ -152,7 +152,7 @@ def _differs(call: KernelCall, plain: list[Any]) -> str:
 
 
 def _differs_from_twin(call: KernelCall) -> str:
-    """Return how the outputs differ from those of NumPy, or ""; a twin that cannot be computed is nothing to compare."""
+    """Return how the outputs differ from those of NumPy, or "", also where there is no twin to compare with."""
     try:
         expected = list(call.expected())
     except (ValueError, ZeroDivisionError):

@@ -87,7 +87,9 @@ def describe(seed: int, number: int) -> str:
     """Return the command that repeats a case."""
     name, options, rows, _ = MODELS[number % len(MODELS)]
     shown = ", ".join(f"{key}={value!r}" for key, value in options.items())
-    return f"python -m campaigns threads --seed {seed} --first {number} --cases 1  # {name}({shown}), {rows.__name__[1:]}"
+    return (
+        f"python -m campaigns threads --seed {seed} --first {number} --cases 1  # {name}({shown}), {rows.__name__[1:]}"
+    )
 
 
 def run_case(seed: int, number: int) -> Result:
@@ -99,7 +101,9 @@ def run_case(seed: int, number: int) -> Result:
     one, two = (np.array([float.fromhex(text) for text in runs[0]["values"]]) for runs in found.values())
     apart = float(np.max(np.abs(one - two)) / np.max(np.abs(one)))
     fine = apart <= ACROSS
-    return Result(Outcome.OK if fine else Outcome.WRONG, describe(seed, number), f"numbers of threads: {apart:.1e} apart")
+    return Result(
+        Outcome.OK if fine else Outcome.WRONG, describe(seed, number), f"numbers of threads: {apart:.1e} apart"
+    )
 
 
 def _in_process(seed: int, number: int, threads: int) -> Any:

@@ -24,7 +24,7 @@ BASIS_BLOCKS = 16
 """Blocks in the basis beside the wanted pairs: a larger basis restarts less often and costs more per step."""
 
 START_SEED = 0
-"""The seed of starts and fresh blocks: answers depend on them only below their tolerance, and are the same each time."""
+"""The seed of starts and fresh blocks: answers depend on them only below their tolerance, and are always the same."""
 
 PRODUCTS_BETWEEN_CHECKS = 3
 """Products between two checks of the residuals, each of which solves the small projected problem."""

@@ -53,9 +53,9 @@ def svd(rows: CentredRows, wanted: Requested, tol: float, rng: np.random.Generat
 
 
 def _differ_from_zero(A: Array, s: Array) -> Array:
-    """Return a mask of the singular values of A that are more than rounding: as many as it has with columns of length one.
+    """Return a mask of the singular values of A that are more than rounding.
 
-    The units of the columns then do not decide; they do only where nothing is small beside the largest.
+    They are as many as A has with columns of equal size: the units of the columns do not decide.
     """
     if s[-1] > ZERO_SINGULAR_SHARE * s[0]:
         return np.ones(s.size, dtype=bool)
