@@ -24,7 +24,7 @@ def centred_rows(X: Any, weight: Array | None = None) -> Array:
 
 
 def principal_axes(A: Array) -> tuple[Array, Array]:
-    """Return the eigenvalues (d,) of AᵀA, descending, and their vectors (d, d), by rotations of the columns of A (n, d).
+    """Return the eigenvalues (d,) of AᵀA, descending, and their vectors (d, d), by rotations of columns of A (n, d).
 
     One-sided, Jacobi's method keeps what squares would lose.
     """

@@ -98,8 +98,10 @@ class ColumnMoments:
 
     @classmethod
     def _of_group_rows(cls, X: Array, R: Array) -> Self:
-        weight, mean = _group_means(X, R)
-        return cls(weight, mean, np.stack([r @ (X - m) ** 2 for m, r in zip(mean, R.T, strict=True)]))
+        weight, near, delta = _group_means(X, R)
+        mean, rest = add_exactly(X[0], delta)
+        square = np.stack([r @ (near - m) ** 2 for m, r in zip(delta, R.T, strict=True)])
+        return cls(weight, mean, square, rest=rest)
 
     @classmethod
     def of_classes(cls, rows: Array, y: Array, weight: Array | None, n_classes: int) -> Self:
@@ -244,10 +246,11 @@ class Moments:
 
     @classmethod
     def _of_group_rows(cls, X: Array, R: Array) -> Self:
-        weight, mean = _group_means(X, R)
-        deviations = (X - m for m in mean)
+        weight, near, delta = _group_means(X, R)
+        mean, rest = add_exactly(X[0], delta)
+        deviations = (near - m for m in delta)
         scatter = [(D * r[:, None]).T @ D for D, r in zip(deviations, R.T, strict=True)]
-        return cls(weight, mean, np.stack(scatter))
+        return cls(weight, mean, np.stack(scatter), rest=rest)
 
     @classmethod
     def about(cls, centre: Array, weight: Any, total: Array, scatter: Array, rows: int = 0) -> Self:
@@ -371,7 +374,10 @@ def _sum_pieces(summarise: Callable[[Array, Array], S], block: Block, shares: Ar
     return reduce(operator.add, (summarise(dense(block.rows[part]), R[part]) for part in parts))
 
 
-def _group_means(X: Array, R: Array) -> tuple[Array, Array]:
-    """Return the weights (K,) and means (K, d) of groups, taken about a row, so that a large offset costs no digits."""
-    weight = R.sum(axis=0)
-    return weight, X[0] + (R.T @ (X - X[0])) / np.where(weight > 0.0, weight, 1.0)[:, None]
+def _group_means(X: Array, R: Array) -> tuple[Array, Array, Array]:
+    """Return the weights (K,) of groups, and rows (b, d) and means (K, d) less the first row.
+
+    About a row, a large offset costs no digits.
+    """
+    weight, near = R.sum(axis=0), X - X[0]
+    return weight, near, (R.T @ near) / np.where(weight > 0.0, weight, 1.0)[:, None]
