@@ -185,8 +185,8 @@ class ColumnMoments:
 
     def regroup(self, change: Callable[[Array], Array]) -> Self:
         """Return the moments with the groups chosen or arranged by `change`, which acts on leading axes only."""
-        parts = {"weight": self.weight, "mean": self.mean, "square": self.square, "rest": full_rest(self)}
-        return replace(self, **{name: change(part) for name, part in parts.items()})
+        weight, mean, square, rest = map(change, (self.weight, self.mean, self.square, full_rest(self)))
+        return replace(self, weight=weight, mean=mean, square=square, rest=rest)
 
     def subset(self, columns: Array) -> Self:
         """Return the moments of some of the columns."""
@@ -302,8 +302,8 @@ class Moments:
 
     def regroup(self, change: Callable[[Array], Array]) -> Self:
         """Return the moments with the groups chosen or arranged by `change`, which acts on leading axes only."""
-        parts = {"weight": self.weight, "mean": self.mean, "scatter": self.scatter, "rest": full_rest(self)}
-        return replace(self, **{name: change(part) for name, part in parts.items()})
+        weight, mean, scatter, rest = map(change, (self.weight, self.mean, self.scatter, full_rest(self)))
+        return replace(self, weight=weight, mean=mean, scatter=scatter, rest=rest)
 
     def subset(self, columns: Array) -> Self:
         """Return the moments of some of the columns."""
