@@ -27,7 +27,6 @@ from eigenlens.estimator.names_elsewhere import reject_foreign_parameters
 from eigenlens.estimator.rows import map_blocks, per_row, validate_rows
 from eigenlens.estimator.storage import pack_estimator, restore_parameters
 
-
 FIT_METHODS = ("fit", "partial_fit", "fit_covariance", "fit_binned")
 """Methods that change an estimator as a whole or not at all."""
 
