@@ -7,8 +7,6 @@ An estimator is a dataclass of its parameters, without comparison: scikit-learn 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from functools import wraps
 from operator import attrgetter
 from types import ModuleType
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
@@ -26,25 +24,6 @@ from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.names_elsewhere import reject_foreign_parameters
 from eigenlens.estimator.rows import map_blocks, per_row, validate_rows
 from eigenlens.estimator.storage import pack_estimator, restore_parameters
-
-FIT_METHODS = ("fit", "partial_fit", "fit_covariance", "fit_binned")
-"""Methods that change an estimator as a whole or not at all."""
-
-
-def _whole_or_not_at_all(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method after whose errors and interrupts the estimator is as it was before."""
-
-    @wraps(fit)
-    def fit_or_restore(self: Any, *arguments: Any, **options: Any) -> Any:
-        before = dict(vars(self))
-        try:
-            return fit(self, *arguments, **options)
-        except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
-            raise
-
-    return fit_or_restore
 
 
 class ModelEstimator(BaseEstimator):  # type: ignore[misc]
@@ -67,12 +46,6 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
     _takes_column = False
     _rows_like: Like
     _saves_dtype = True
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        for name in FIT_METHODS:
-            if name in vars(cls):
-                setattr(cls, name, _whole_or_not_at_all(vars(cls)[name]))
 
     def __new__(cls, *arguments: Any, **options: Any) -> Self:
         """Make an estimator, unless it is asked for a parameter by the name of another package."""

@@ -185,8 +185,8 @@ class QuarticMoments:
         both = merge_means(self, other)
         unit = np.maximum(np.maximum(self.unit, other.unit), power_of_two_units(np.abs(both.delta)))
         a, b = self._about(both, unit), other._about(both, unit)
-        sums = (left + right for left, right in zip(a, b, strict=True))
-        return type(self)(self.rows + other.rows, both.weight, both.mean, unit, *sums, rest=both.rest)
+        scatter, third, fourth = (left + right for left, right in zip(a, b, strict=True))
+        return type(self)(self.rows + other.rows, both.weight, both.mean, unit, scatter, third, fourth, both.rest)
 
     def _about(self, centre: MergedMeans, unit: Array) -> tuple[Array, Array, Array]:
         """Return scatter, third and fourth about another centre in other units: z + δ for z, where Σ w z = 0."""
