@@ -11,7 +11,7 @@ PIP := $(RUN) -m pip install --quiet --disable-pip-version-check --no-compile --
 # One test process per processor, each with one thread.
 TESTS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(RUN) -m pytest -q -n auto --dist worksteal
 
-.PHONY: demo test test-all docs browser browser-tools web web-check check format bench clean
+.PHONY: demo test test-all sanitize docs browser browser-tools web web-check check format bench clean
 
 demo: $(VENV)/demo.stamp
 	$(RUN) -m eigenlens.cli.commands.demo
@@ -22,6 +22,15 @@ test: $(VENV)/dev.stamp
 # The long campaigns too: minutes, not seconds.
 test-all: $(VENV)/dev.stamp
 	$(TESTS)
+
+# The kernels built so that every access to memory is checked, called with arrays of all kinds: needs GCC, and minutes to build.
+CHECKED := -fsanitize=address,undefined
+GCC_LIBRARY = $$(gcc -print-file-name=$(1))
+sanitize: $(VENV)/dev.stamp
+	CXXFLAGS="$(CHECKED) -fno-sanitize-recover=undefined" LDFLAGS="$(CHECKED)" \
+		$(RUN) setup.py --quiet build --build-base build/sanitize --build-lib build/sanitize/lib
+	LD_PRELOAD="$(call GCC_LIBRARY,libasan.so) $(call GCC_LIBRARY,libstdc++.so)" \
+		ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONPATH=build/sanitize/lib $(RUN) -m campaigns.kernels 10000
 
 # The report in a real browser: needs chromium, and says aloud where it is missing; so are node and npm, which bring axe-core.
 browser: browser-tools $(if $(shell command -v npm),web/node_modules/.package-lock.json)

@@ -472,3 +472,23 @@ class TestDistributionWithAMatrix:
         with pytest.raises(OptionError, match="more than 3 columns depend on each other"):
             KernelEstimate(points, H).cdf(points)
         assert KernelEstimate(points, H).cdf([[0.0, np.nan, 1.0, np.nan]]).shape == (1,)
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "laplace"])
+@pytest.mark.parametrize("d", [1, 2, 3, 7])
+def test_log_densities_very_far_from_all_points(kernel, d):
+    """Where rounding of the distance is larger than any power of two, the nearest point may not be lost."""
+    rng = np.random.default_rng(0)
+    X, away = rng.standard_normal((150, d)), rng.standard_normal((40, d))
+    Y = away / np.linalg.norm(away, axis=1, keepdims=True) * np.logspace(1.0, 150.0, 40)[:, None]
+    f = KernelEstimate(X, 0.5, kernel=SMOOTHING_KERNELS[kernel])
+    u = (Y.astype(np.longdouble)[:, None] - X) / 0.5
+    power = -0.5 * np.sum(u * u, axis=2) if kernel == "gaussian" else -np.sum(np.abs(u), axis=2)
+    top = power.max(axis=1)
+    constant = d * np.log(np.sqrt(2.0 * np.pi) * 0.5 if kernel == "gaussian" else 1.0)
+    wanted = top + np.log(np.mean(np.exp(power - top[:, None]), axis=1)) - constant
+    np.testing.assert_allclose(
+        f.log_density(Y), wanted.astype(np.float64), rtol=1e-8 if kernel == "gaussian" else 1e-13
+    )
+    tight = replace(f, tol=1e-14)
+    np.testing.assert_allclose(tight.log_density(Y), wanted.astype(np.float64), rtol=5e-15)

@@ -536,3 +536,17 @@ def test_supplementary_columns_of_any_container():
         assert found.levels == ("a", "b")
     with pytest.raises(DataError, match=r"columns have shape \(\); give \(n,\)"):
         pca.supplementary(3.0)
+
+
+@pytest.mark.parametrize("units", [(1e-150, 1.0, 1.0, 1.0), (1.0, 1e-75, 1e75, 1.0), (1e-20, 1.0, 1e20, 1e10)])
+def test_columns_in_very_different_units_keep_their_digits(units):
+    """With units so far apart, variances are those of each column given the columns of larger units."""
+    X = np.random.default_rng(1).standard_normal((200, 4)) @ np.random.default_rng(2).standard_normal((4, 4))
+    order = np.argsort(-np.array(units), kind="stable")
+    R = np.linalg.qr((X - X.mean(axis=0))[:, order])[1]
+    scale = np.array(units)[order]
+    blocks = np.split(np.arange(4), np.flatnonzero(np.diff(scale)) + 1)
+    wanted = [np.linalg.svd(R[np.ix_(b, b)], compute_uv=False) * scale[b[0]] for b in blocks]
+    found = PCA().fit(X * np.array(units))
+    np.testing.assert_allclose(found.singular_values_, np.concatenate(wanted), rtol=1e-9)
+    np.testing.assert_allclose(found.components_ @ found.components_.T, np.eye(4), atol=1e-14)

@@ -293,3 +293,26 @@ def test_an_empty_group_has_a_finite_mean_and_no_scatter():
     assert found.weight[1] == 0.0
     assert not found.scatter[1].any()
     assert np.all(np.isfinite(found.mean))
+
+
+@pytest.mark.parametrize("offset", [1e6, 1e8, 1e10, 1e12])
+@pytest.mark.parametrize("summarise", [ColumnMoments.of, ColumnMoments.of_observed])
+def test_merging_keeps_what_the_means_lose_by_rounding(offset, summarise):
+    """At an offset of 1e12 a mean is rounded by 1e-4: without its rest, ten blocks would lose half of the digits."""
+    X = np.round(1024.0 * np.random.default_rng(0).standard_normal((500, 3))) / 1024.0 + offset
+    wanted = exact(X)[2].astype(np.float64)
+    parts = [Block(np.ascontiguousarray(part)) for part in np.array_split(X, 10)]
+    merged = functools.reduce(operator.add, map(Moments.of, parts))
+    columns = functools.reduce(operator.add, map(summarise, parts))
+    np.testing.assert_allclose(merged.scatter, wanted, rtol=0.0, atol=1e-13 * wanted.max())
+    np.testing.assert_allclose(columns.square, wanted.diagonal(), rtol=1e-13)
+    np.testing.assert_allclose(merged.subset(np.array([2, 0])).rest, merged.rest[[2, 0]], rtol=0.0)
+
+
+def test_pooled_groups_keep_what_the_means_lose_by_rounding():
+    X = np.round(1024.0 * np.random.default_rng(1).standard_normal((300, 2))) / 1024.0 + 1e10
+    shares = np.eye(3)[np.repeat(np.arange(3), 100)]
+    wanted = exact(X)[2].astype(np.float64)
+    np.testing.assert_allclose(
+        Moments.of_groups(Block(X), shares).pooled.scatter, wanted, rtol=0.0, atol=1e-12 * wanted.max()
+    )

@@ -111,17 +111,19 @@ class PooledMoments:
     Attributes:
         rows: (C,) rows with positive weight. weight: (C,). mean: (C, d).
         scatter: (d, d), summed over the classes, so that memory does not grow with their number.
+        rest: (C, d) what the means lost by rounding, or 0.
     """
 
     rows: Array
     weight: Array
     mean: Array
     scatter: Array
+    rest: Any = 0.0
 
     def __add__(self, other: Self) -> Self:
-        weight, mean, delta, factor = merge_means(self, other)
-        between = (delta * factor).T @ delta
-        return type(self)(self.rows + other.rows, weight, mean, self.scatter + other.scatter + between)
+        both = merge_means(self, other)
+        scatter = self.scatter + other.scatter + (both.delta * both.factor).T @ both.delta
+        return type(self)(self.rows + other.rows, both.weight, both.mean, scatter, both.rest)
 
     @property
     def variances(self) -> Array:
@@ -130,7 +132,8 @@ class PooledMoments:
 
     def over(self, scale: Array) -> Self:
         """Return the moments of the columns over `scale` (d,)."""
-        return replace(self, mean=self.mean / scale, scatter=self.scatter / np.outer(scale, scale))
+        scatter = self.scatter / np.outer(scale, scale)
+        return replace(self, mean=self.mean / scale, scatter=scatter, rest=self.rest / scale)
 
 
 def summarise_pooled(block: Block, n_classes: int) -> PooledMoments:
@@ -140,8 +143,8 @@ def summarise_pooled(block: Block, n_classes: int) -> PooledMoments:
     total = PooledMoments(rows, weight, mean, np.zeros((d, d)))
     for c, mine in split_by_class(block):
         found, only = Moments.of(mine), np.arange(n_classes) == c
-        part = PooledMoments(only * found.rows, only * found.weight, only[:, None] * found.mean, found.scatter)
-        total = total + part
+        mean, rest = only[:, None] * found.mean, only[:, None] * found.rest
+        total = total + PooledMoments(only * found.rows, only * found.weight, mean, found.scatter, rest)
     return total
 
 

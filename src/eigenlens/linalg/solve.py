@@ -178,7 +178,7 @@ def _with_null_space(spectrum: Spectrum, wanted: Requested) -> Spectrum:
     """
     values, V = spectrum.values, spectrum.vectors
     k = values.size if wanted.fixed_count is None else wanted.fixed_count
-    alive = nonzero(values, from_svd=spectrum.outcome.solver == "svd")
+    alive = values > 0.0 if spectrum.outcome.solver == "svd" else nonzero(values)  # "svd" knows its zeros
     if k == values.size and alive.all():
         return spectrum
     values, kept = values[alive], V[:, alive]

@@ -11,8 +11,8 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.laws import Laws
 
-ZERO_SHARE, ZERO_SHARE_OF_SVD = 1e-14, 1e-30
-"""Eigenvalues below this share of the largest are zero: from a squared matrix, and from its singular values."""
+ZERO_SHARE = 1e-14
+"""Eigenvalues of a squared matrix below this share of the largest are zero."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,6 @@ def column_signs(vectors: Array) -> Array:
     return np.where(vectors[first, np.arange(vectors.shape[1])] < 0.0, -1.0, 1.0)
 
 
-def nonzero(values: Array, from_svd: bool = False) -> Array:
-    """Return a mask (k,) of the eigenvalues that differ from zero by more than rounding."""
-    share = ZERO_SHARE_OF_SVD if from_svd else ZERO_SHARE
-    return np.asarray(values > share * max(values.max(initial=0.0), np.finfo(float).tiny))
+def nonzero(values: Array) -> Array:
+    """Return a mask (k,) of the eigenvalues of a squared matrix that differ from zero by more than rounding."""
+    return np.asarray(values > ZERO_SHARE * max(values.max(initial=0.0), np.finfo(float).tiny))

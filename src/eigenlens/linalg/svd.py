@@ -24,21 +24,44 @@ near 2 (Marchenko and Pastur 1967)."""
 MAX_CONDITION = 30.0
 """A whitened condition number up to this costs its Cholesky factor no more than three of its sixteen digits."""
 
+ZERO_SINGULAR_SHARE = 1e-15
+"""Singular values below this share of the largest are zero, with columns of equal length."""
+
 HOUSEHOLDER_ROWS = 1024
 """The smallest number of rows that are merged at a time: fewer spend their time on overhead."""
 
 
 def svd(rows: CentredRows, wanted: Requested, tol: float, rng: np.random.Generator) -> Spectrum:
-    """Return eigenpairs from singular values, to full accuracy: of the triangular factor (n ≥ d) or of X̃ itself."""
+    """Return eigenpairs from singular values, to full accuracy: of the triangular factor (n ≥ d) or of X̃ itself.
+
+    Columns go in the order of their lengths: then even values far below the rounding of the largest keep their digits,
+    where they come from columns of small units (Higham 2000).
+    """
     tall = rows.n_rows >= rows.size
     A = triangular_factor(rows) if tall else np.concatenate(list(rows.centred_blocks()))
+    order = np.argsort(-np.abs(A).max(axis=0), kind="stable")
+    A = qr(A[:, order], mode="r", check_finite=False)[0] if tall else A[:, order]
     _, s, Vt = lapack_svd(A, full_matrices=False, check_finite=False)
-    values, total = s**2, rows.trace
+    Vt[:, order] = Vt.copy()
+    A[:, order] = A.copy()
+    values, total = np.where(_differ_from_zero(A, s), s**2, 0.0), rows.trace
     k = wanted.choose(values, total)
     k = min(wanted.limit, values.size) if k is None else min(k, wanted.limit)
     V = Vt[:k].T
     residuals = np.linalg.norm(A.T @ (A @ V) - V * values[:k], axis=0) / max(values[0], np.finfo(float).tiny)
     return Spectrum(values[:k], orient(V), total, Outcome("svd", residuals=residuals))
+
+
+def _differ_from_zero(A: Array, s: Array) -> Array:
+    """Return a mask of the singular values of A that are more than rounding.
+
+    They are as many as A has with columns of equal size: the units of the columns do not decide.
+    """
+    if s[-1] > ZERO_SINGULAR_SHARE * s[0]:
+        return np.ones(s.size, dtype=bool)
+    size = np.abs(A).max(axis=0)
+    unit = lapack_svd(A / np.where(size > 0.0, size, 1.0), compute_uv=False, check_finite=False)
+    return np.arange(s.size) < np.count_nonzero(unit > ZERO_SINGULAR_SHARE * unit[0])
 
 
 def triangular_factor(rows: CentredRows) -> Array:

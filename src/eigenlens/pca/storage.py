@@ -29,6 +29,7 @@ REST_LAWS: Laws = {
     "feature_weight": "(d) positive",
     "moments_scatter": "(d, d) covariance",
     "moments_mean": "(d) finite",
+    "moments_rest": "(d) finite",
 }
 """Arrays of a fit that are not part of its model."""
 
@@ -51,6 +52,8 @@ def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
         arrays["moments_scatter"], header["moments_rows"] = moments.scatter, moments.rows
         if not estimator.model_.center:
             arrays["moments_mean"] = moments.mean
+        if np.any(moments.rest):
+            arrays["moments_rest"] = moments.rest
     return arrays, header
 
 
@@ -67,7 +70,8 @@ def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]
         raise ModelFileError("'variances' have a sum above 'total'")
     if "moments_scatter" in arrays:
         mean = arrays.get("moments_mean", model.mean)
-        moments = Moments(model.weight, mean, arrays["moments_scatter"], entry(header, "moments_rows"))
+        rows, rest = entry(header, "moments_rows"), arrays.get("moments_rest", 0.0)
+        moments = Moments(model.weight, mean, arrays["moments_scatter"], rows, rest)
     estimator._model, estimator._outcome = model, unpack(OUTCOME_LAYOUT, arrays, header, sizes)
     estimator._moments, estimator._fitted_source = moments, None
     estimator._feature_weight = arrays.get("feature_weight")

@@ -49,24 +49,39 @@ def add_outer(A: Array, factor: Any, v: Array) -> Array:
     return A
 
 
-def move_to_mean(shift: Array, weight: Any, total: Array, scatter: Array) -> tuple[Array, Array]:
+def add_exactly(a: Array, b: Array) -> tuple[Array, Array]:
+    """Return a + b as it is rounded, and what the rounding lost (Knuth 1969, 4.2.2, theorem B).
+
+    >>> add_exactly(np.array([1e16]), np.array([1.0]))
+    (array([1.e+16]), array([1.]))
+    """
+    total = np.asarray(a + b)
+    from_b = total - a
+    return total, np.asarray((a - (total - from_b)) + (b - from_b))
+
+
+def move_to_mean(shift: Array, weight: Any, total: Array, scatter: Array) -> tuple[Array, Array, Array]:
     """Return mean and scatter from the sums about a shift, S − weight δδᵀ with δ = total / weight; S is overwritten.
 
-    Weights broadcast against the totals (..., d).
+    The last result is what the mean lost by rounding. Weights broadcast against the totals (..., d).
     """
     delta = total / np.where(weight > 0.0, weight, 1.0)
     centred = add_outer(scatter, -weight, delta)
     diagonal = np.einsum("...ii->...i", centred)
     np.maximum(diagonal, 0.0, out=diagonal)  # rounding may leave a constant column below zero
-    return shift + delta, centred
+    mean, rest = add_exactly(shift, delta)
+    return mean, centred, rest
 
 
 # ---- mean and scatter -----------------------------------------------------------------------------------------
 
 
 @singledispatch
-def mean_and_scatter(rows: Any, weight: Array | None, n: float) -> tuple[Array, Array]:
-    """Return the mean (d,) and scatter (d, d) of rows of total weight n; this implementation is for tensors."""
+def mean_and_scatter(rows: Any, weight: Array | None, n: float) -> tuple[Array, Array, Array]:
+    """Return the mean (d,) and scatter (d, d) of rows of total weight n, and what the mean lost by rounding (d,).
+
+    This implementation is for tensors.
+    """
     xp = namespace(rows)
 
     def about(shift: Array) -> tuple[Array, Array]:
@@ -82,18 +97,18 @@ def mean_and_scatter(rows: Any, weight: Array | None, n: float) -> tuple[Array, 
 
 
 @mean_and_scatter.register
-def _(rows: np.ndarray, weight: Array | None, n: float) -> tuple[Array, Array]:
+def _(rows: np.ndarray, weight: Array | None, n: float) -> tuple[Array, Array, Array]:
     return _centre(lambda c: moments_about(rows, weight, c), _provisional_mean(rows, weight), n, rows.dtype)
 
 
 @mean_and_scatter.register
-def _(rows: sparse.csr_matrix, weight: Array | None, n: float) -> tuple[Array, Array]:
+def _(rows: sparse.csr_matrix, weight: Array | None, n: float) -> tuple[Array, Array, Array]:
     """Centre the columns that are mostly stored as dense ones; the others cannot lose digits.
 
     For a column of density p the mean squared is at most p / (1 − p) times the variance, so with
     p ≤ 1/2 the textbook formula loses at most one bit.
     """
-    mean, _ = mean_and_squares(rows, weight, n)
+    mean, _, rest = mean_and_squares(rows, weight, n)
     root = sparse.diags_array(np.ones(rows.shape[0]) if weight is None else np.sqrt(weight))
     each = np.ones(rows.shape[0]) if weight is None else weight
     stored = np.bincount(rows.indices, np.repeat(each, np.diff(rows.indptr)), minlength=rows.shape[1])
@@ -105,12 +120,12 @@ def _(rows: sparse.csr_matrix, weight: Array | None, n: float) -> tuple[Array, A
         cross = scaled.T @ dense - np.outer(mean, root.diagonal() @ dense)
         scatter[:, full], scatter[full, :] = cross, cross.T
         scatter[np.ix_(full, full)] = dense.T @ dense
-    return mean, scatter
+    return mean, scatter, rest
 
 
 def _centre(
     about: Callable[[Array], tuple[Array, Array]], shift: Array, n: float, dtype: np.dtype[Any]
-) -> tuple[Array, Array]:
+) -> tuple[Array, Array, Array]:
     """Return mean and scatter from sums about a shift; about a better one if the first costs too many digits."""
     total, scatter = about(shift)
     delta = total / n
@@ -125,18 +140,22 @@ def _centre(
 
 
 @singledispatch
-def mean_and_squares(rows: Any, weight: Array | None, n: float) -> tuple[Array, Array]:
-    """Return the means and squared deviations (d,) of rows of total weight n; this implementation is for tensors."""
+def mean_and_squares(rows: Any, weight: Array | None, n: float) -> tuple[Array, Array, Array]:
+    """Return the means and squared deviations (d,) of rows of total weight n, and what the means lost by rounding (d,).
+
+    This implementation is for tensors.
+    """
     xp, shift = namespace(rows), _tensor_shift(rows, weight)
     total, square = 0.0, 0.0
     for w, piece in _tensor_pieces(rows, weight, shift):
         total, square = total + xp.sum(w * piece, axis=0), square + xp.sum(w * piece * piece, axis=0)
-    mean = to_numpy(total) / n
-    return shift + mean, np.maximum(to_numpy(square) - n * mean * mean, 0.0)
+    delta = to_numpy(total) / n
+    mean, rest = add_exactly(shift, delta)
+    return mean, np.maximum(to_numpy(square) - n * delta * delta, 0.0), rest
 
 
 @mean_and_squares.register
-def _(rows: np.ndarray, weight: Array | None, n: float) -> tuple[Array, Array]:
+def _(rows: np.ndarray, weight: Array | None, n: float) -> tuple[Array, Array, Array]:
     shift = _provisional_mean(rows, weight)
     total, square = np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
     step = max(1, CACHE_ENTRIES // rows.shape[1])
@@ -146,11 +165,12 @@ def _(rows: np.ndarray, weight: Array | None, n: float) -> tuple[Array, Array]:
         total += w @ panel
         panel *= panel
         square += w @ panel
-    return shift + total / n, np.maximum(square - total * total / n, 0.0)
+    mean, rest = add_exactly(shift, total / n)
+    return mean, np.maximum(square - total * total / n, 0.0), rest
 
 
 @mean_and_squares.register
-def _(rows: sparse.csr_matrix, weight: Array | None, n: float) -> tuple[Array, Array]:
+def _(rows: sparse.csr_matrix, weight: Array | None, n: float) -> tuple[Array, Array, Array]:
     """Sum the squares of stored entries about the mean, and for zeros (Σw − stored weight) times the mean squared."""
     each = np.ones(rows.shape[0]) if weight is None else weight
     w = np.repeat(each, np.diff(rows.indptr))
@@ -166,7 +186,7 @@ def _(rows: sparse.csr_matrix, weight: Array | None, n: float) -> tuple[Array, A
     if constant.any():  # correct the rounding of the mean: a constant column must have no variance at all
         left = np.bincount(rows.indices, w * deviation, minlength=d)
         mean, square = np.where(constant, mean + left / n, mean), np.where(constant, square - left * left / n, square)
-    return mean, np.maximum(square, 0.0)
+    return mean, np.maximum(square, 0.0), np.zeros(d)
 
 
 # ---- provisional means ----------------------------------------------------------------------------------------

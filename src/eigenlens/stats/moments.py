@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from eigenlens.arrays import Array, as_floats, dense, slices
 from eigenlens.data.source import Block, S
 from eigenlens.laws import Laws
 from eigenlens.native.class_sums import class_sums
-from eigenlens.stats.block_moments import add_outer, mean_and_scatter, mean_and_squares, move_to_mean
+from eigenlens.stats.block_moments import add_exactly, add_outer, mean_and_scatter, mean_and_squares, move_to_mean
 
 GROUPED_ENTRIES = 1 << 20
 """Entries of rows that are shared out over groups at a time; the deviations from each mean are as large."""
@@ -43,6 +43,7 @@ class ColumnMoments:
         square: (..., d).
         rows: number of rows with positive weight; 0 where only the sums within groups are known.
         missing: (d,) number of missing values in these rows, or 0.
+        rest: what the mean lost by rounding (..., d), or 0: without it, merging would lose digits about a large offset.
 
     >>> a, b = (ColumnMoments.of(Block(np.array(x))) for x in ([[1.0], [2.0]], [[6.0]]))
     >>> (a + b).mean, (a + b).variance()
@@ -60,6 +61,7 @@ class ColumnMoments:
     square: Array
     rows: int = 0
     missing: Any = 0
+    rest: Any = 0.0
 
     @classmethod
     def of(cls, block: Block) -> Self:
@@ -67,7 +69,8 @@ class ColumnMoments:
         rows, weight = rows_and_weight(block)
         if weight == 0.0:
             return cls(0.0, np.zeros(block.rows.shape[1]), np.zeros(block.rows.shape[1]))
-        return cls(weight, *mean_and_squares(block.rows, block.weight, weight), rows)
+        mean, square, rest = mean_and_squares(block.rows, block.weight, weight)
+        return cls(weight, mean, square, rows, rest=rest)
 
     @classmethod
     def of_observed(cls, block: Block) -> Self:
@@ -84,11 +87,11 @@ class ColumnMoments:
         mean = total * share
         # A second pass about the mean corrects its rounding: a constant column must have no variance at all.
         _, left, square = class_sums(X, one_class, block.weight, mean)
-        mean, square = mean + left * share, np.maximum(square - left * left * share, 0.0)
+        (mean, rest), square = add_exactly(mean, left * share), np.maximum(square - left * left * share, 0.0)
         observed = weight
         if block.weight is not None:
             observed = class_sums(X, one_class, (block.weight > 0.0).astype(np.float64), zeros)[0]
-        return cls(weight[0], mean[0], square[0], rows, (rows - observed[0]).astype(np.intp))
+        return cls(weight[0], mean[0], square[0], rows, (rows - observed[0]).astype(np.intp), rest[0])
 
     @classmethod
     def of_groups(cls, block: Block, shares: Array) -> Self:
@@ -102,8 +105,10 @@ class ColumnMoments:
 
     @classmethod
     def _of_group_rows(cls, X: Array, R: Array) -> Self:
-        weight, mean = _group_means(X, R)
-        return cls(weight, mean, np.stack([r @ (X - m) ** 2 for m, r in zip(mean, R.T, strict=True)]))
+        weight, near, delta = _group_means(X, R)
+        mean, rest = add_exactly(X[0], delta)
+        square = np.stack([r @ (near - m) ** 2 for m, r in zip(delta, R.T, strict=True)])
+        return cls(weight, mean, square, rest=rest)
 
     @classmethod
     def of_classes(cls, rows: Array, y: Array, weight: Array | None, n_classes: int) -> Self:
@@ -152,12 +157,14 @@ class ColumnMoments:
         """Return the moments from the sums and squares (..., d) about centres (..., d)."""
         w = _per_column(weight, total)
         delta = total / np.where(w > 0.0, w, 1.0)
-        return cls(weight, centre + delta, np.maximum(square - w * delta * delta, 0.0))
+        mean, rest = add_exactly(centre, delta)
+        return cls(weight, mean, np.maximum(square - w * delta * delta, 0.0), rest=rest)
 
     def __add__(self, other: Self) -> Self:
-        weight, mean, delta, factor = merge_means(self, other)
-        square = self.square + other.square + factor * delta * delta
-        return type(self)(weight, mean, square, self.rows + other.rows, self.missing + other.missing)
+        both = merge_means(self, other)
+        square = self.square + other.square + both.factor * both.delta * both.delta
+        rows, missing = self.rows + other.rows, self.missing + other.missing
+        return type(self)(both.weight, both.mean, square, rows, missing, both.rest)
 
     @property
     def square_about_zero(self) -> Array:
@@ -171,9 +178,9 @@ class ColumnMoments:
     @property
     def pooled(self) -> Self:
         """The moments of all rows, from those of the groups on the first axis."""
-        w = _per_column(self.weight, self.mean)
-        weight, mean = _pool_means(self.weight, w, self.mean)
-        return type(self)(weight, mean, self.square.sum(axis=0) + np.sum(w * (self.mean - mean) ** 2, axis=0))
+        w, mean, rest, apart = _pool_means(self)
+        square = self.square.sum(axis=0) + np.sum(w * apart**2, axis=0)
+        return type(self)(self.weight.sum(axis=0), mean, square, rest=rest)
 
     def scaled(self, factor: float) -> Self:
         """Return the moments of rows whose weights are multiplied by a factor."""
@@ -185,15 +192,15 @@ class ColumnMoments:
 
     def regroup(self, change: Callable[[Array], Array]) -> Self:
         """Return the moments with the groups chosen or arranged by `change`, which acts on leading axes only."""
-        return replace(self, weight=change(self.weight), mean=change(self.mean), square=change(self.square))
+        weight, mean, square, rest = map(change, (self.weight, self.mean, self.square, full_rest(self)))
+        return replace(self, weight=weight, mean=mean, square=square, rest=rest)
 
     def subset(self, columns: Array) -> Self:
         """Return the moments of some of the columns."""
         weight = self.weight[..., columns] if np.ndim(self.weight) == self.mean.ndim else self.weight
         missing = self.missing[columns] if np.ndim(self.missing) else self.missing
-        return replace(
-            self, weight=weight, mean=self.mean[..., columns], square=self.square[..., columns], missing=missing
-        )
+        mean, square, rest = (part[..., columns] for part in (self.mean, self.square, full_rest(self)))
+        return replace(self, weight=weight, mean=mean, square=square, missing=missing, rest=rest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,6 +214,7 @@ class Moments:
         mean: (..., d).
         scatter: (..., d, d), symmetric.
         rows: number of rows with positive weight; 0 where only the sums within groups are known.
+        rest: what the mean lost by rounding (..., d), or 0: without it, merging would lose digits about a large offset.
 
     >>> X = np.array([[1.0, 2.0], [3.0, 2.0], [5.0, 8.0]])
     >>> whole, halves = Moments.of(Block(X)), Moments.of(Block(X[:1])) + Moments.of(Block(X[1:]))
@@ -222,6 +230,7 @@ class Moments:
     mean: Array
     scatter: Array
     rows: int = 0
+    rest: Any = 0.0
 
     @classmethod
     def of(cls, block: Block) -> Self:
@@ -230,7 +239,8 @@ class Moments:
         rows, weight = rows_and_weight(block)
         if weight == 0.0:
             return cls(0.0, np.zeros(d), np.zeros((d, d)))
-        return cls(weight, *mean_and_scatter(block.rows, block.weight, weight), rows)
+        mean, scatter, rest = mean_and_scatter(block.rows, block.weight, weight)
+        return cls(weight, mean, scatter, rows, rest)
 
     @classmethod
     def of_groups(cls, block: Block, shares: Array) -> Self:
@@ -245,20 +255,22 @@ class Moments:
 
     @classmethod
     def _of_group_rows(cls, X: Array, R: Array) -> Self:
-        weight, mean = _group_means(X, R)
-        deviations = (X - m for m in mean)
+        weight, near, delta = _group_means(X, R)
+        mean, rest = add_exactly(X[0], delta)
+        deviations = (near - m for m in delta)
         scatter = [(D * r[:, None]).T @ D for D, r in zip(deviations, R.T, strict=True)]
-        return cls(weight, mean, np.stack(scatter))
+        return cls(weight, mean, np.stack(scatter), rest=rest)
 
     @classmethod
     def about(cls, centre: Array, weight: Any, total: Array, scatter: Array, rows: int = 0) -> Self:
         """Return the moments from the sums (..., d) and scatters (..., d, d) about centres (..., d)."""
-        return cls(weight, *move_to_mean(centre, _per_column(weight, total), total, scatter.copy()), rows)
+        mean, scatter, rest = move_to_mean(centre, _per_column(weight, total), total, scatter.copy())
+        return cls(weight, mean, scatter, rows, rest)
 
     def __add__(self, other: Self) -> Self:
-        weight, mean, delta, factor = merge_means(self, other)
-        scatter = add_outer(self.scatter + other.scatter, factor, delta)
-        return type(self)(weight, mean, scatter, self.rows + other.rows)
+        both = merge_means(self, other)
+        scatter = add_outer(self.scatter + other.scatter, both.factor, both.delta)
+        return type(self)(both.weight, both.mean, scatter, self.rows + other.rows, both.rest)
 
     def covariance(self, ddof: float = 1.0) -> Array:
         """Return the covariance matrices (..., d, d): the scatter over Σw − ddof."""
@@ -273,16 +285,15 @@ class Moments:
     @property
     def columns(self) -> ColumnMoments:
         """The moments of the single columns."""
-        return ColumnMoments(self.weight, self.mean, np.einsum("...ii->...i", self.scatter).copy(), self.rows)
+        square = np.einsum("...ii->...i", self.scatter).copy()
+        return ColumnMoments(self.weight, self.mean, square, self.rows, rest=self.rest)
 
     @property
     def pooled(self) -> Self:
         """The moments of all rows, from those of the groups on the first axis."""
-        w = _per_column(self.weight, self.mean)
-        weight, mean = _pool_means(self.weight, w, self.mean)
-        apart = self.mean - mean
+        w, mean, rest, apart = _pool_means(self)
         between = ((w * apart)[..., None] * apart[..., None, :]).sum(axis=0)
-        return type(self)(weight, mean, self.scatter.sum(axis=0) + between)
+        return type(self)(self.weight.sum(axis=0), mean, self.scatter.sum(axis=0) + between, rest=rest)
 
     def scaled(self, factor: float) -> Self:
         """Return the moments of rows whose weights are multiplied by a factor."""
@@ -290,7 +301,8 @@ class Moments:
 
     def over(self, scale: Array) -> Self:
         """Return the moments of the columns over `scale` (d,)."""
-        return replace(self, mean=self.mean / scale, scatter=self.scatter / np.outer(scale, scale))
+        scatter = self.scatter / np.outer(scale, scale)
+        return replace(self, mean=self.mean / scale, scatter=scatter, rest=self.rest / scale)
 
     def with_variance(self, v: float) -> Self:
         """Return the moments of the rows spread by independent noise of variance v in every column."""
@@ -299,11 +311,13 @@ class Moments:
 
     def regroup(self, change: Callable[[Array], Array]) -> Self:
         """Return the moments with the groups chosen or arranged by `change`, which acts on leading axes only."""
-        return replace(self, weight=change(self.weight), mean=change(self.mean), scatter=change(self.scatter))
+        weight, mean, scatter, rest = map(change, (self.weight, self.mean, self.scatter, full_rest(self)))
+        return replace(self, weight=weight, mean=mean, scatter=scatter, rest=rest)
 
     def subset(self, columns: Array) -> Self:
         """Return the moments of some of the columns."""
-        return replace(self, mean=self.mean[..., columns], scatter=self.scatter[..., columns, :][..., columns])
+        scatter, rest = self.scatter[..., columns, :][..., columns], full_rest(self)[..., columns]
+        return replace(self, mean=self.mean[..., columns], scatter=scatter, rest=rest)
 
 
 def rows_and_weight(block: Block) -> tuple[int, float]:
@@ -313,18 +327,34 @@ def rows_and_weight(block: Block) -> tuple[int, float]:
     return int(np.count_nonzero(block.weight)), float(np.sum(block.weight))
 
 
-def merge_means(a: Any, b: Any) -> tuple[Any, Array, Array, Array]:
-    """Return the weight and mean of two moments together, the difference of the means, and its factor.
+class MergedMeans(NamedTuple):
+    """The weight and mean of two moments together, and the difference of the means (..., d).
 
-    The factor, times the difference squared, is what the merged squares have beyond the sum of both; it broadcasts
-    against the means (..., d). Where one of the two has no weight, its mean does not count, whatever it is.
+    rest: what the mean lost by rounding (..., d).
+    factor: times the difference squared, what the merged squares have beyond the sum of both; it broadcasts against the
+        means.
     """
+
+    weight: Any
+    mean: Array
+    rest: Array
+    delta: Array
+    factor: Array
+
+
+def merge_means(a: Any, b: Any) -> MergedMeans:
+    """Return the means of two moments together; where one of the two has no weight, its mean does not count."""
     wa, wb = _per_column(a.weight, a.mean), _per_column(b.weight, b.mean)
     total = wa + wb
     share = wb / np.where(total > 0.0, total, 1.0)
-    delta = np.where((wa > 0.0) & (wb > 0.0), b.mean - a.mean, 0.0)
-    mean = np.where(wa > 0.0, a.mean, b.mean) + share * delta
-    return a.weight + b.weight, mean, delta, wa * share
+    delta = np.where((wa > 0.0) & (wb > 0.0), (b.mean - a.mean) + (b.rest - a.rest), 0.0)
+    mean, rest = np.where(wa > 0.0, a.mean, b.mean), np.where(wa > 0.0, a.rest, b.rest)
+    return MergedMeans(a.weight + b.weight, *add_exactly(mean, rest + share * delta), delta, wa * share)
+
+
+def full_rest(moments: Any) -> Array:
+    """Return what the means lost by rounding in the shape of the means."""
+    return np.broadcast_to(moments.rest, moments.mean.shape)
 
 
 def _per_column(weight: Any, columns: Array) -> Array:
@@ -333,10 +363,16 @@ def _per_column(weight: Any, columns: Array) -> Array:
     return w if w.ndim == columns.ndim else w[..., None]
 
 
-def _pool_means(weight: Any, per_column: Array, mean: Array) -> tuple[Any, Array]:
-    """Return the weight and mean of all groups on the first axis together."""
-    total = per_column.sum(axis=0)
-    return weight.sum(axis=0), (per_column * mean).sum(axis=0) / np.where(total > 0.0, total, 1.0)
+def _pool_means(groups: Any) -> tuple[Array, Array, Array, Array]:
+    """Return the weights of groups per column, the mean of all of them with what it lost, and their distances from it.
+
+    Distances are taken from the first group, so that a large offset costs no digits.
+    """
+    w = _per_column(groups.weight, groups.mean)
+    total = w.sum(axis=0)
+    away = (groups.mean - groups.mean[0]) + full_rest(groups)
+    delta = (w * away).sum(axis=0) / np.where(total > 0.0, total, 1.0)
+    return w, *add_exactly(groups.mean[0], delta), away - delta
 
 
 def _sum_pieces(summarise: Callable[[Array, Array], S], block: Block, shares: Array) -> S:
@@ -347,7 +383,10 @@ def _sum_pieces(summarise: Callable[[Array, Array], S], block: Block, shares: Ar
     return reduce(operator.add, (summarise(dense(block.rows[part]), R[part]) for part in parts))
 
 
-def _group_means(X: Array, R: Array) -> tuple[Array, Array]:
-    """Return the weights (K,) and means (K, d) of groups, taken about a row, so that a large offset costs no digits."""
-    weight = R.sum(axis=0)
-    return weight, X[0] + (R.T @ (X - X[0])) / np.where(weight > 0.0, weight, 1.0)[:, None]
+def _group_means(X: Array, R: Array) -> tuple[Array, Array, Array]:
+    """Return the weights (K,) of groups, and rows (b, d) and means (K, d) less the first row.
+
+    About a row, a large offset costs no digits.
+    """
+    weight, near = R.sum(axis=0), X - X[0]
+    return weight, near, (R.T @ near) / np.where(weight > 0.0, weight, 1.0)[:, None]

@@ -11,14 +11,15 @@ import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
 from eigenlens.arrays import Array, dense
 from eigenlens.data.source import Block
 from eigenlens.densities.covariance_axes import inverse_or_zero
-from eigenlens.stats.moments import merge_means
+from eigenlens.stats.block_moments import add_exactly
+from eigenlens.stats.moments import MergedMeans, merge_means
 
 SMALLEST_NORMAL = float(np.finfo(np.float64).tiny)
 """The smallest positive number of full precision: the unit of a column without any deviation."""
@@ -140,6 +141,7 @@ class QuarticMoments:
         rows: number of rows with positive weight. weight: Σw. mean: (d,).
         unit: u (d,), powers of two; without them fourth powers of large or small numbers overflow or underflow.
         scatter, third, fourth: (d, d).
+        rest: (d,) what the mean lost by rounding, or 0.
 
     >>> X = np.array([[1.0, 0.0], [2.0, 3.0], [6.0, 3.0]])
     >>> whole, halves = QuarticMoments.of(Block(X)), QuarticMoments.of(Block(X[:1])) + QuarticMoments.of(Block(X[1:]))
@@ -154,6 +156,7 @@ class QuarticMoments:
     scatter: Array
     third: Array
     fourth: Array
+    rest: Any = 0.0
 
     @classmethod
     def of(cls, block: Block) -> Self:
@@ -163,30 +166,32 @@ class QuarticMoments:
     @classmethod
     def _of_piece(cls, X: Array, w: Array) -> Self:
         total = float(w.sum())
-        mean = X[0] + (w @ (X - X[0])) / (total or 1.0)
-        Y = X - mean
+        delta = (w @ (X - X[0])) / (total or 1.0)
+        mean, rest = add_exactly(X[0], delta)
+        Y = (X - X[0]) - delta
         unit = power_of_two_units(np.max(np.abs(Y), axis=0))
         Z = Y / unit
         squares = Z * Z
         weighted = squares * w[:, None]
         scatter = (Y * w[:, None]).T @ Y
-        return cls(int(np.count_nonzero(w)), total, mean, unit, scatter, weighted.T @ Z, weighted.T @ squares)
+        return cls(int(np.count_nonzero(w)), total, mean, unit, scatter, weighted.T @ Z, weighted.T @ squares, rest)
 
     def over(self, scale: Array) -> Self:
         """Return the moments of the columns over `scale` (d,): those in units of their own stay the same."""
         scatter = self.scatter / np.outer(scale, scale)
-        return replace(self, mean=self.mean / scale, unit=self.unit / scale, scatter=scatter)
+        return replace(self, mean=self.mean / scale, unit=self.unit / scale, scatter=scatter, rest=self.rest / scale)
 
     def __add__(self, other: Self) -> Self:
-        weight, mean, delta, _ = merge_means(self, other)
-        unit = np.maximum(np.maximum(self.unit, other.unit), power_of_two_units(np.abs(delta)))
-        a, b = self._about(mean, unit), other._about(mean, unit)
-        sums = (left + right for left, right in zip(a, b, strict=True))
-        return type(self)(self.rows + other.rows, weight, mean, unit, *sums)
+        both = merge_means(self, other)
+        unit = np.maximum(np.maximum(self.unit, other.unit), power_of_two_units(np.abs(both.delta)))
+        a, b = self._about(both, unit), other._about(both, unit)
+        scatter, third, fourth = (left + right for left, right in zip(a, b, strict=True))
+        return type(self)(self.rows + other.rows, both.weight, both.mean, unit, scatter, third, fourth, both.rest)
 
-    def _about(self, centre: Array, unit: Array) -> tuple[Array, Array, Array]:
+    def _about(self, centre: MergedMeans, unit: Array) -> tuple[Array, Array, Array]:
         """Return scatter, third and fourth about another centre in other units: z + δ for z, where Σ w z = 0."""
-        n, shift, share = self.weight, self.mean - centre, self.unit / unit
+        n, share = self.weight, self.unit / unit
+        shift = (self.mean - centre.mean) + (self.rest - centre.rest)
         scatter = self.scatter + n * shift[:, None] * shift
         C, row = self.scatter / unit / unit[:, None], shift / unit
         s, column, square = C.diagonal(), row[:, None], row * row

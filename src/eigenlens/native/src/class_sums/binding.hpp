@@ -9,66 +9,76 @@ namespace eigenlens {
 template <class T>
 void class_moments(Arguments& given) {
   const auto rows = given.rows<T>();
-  const auto y = given.input<std::int32_t>();
-  const auto weight = given.optional_input(), centre = given.input();
-  const auto sums = given.output();
-  const std::size_t threads = given.size(), C = sums.shape(0);
+  const auto y = given.input<std::int32_t>(rows.n);
+  const auto weight = given.optional_input(rows.n), centre = given.input(ANY, rows.d);
+  const std::size_t C = centre.shape(0);
+  const auto sums = given.output(C, 3, rows.d);
+  const std::size_t threads = given.size();
   const Unlocked unlocked(given);
+  check_labels(y, rows.n, C);
   ClassSums<T>::moments(rows, y, weight, centre, C, sums, threads);
 }
 
 template <class T>
 void class_joint(Arguments& given) {
   const auto rows = given.rows<T>();
-  const auto bases = given.input(), means = given.input(), scales = given.input(), levels = given.input();
-  const auto joint = given.output();
+  const auto bases = given.input(ANY);
+  const std::size_t C = bases.size(), d = rows.d;
+  const auto means = given.input(C, d), scales = given.input(C, d), levels = given.input(C, d);
+  const auto joint = given.output(rows.n, C);
   const std::size_t threads = given.size();
   const Unlocked unlocked(given);
-  ClassSums<T>::joint(rows, {bases.size(), bases, means, scales, levels}, joint, threads);
+  ClassSums<T>::joint(rows, {C, bases, means, scales, levels}, joint, threads);
 }
 
 template <class T>
 void code_ranges(Arguments& given) {
   const auto codes = given.rows<T>();
-  const auto ends = given.output<std::int64_t>();
+  given.require(codes.n > 0, "is empty");
+  const auto ends = given.output<std::int64_t>(2, codes.d);
   const std::size_t threads = given.size();
   const Unlocked unlocked(given);
   CodeSums<T>::ranges(codes, ends, threads);
 }
 
-inline CodeLines lines_of(Arguments& given) {
-  const auto lines = given.input<std::int64_t>();
-  const std::size_t d = lines.shape(1);
+inline CodeLines lines_of(Arguments& given, std::size_t d) {
+  const auto lines = given.input<std::int64_t>(3, d);
   return {lines, lines + d, lines + 2 * d};
 }
 
 template <class T>
 void code_counts(Arguments& given) {
   const auto codes = given.rows<T>();
-  const CodeLines lines = lines_of(given);
-  const auto y = given.input<std::int32_t>();
-  const auto weight = given.optional_input();
-  const auto counts = given.output();
+  const CodeLines lines = lines_of(given, codes.d);
+  const auto y = given.input<std::int32_t>(codes.n);
+  const auto weight = given.optional_input(codes.n);
+  const auto counts = given.output(ANY, ANY);
   const std::size_t threads = given.size(), size = counts.size(), C = counts.shape(1);
   const Unlocked unlocked(given);
+  lines.check(codes.d, counts.shape(0));
+  check_labels(y, codes.n, C);
   CodeSums<T>::counts(codes, lines, y, weight, C, counts, size, threads);
 }
 
 template <class T>
 void code_gather(Arguments& given) {
   const auto codes = given.rows<T>();
-  const CodeLines lines = lines_of(given);
-  const auto table = given.input();
-  const auto joint = given.output();
-  const std::size_t threads = given.size(), stride = table.shape(1), C = joint.shape(1);
+  const CodeLines lines = lines_of(given, codes.d);
+  const auto table = given.input_lines(ANY, ANY);
+  const auto joint = given.output(codes.n, ANY);
+  const std::size_t stride = table.shape(1), C = joint.shape(1);
+  given.require(0 < C && C <= stride, "has another shape");
+  const std::size_t threads = given.size();
   const Unlocked unlocked(given);
+  lines.check(codes.d, table.shape(0));
   CodeSums<T>::gather(codes, lines, table, stride, C, joint, threads);
 }
 
 inline void winners(Arguments& given) {
-  const auto joint = given.input();
-  const auto found = given.output<std::int64_t>();
+  const auto joint = given.input(ANY, ANY);
   const std::size_t n = joint.shape(0), C = joint.shape(1);
+  given.require(C > 0, "is empty");
+  const auto found = given.output<std::int64_t>(n);
   const Unlocked unlocked(given);
   class_winners(joint, n, C, found);
 }

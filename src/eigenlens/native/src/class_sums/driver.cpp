@@ -1,5 +1,7 @@
 #include "class_sums/driver.hpp"
 
+#include <stdexcept>
+
 #define EIGENLENS_KERNELS "class_sums/kernels.hpp"
 #include "common/instruction_sets.hpp"
 
@@ -16,6 +18,19 @@ Pieces pieces_of(std::size_t n, std::size_t d, std::size_t max_pieces = MAX_PIEC
 }
 
 }  // namespace
+
+void CodeLines::check(std::size_t d, std::size_t count) const {
+  for (std::size_t j = 0; j < d; ++j) {
+    const auto first = static_cast<std::uint64_t>(start[j]), codes = static_cast<std::uint64_t>(width[j]);
+    if (first >= count || codes >= count - first) throw std::invalid_argument("a column has lines beyond the table");
+  }
+}
+
+void check_labels(const std::int32_t* y, std::size_t n, std::size_t C) {
+  std::uint32_t most = 0;  // a negative label is a large one
+  for (std::size_t i = 0; i < n; ++i) most = std::max(most, static_cast<std::uint32_t>(y[i]));
+  if (n > 0 && most >= C) throw std::invalid_argument("a label is not that of a class");
+}
 
 template <class T>
 void ClassSums<T>::moments(const Rows<T>& rows, const std::int32_t* y, const double* weight, const double* centre,

@@ -18,7 +18,13 @@ struct ClassDensities {
 // The lines of the tables of d columns: the first code of each column, the number of codes, and where its lines start.
 struct CodeLines {
   const std::int64_t *low, *width, *start;
+
+  // Throws unless the lines of all d columns are among `count` lines.
+  void check(std::size_t d, std::size_t count) const;
 };
+
+// Throws unless all labels (n) are among C classes.
+void check_labels(const std::int32_t* y, std::size_t n, std::size_t C);
 
 template <class T>
 struct ClassSums {

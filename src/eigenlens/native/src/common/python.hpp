@@ -1,16 +1,19 @@
 // Functions of C++ as functions of Python, by the part of Python's C API that is the same in all versions from 3.11 on.
 //
 // A binding is a function of Arguments: it reads one argument after the other, gives up the interpreter's lock (GIL) and
-// calls a driver. The types of the arguments are checked here, and sizes by the callers in Python.
+// calls a driver. It names the shape of every array that it reads, and any other array is an exception: so no kernel
+// reaches memory that is not its own, whatever it is called with.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <initializer_list>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -45,6 +48,8 @@ struct Buffer {
   }
 };
 
+constexpr std::size_t ANY = ~std::size_t(0);  // a size that an array may choose
+
 // The entries of an array and its shape. None has no entries.
 template <class T>
 class Array {
@@ -53,7 +58,6 @@ class Array {
   explicit Array(const Buffer& buffer) : view(&buffer.view) {}
 
   operator T*() const { return view ? static_cast<T*>(view->buf) : nullptr; }
-  int ndim() const { return view->ndim; }
   std::size_t size() const { return view->len / sizeof(T); }
   std::size_t shape(int axis) const { return view->shape[checked(axis)]; }
   std::ptrdiff_t stride(int axis) const {
@@ -73,23 +77,30 @@ class Arguments {
  public:
   Arguments(PyObject* const* given, Py_ssize_t count) : given(given), count(count) {}
 
-  // Contiguous arrays that are read or written; optional ones may be None.
-  template <class T = double>
-  Array<const T> input() {
-    return Array<const T>(buffer<T>(next(), PyBUF_C_CONTIGUOUS));
+  // Contiguous arrays that are read or written, of this shape, ANY being any size, or of any shape where none is given;
+  // optional ones may be None.
+  template <class T = double, class... Sizes>
+  Array<const T> input(Sizes... shape) {
+    return Array<const T>(shaped<T>(PyBUF_C_CONTIGUOUS, {static_cast<std::size_t>(shape)...}));
   }
-  template <class T = double>
-  Array<T> output() {
-    return Array<T>(buffer<T>(next(), PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE));
+  template <class T = double, class... Sizes>
+  Array<T> output(Sizes... shape) {
+    return Array<T>(shaped<T>(PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE, {static_cast<std::size_t>(shape)...}));
   }
-  template <class T = double>
-  Array<const T> optional_input() {
-    return none() ? Array<const T>() : input<T>();
+  template <class T = double, class... Sizes>
+  Array<const T> optional_input(Sizes... shape) {
+    return none() ? Array<const T>() : input<T>(shape...);
   }
-  template <class T = double>
-  Array<T> optional_output() {
-    return none() ? Array<T>() : output<T>();
+  template <class T = double, class... Sizes>
+  Array<T> optional_output(Sizes... shape) {
+    return none() ? Array<T>() : output<T>(shape...);
   }
+  // Matrices whose rows are whole cache lines.
+  Array<const double> input_lines(std::size_t n, std::size_t width) { return in_lines(input(n, width)); }
+  Array<double> output_lines(std::size_t n, std::size_t width) { return in_lines(output(n, width)); }
+
+  // The dimensions of the array that comes next.
+  int dimensions() const { return read < count ? Buffer(given[read], PyBUF_STRIDES).view.ndim : 0; }
 
   // A matrix of any strides.
   template <class T>
@@ -103,8 +114,10 @@ class Arguments {
 
   // A matrix that is written, of contiguous rows.
   template <class T>
-  Array<T> matrix() {
-    return matrix_of<T>(next(), PyBUF_WRITABLE);
+  Array<T> matrix(std::size_t n, std::size_t width) {
+    const Array<T> found = matrix_of<T>(next(), PyBUF_WRITABLE);
+    require(found.shape(0) == n && found.shape(1) == width, "has another shape");
+    return found;
   }
   // A list of them; `access` is PyBUF_WRITABLE, or PyBUF_SIMPLE if they are only read.
   template <class T>
@@ -157,6 +170,11 @@ class Arguments {
     return place < count && PyCapsule_IsValid(given[place], typeid(T).name());
   }
 
+  // The argument that was read last is what a kernel takes.
+  void require(bool condition, const char* problem) const {
+    if (!condition) fail(PyExc_ValueError, problem);
+  }
+
   // No argument may be left.
   void end() const {
     if (read == count) return;
@@ -182,12 +200,32 @@ class Arguments {
   const Buffer& buffer(PyObject* array, int flags) {
     const Buffer& found = buffers.emplace_back(array, flags);
     if (!found.holds<T>()) fail(PyExc_TypeError, "is an array of another type");
+    bool aligned = found.view.len == 0 || reinterpret_cast<std::uintptr_t>(found.view.buf) % alignof(T) == 0;
+    for (int axis = 0; axis < found.view.ndim; ++axis) aligned &= found.view.strides[axis] % found.view.itemsize == 0;
+    require(aligned, "is not aligned");
+    return found;
+  }
+  static bool same_size(Py_ssize_t size, std::size_t wanted) { return wanted == ANY || static_cast<std::size_t>(size) == wanted; }
+  template <class T>
+  const Buffer& shaped(int flags, std::initializer_list<std::size_t> shape) {
+    const Buffer& found = buffer<T>(next(), flags);
+    const Py_ssize_t *sizes = found.view.shape, *end = sizes + found.view.ndim;
+    require(shape.size() == 0 || std::equal(sizes, end, shape.begin(), shape.end(), same_size), "has another shape");
+    return found;
+  }
+  template <class T>
+  Array<T> in_lines(const Array<T>& found) const {
+    const auto at = reinterpret_cast<std::uintptr_t>(static_cast<T*>(found));
+    const bool whole = found.shape(1) % 8 == 0 && (found.size() == 0 || at % 64 == 0);
+    require(whole, "has rows that are not whole cache lines");
     return found;
   }
   template <class T>
   Array<T> matrix_of(PyObject* array, int access) {
     const Array<T> found(buffer<T>(array, PyBUF_STRIDES | access));
-    if (found.shape(1) > 1 && found.stride(1) != 1) fail(PyExc_ValueError, "has rows that are not contiguous");
+    const auto width = static_cast<std::ptrdiff_t>(found.shape(1));
+    const bool contiguous = width < 2 || found.stride(1) == 1;
+    require(contiguous && (found.shape(0) < 2 || found.stride(0) >= width), "has rows that are not contiguous");
     return found;
   }
   [[noreturn]] void fail(PyObject* kind, const char* problem) const {

@@ -11,7 +11,7 @@ template <class T, class C>
 std::unique_ptr<Points<C>> points(Arguments& given) {
   const auto rows = given.rows<T>();
   const double gamma = given.real();
-  const auto centre = given.input();
+  const auto centre = given.input(rows.d);
   const std::size_t threads = given.size();
   const Unlocked unlocked(given);
   return std::make_unique<Points<C>>(rows, static_cast<const double*>(centre), gamma, threads);
@@ -22,10 +22,14 @@ template <class T>
 Upper<T> upper_of(Arguments& given, int access) {
   const auto panels = given.matrices<T>(access);
   Upper<T> K{{}, {}, 0, given.size()};
+  given.require(K.step > 0 && K.step % 64 == 0, "is not a multiple of 64");
+  for (const auto& panel : panels) K.n += panel.shape(0);
   for (const auto& panel : panels) {
+    const std::size_t start = K.panels.size() * K.step;
+    const bool fits = start < K.n && panel.shape(0) == std::min(K.step, K.n - start) && panel.shape(1) == K.n - start;
+    given.require(fits, "does not go with the shapes of the panels");
     K.panels.push_back(panel);
     K.strides.push_back(panel.stride(0));
-    K.n += panel.shape(0);
   }
   return K;
 }
@@ -34,7 +38,8 @@ Upper<T> upper_of(Arguments& given, int access) {
 template <class T, class C>
 void gaussian(Arguments& given) {
   const auto &x = given.object<Points<C>>(), &y = given.object<Points<C>>();
-  const auto K = given.matrix<T>();
+  if (x.d != y.d) throw std::invalid_argument("points have other columns");
+  const auto K = given.matrix<T>(x.n, y.n);
   const std::size_t threads = given.size(), width = K.stride(0);
   const Unlocked unlocked(given);
   GaussianKernel<C, T>::values(x, y, K, width, threads);
@@ -44,6 +49,7 @@ template <class T, class C>
 void gaussian_gram(Arguments& given) {
   const auto& x = given.object<Points<C>>();
   const Upper<T> K = upper_of<T>(given, PyBUF_WRITABLE);
+  if (K.n != x.n) throw std::invalid_argument("a Gram matrix has as many rows as there are points");
   const std::size_t threads = given.size();
   const Unlocked unlocked(given);
   GaussianKernel<C, T>::gram(x, K, threads);
@@ -62,9 +68,10 @@ inline void gaussian_gram_float32(Arguments& given) {
 template <class T>
 void symmetric(Arguments& given) {
   const Upper<T> K = upper_of<T>(given, PyBUF_SIMPLE);
-  const auto V = given.input();
-  const auto Z = given.output();
-  const std::size_t threads = given.size(), width = V.shape(1);
+  const auto V = given.input_lines(K.n, ANY);
+  const std::size_t width = V.shape(1);
+  const auto Z = given.output_lines(K.n, width);
+  const std::size_t threads = given.size();
   const Unlocked unlocked(given);
   SymmetricMatrix<T>::product(K, V, Z, width, threads);
 }

@@ -75,6 +75,7 @@ struct DirectionTables {
   DirectionTables(const DirectionTables&) = delete;
 };
 
+static_assert(LatentParameters::MAX_LATENT == baseline::incomplete_rows::WIDEST);
 constexpr std::size_t BATCH = baseline::incomplete_rows::BATCH;
 constexpr std::size_t MAX_PIECES = 16;
 constexpr double MIN_COST = 3e6;  // products of a piece at least: a fraction of a millisecond

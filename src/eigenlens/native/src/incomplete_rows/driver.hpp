@@ -10,6 +10,7 @@ namespace eigenlens {
 
 // x = W z + mu + e with noise variances psi, of y = (x − centre) / scale; W is (d, k), the others are (d).
 struct LatentParameters {
+  static constexpr std::size_t MAX_LATENT = 16;
   std::size_t d, k;
   const double *centre, *scale, *mean, *W, *psi;
 };

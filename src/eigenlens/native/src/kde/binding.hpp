@@ -9,16 +9,16 @@
 namespace eigenlens {
 
 inline void sort_order(Arguments& given) {
-  const auto values = given.input();
-  const auto sorted = given.output();
-  const auto order = given.output<std::int64_t>();
+  const auto values = given.input(ANY);
   const std::size_t n = values.size();
+  const auto sorted = given.output(n);
+  const auto order = given.output<std::int64_t>(n);
   const Unlocked unlocked(given);
   sort_with_order(values, n, sorted, order);
 }
 
 inline PointsOnLine points_on_line(Arguments& given) {
-  const auto points = given.input(), weights = given.optional_input(), queries = given.input();
+  const auto points = given.input(ANY), weights = given.optional_input(points.size()), queries = given.input(ANY);
   return {points, weights, points.size(), queries, queries.size()};
 }
 
@@ -26,39 +26,45 @@ inline void window_powers(Arguments& given) {
   const PointsOnLine line = points_on_line(given);
   const double h = given.real(), low = given.real(), high = given.real();
   const bool closed = given.boolean();
-  const auto table = given.input();
-  const auto sums = given.output();
-  const std::size_t threads = given.size(), degree = table.shape(0) - 1;
+  const auto table = given.input(ANY, ANY);
+  const std::size_t terms = table.shape(0);
+  given.require(terms == table.shape(1) && terms > 0 && terms <= PointsOnLine::MAX_TERMS, "has another shape");
+  const auto sums = given.output(2, line.m);
+  const std::size_t threads = given.size();
   const Unlocked unlocked(given);
-  line.window_powers({low, high, h, closed}, table, degree, sums, threads);
+  line.window_powers({low, high, h, closed}, table, terms - 1, sums, threads);
 }
 
-// Sums whose only parameter is h; `sum` is a method of PointsOnLine.
-template <auto sum>
+// Sums (results, m) whose only parameter is h; `sum` is a method of PointsOnLine.
+template <auto sum, std::size_t results>
 void sums_of_width(Arguments& given) {
   const PointsOnLine line = points_on_line(given);
   const double h = given.real();
-  const auto sums = given.output();
+  const auto sums = given.output(results, line.m);
   const std::size_t threads = given.size();
   const Unlocked unlocked(given);
   (line.*sum)(h, sums, threads);
 }
 
 inline void gaussian_line(Arguments& given) {
-  const auto points = given.input(), weights = given.optional_input(), below = given.input(), queries = given.input();
+  const auto points = given.input(ANY), weights = given.optional_input(points.size()), below = given.input(ANY);
+  const auto queries = given.input(ANY);
   const PointsOnLine line{points, weights, points.size(), queries, queries.size()};
   const double h = given.real(), span = given.real(), half = given.real();
   const std::size_t terms = given.size();
   const bool integral = given.boolean();
-  const auto sums = given.output();
+  given.require(!integral || below.size() == line.n + 1, "needs the weight before each point, and the total");
+  const auto sums = integral ? given.output(line.m) : given.output(3, line.m);
   const std::size_t threads = given.size();
   const Unlocked unlocked(given);
   line.gaussian(h, below, span, half, terms, integral, sums, threads);
 }
 
 inline std::unique_ptr<Tiles> tiles(Arguments& given) {
-  const auto points = given.input(), weights = given.input(), inverse = given.optional_input();
+  const auto points = given.input(ANY, ANY);
   const std::size_t n = points.shape(0), d = points.shape(1);
+  given.require(n > 0 && d > 0, "is empty");
+  const auto weights = given.input(n), inverse = given.optional_input(n);
   const Unlocked unlocked(given);
   return std::make_unique<Tiles>(points, weights, inverse, n, d);
 }
@@ -73,11 +79,12 @@ inline Form form_of(std::string_view name) {
 // sums (2, m): level and value.
 inline void tile_sums(Arguments& given) {
   const auto& points = given.object<Tiles>();
-  const auto queries = given.input();
+  const auto queries = given.input(ANY, points.d);
+  const std::size_t m = queries.shape(0);
   const Form form = form_of(given.text());
   const double tol = given.real();
-  const auto sums = given.output();
-  const std::size_t threads = given.size(), m = queries.shape(0);
+  const auto sums = given.output(2, m);
+  const std::size_t threads = given.size();
   const Unlocked unlocked(given);
   points.sums(queries, m, form, tol, sums, sums + m, threads);
 }
@@ -85,8 +92,8 @@ inline void tile_sums(Arguments& given) {
 inline PyMethodDef kde_functions[] = {
     method<sort_order>("sort_order"),
     method<window_powers>("window_powers"),
-    method<sums_of_width<&PointsOnLine::window_waves>>("window_waves"),
-    method<sums_of_width<&PointsOnLine::laplace>>("laplace"),
+    method<sums_of_width<&PointsOnLine::window_waves, 3>>("window_waves"),
+    method<sums_of_width<&PointsOnLine::laplace, 4>>("laplace"),
     method<gaussian_line>("gaussian_line"),
     method<tiles>("tiles"),
     method<tile_sums>("tile_sums"),

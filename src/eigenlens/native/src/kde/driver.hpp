@@ -23,6 +23,7 @@ struct Window {
 
 // n sorted points x, with weights or null, and m sorted queries y.
 struct PointsOnLine {
+  static constexpr std::size_t MAX_TERMS = 8;  // of a polynomial over a window
   const double *x, *w;
   std::size_t n;
   const double* y;

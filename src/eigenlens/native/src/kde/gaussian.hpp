@@ -78,7 +78,8 @@ inline void sides_about(const Line& line, double c, double half, Side& left, Sid
   left = {k > 0, 0, k, k > 0 ? x[k - 1] : 0.0, k > 0 ? (c - x[k - 1]) / line.h : INFINITY};
   right = {k < line.n, k, line.n, k < line.n ? x[k] : 0.0, k < line.n ? (x[k] - c) / line.h : INFINITY};
   const double nearest = std::min(left.a, right.a) + half;
-  const double reach = (std::sqrt(nearest * nearest + line.span) + half) * line.h;
+  // A few units in the last place more: rounding may not lose the nearest point, however far away it is.
+  const double reach = (std::sqrt(nearest * nearest + line.span) + half) * line.h * (1.0 + 1e-15);
   left.begin = std::lower_bound(x, x + k, c - reach) - x;
   right.end = std::upper_bound(x + k, end, c + reach) - x;
   left.there = left.begin < left.end;

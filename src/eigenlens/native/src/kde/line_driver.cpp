@@ -76,7 +76,7 @@ void laplace_sweep_back(const double* x, const double* w, std::size_t n, const d
 
 void PointsOnLine::window_powers(const Window& window, const double* matrix, std::size_t degree, double* sums,
                                  std::size_t threads) const {
-  const PowerSums kernel = power_sums(degree, std::make_index_sequence<8>());
+  const PowerSums kernel = power_sums(degree, std::make_index_sequence<MAX_TERMS>());
   by_queries(y, m, threads, [&](const double* q, std::size_t count, std::size_t first) {
     kernel(x, w, n, q, count, window, matrix, sums + first, m);
   });

@@ -14,6 +14,9 @@ namespace {
 
 constexpr std::size_t BLOCK = 32;  // queries that are worked on at a time
 
+// An order of all numbers, with not-a-number behind the others: without one, sorting would run out of its bounds.
+inline bool below(double a, double b) { return a < b || (b != b && a == a); }
+
 // An order of rows (n, d) in which `size` neighbours at a time fill a small box: halves along the longest side.
 inline void box_order(const double* x, std::size_t d, std::size_t* order, std::size_t n, std::size_t size) {
   if (n <= size) return;
@@ -31,7 +34,7 @@ inline void box_order(const double* x, std::size_t d, std::size_t* order, std::s
   const std::size_t half = (n / size + 1) / 2 * size;  // whole boxes on the left
   const std::size_t cut = std::min(half, (n - 1) / size * size);
   std::nth_element(order, order + cut, order + n,
-                   [&](std::size_t a, std::size_t b) { return x[a * d + longest] < x[b * d + longest]; });
+                   [&](std::size_t a, std::size_t b) { return below(x[a * d + longest], x[b * d + longest]); });
   box_order(x, d, order, cut, size);
   box_order(x, d, order + cut, n - cut, size);
 }
@@ -98,7 +101,7 @@ class BlockSums {
     for (std::size_t t = 0; t < tiles.count; ++t) nearest[t] = distance(lower.data(), upper.data(), t);
     std::iota(order.begin(), order.end(), std::size_t(0));
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      return nearest[a] < nearest[b] || (nearest[a] == nearest[b] && a < b);
+      return below(nearest[a], nearest[b]) || (!below(nearest[b], nearest[a]) && a < b);
     });
   }
 
@@ -151,13 +154,16 @@ class BlockSums {
     }
   }
 
-  // level[i] = the distance of the nearest point.
+  // level[i] = the distance of the nearest point, less what it may be rounded by: far away that is more than a power of
+  // two can hold.
   void approach(const double* q, double* level) {
     for (const std::size_t t : order) {
       if (nearest[t] > *std::max_element(level, level + groups * GROUP)) break;
       for (std::size_t g = 0; g < groups; ++g)
         kernel.nearest(strip(t), tiles.strips_of_tile(t), tiles.d, q + g * GROUP * tiles.d, level + g * GROUP);
     }
+    const double rounding = static_cast<double>(tiles.d) * std::numeric_limits<double>::epsilon();
+    for (std::size_t i = 0; i < groups * GROUP; ++i) level[i] -= rounding * level[i];
   }
 };
 

@@ -30,7 +30,7 @@ struct Batch {
       copy(rows.at(first), rows.column_stride);
     else
       transpose(rows.at(first), rows.row_stride, rows.column_stride);
-    for (std::size_t r = 0; r < BATCH; ++r) weight.data[r] = r >= count ? 0.0 : weights ? weights[first + r] : 1.0;
+    for (std::size_t r = 0; r < BATCH; ++r) weight.data[r] = r >= count ? 0.0 : weights ? weights[first + r] + 0.0 : 1.0;  // −0 is 0
     std::fill_n(top.data, BATCH, -HUGE_VAL);
     blank();
   }

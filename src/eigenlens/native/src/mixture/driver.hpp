@@ -10,6 +10,7 @@ namespace eigenlens {
 // K components in d dimensions: levels (K) and means (K, d). Shapes are lower triangular roots (K, d, d) or, if not
 // `full`, precisions (K, d); for incomplete rows they are covariances (K, d, d), and levels are ln pi_k.
 struct MixtureParameters {
+  static constexpr std::size_t MAX_INCOMPLETE_COLUMNS = 256;
   std::size_t K, d;
   const double *levels, *means, *shapes;
   bool full;

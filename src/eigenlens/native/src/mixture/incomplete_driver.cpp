@@ -13,7 +13,6 @@ namespace eigenlens {
 
 namespace {
 
-constexpr std::size_t MAX_COLUMNS = 256;
 constexpr std::size_t MAX_SLOT_ROWS = 128;
 constexpr std::size_t SLOTS_TOGETHER = 8;  // pieces have a multiple of this many
 
@@ -23,7 +22,7 @@ struct Slots {
 };
 
 struct Patterns {
-  using Key = std::array<std::uint64_t, MAX_COLUMNS / 64>;
+  using Key = std::array<std::uint64_t, MixtureParameters::MAX_INCOMPLETE_COLUMNS / 64>;
   struct Hash {
     std::size_t operator()(const Key& key) const {
       std::uint64_t mixed = 0;

@@ -9,11 +9,12 @@ namespace eigenlens {
 template <class T>
 void moments(Arguments& given) {
   const auto rows = given.rows<T>();
-  const auto weight = given.optional_input();
-  const auto shift = given.input();
-  const auto triangle = given.optional_input();
+  const std::size_t n = rows.n, d = rows.d;
+  const auto weight = given.optional_input(n);
+  const auto shift = given.input(d);
+  const auto triangle = given.optional_input(d, d);
   const bool wide = given.boolean();
-  const auto sum = given.output(), scatter = given.output();
+  const auto sum = given.output(d), scatter = given.output(d, d);
   const std::size_t threads = given.size();
   const Unlocked unlocked(given);
   Moments<T>::about(rows, weight, shift, triangle, wide, sum, scatter, threads);
@@ -21,13 +22,17 @@ void moments(Arguments& given) {
 
 template <class T, class Index>
 void normal_product(Arguments& given) {
-  const auto data = given.input<T>();
-  const auto indices = given.input<Index>(), indptr = given.input<Index>();
-  const auto weight = given.optional_input(), V = given.input(), offset = given.input();
-  const auto Z = given.output(), total = given.output();
-  const std::size_t threads = given.size(), d = V.shape(0);
-  const SparseRows<T, Index> rows{indptr.shape(0) - 1, data, indices, indptr, weight};
+  const auto data = given.input<T>(ANY);
+  const auto indices = given.input<Index>(data.size()), indptr = given.input<Index>(ANY);
+  given.require(indptr.size() > 0, "is empty");
+  const std::size_t n = indptr.size() - 1;
+  const auto weight = given.optional_input(n), V = given.input_lines(ANY, 8), offset = given.input(8);
+  const std::size_t d = V.shape(0);
+  const auto Z = given.output_lines(d, 8), total = given.output(8);
+  const std::size_t threads = given.size();
+  const SparseRows<T, Index> rows{n, data, indices, indptr, weight};
   const Unlocked unlocked(given);
+  rows.check(data.size(), d);
   rows.normal_product(d, V, offset, Z, total, threads);
 }
 

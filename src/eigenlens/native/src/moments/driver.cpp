@@ -3,6 +3,9 @@
 // the strips. Both orders depend on n and d alone, so the rounding does not depend on the threads.
 #include "moments/driver.hpp"
 
+#include <limits>
+#include <stdexcept>
+
 #define EIGENLENS_KERNELS "moments/kernels.hpp"
 #include "common/instruction_sets.hpp"
 
@@ -99,6 +102,21 @@ void Moments<T>::about(const Rows<T>& rows, const double* weight, const double* 
   Aligned<double> blocks(triangle ? baseline::tiles_of<double>(rows.d) * 64 : 0);
   if (triangle) whitening_blocks(triangle, rows.d, blocks.data);
   narrow_moments(rows, root, shift, triangle ? blocks.data : nullptr, sum, scatter, threads);
+}
+
+template <class T, class Index>
+void SparseRows<T, Index>::check(std::size_t stored, std::size_t d) const {
+  bool within = indptr[0] >= 0 && static_cast<std::size_t>(indptr[n]) <= stored;
+  for (std::size_t i = 0; i < n; ++i) within &= indptr[i] <= indptr[i + 1];
+  if (!within) throw std::invalid_argument("rows of a sparse matrix end beyond its entries");
+  // The highest bit of an index is set if it is negative, and that of last − index if it is too large.
+  using Bits = std::make_unsigned_t<Index>;
+  constexpr auto most = static_cast<std::size_t>(std::numeric_limits<Index>::max());
+  const auto last = static_cast<Bits>(std::min(d - 1, most));
+  Bits bits = 0;
+  for (Index e = indptr[0]; e < indptr[n]; ++e) bits |= static_cast<Bits>(indices[e]) | (last - static_cast<Bits>(indices[e]));
+  const bool beyond = bits >> (std::numeric_limits<Bits>::digits - 1) || (d == 0 && indptr[0] < indptr[n]);
+  if (beyond) throw std::invalid_argument("a sparse matrix has entries beyond its columns");
 }
 
 constexpr std::size_t MAX_SPARSE_PIECES = 8;

@@ -23,6 +23,8 @@ struct SparseRows {
   const Index *indices, *indptr;
   const double* weight;
 
+  // Throws unless the rows are among `stored` entries, and these in d columns.
+  void check(std::size_t stored, std::size_t d) const;
   // V and Z are (d, 8) and 64-byte aligned; Z and total (8,) are written.
   void normal_product(std::size_t d, const double* V, const double* offset, double* Z, double* total,
                       std::size_t threads) const;
