@@ -1,8 +1,9 @@
 """What all campaigns share: seeds of cases, outcomes, a watchdog that survives hangs and crashes, and the figures.
 
 A campaign is a module with the functions `describe(seed, number)`, the line of Python that repeats a case, and
-`run_case(seed, number) -> Result`, and the seconds that one case may take, `LIMIT`. The same seed and number always give the same case. Cases run in a child process, which is killed and
-replaced where a case takes longer than that, and replaced where it dies, so that one case cannot end the campaign.
+`run_case(seed, number) -> Result`, and the seconds that one case may take, `LIMIT`. The same seed and number always
+give the same case. Cases run in a child process, which is killed and replaced where a case takes longer than that, and
+replaced where it dies, so that one case cannot end the campaign.
 """
 
 from __future__ import annotations
