@@ -12,7 +12,7 @@ from scipy.special import logsumexp, softmax
 
 from eigenlens import checks
 from eigenlens.arrays import Array, read_only
-from eigenlens.densities.base import Columns, Density, as_rows
+from eigenlens.densities.base import Columns, Density, as_rows, check_parts
 from eigenlens.densities.mixture_terms import Terms, covariance_matrix, stack_terms
 from eigenlens.errors import OptionError
 
@@ -41,6 +41,7 @@ class Mixture:
     components: tuple[Density, ...]
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "components", check_parts("components", self.components, "log_density"))
         object.__setattr__(self, "weights", checks.numbers("weights", self.weights))
         read_only(self, "weights")
         pi = self.weights
@@ -78,6 +79,9 @@ class Mixture:
     def cdf(self, x: Any) -> Array:
         """Return P(X ≤ x) (n,), in one dimension."""
         parts: list[Any] = list(self.components)
+        if not all(hasattr(part, "cdf") for part in parts):
+            kinds = ", ".join(sorted({type(part).__name__ for part in parts}))
+            raise OptionError(f"have no cdf ({kinds})", argument="components", fix="use log_density")
         return np.asarray(sum(pi * part.cdf(x) for pi, part in zip(self.weights, parts, strict=True)))
 
     # ---- draws ------------------------------------------------------------------------------------------
@@ -88,7 +92,7 @@ class Mixture:
 
     def sample_labelled(self, n: int, rng: Any = None) -> tuple[Array, Array]:
         """Draw n rows (n, d), and return also the component (n,) that each came from."""
-        rng = checks.generator(rng, "rng")
+        rng, n = checks.generator(rng, "rng"), checks.sample_size("n", n, 1, 0)
         labels = rng.choice(len(self.weights), size=n, p=self.weights)
         counts = np.bincount(labels, minlength=len(self.weights))
         draws = [part.sample(int(count), rng) for part, count in zip(self.components, counts, strict=True)]
@@ -112,7 +116,7 @@ class Mixture:
 
         Its weights are P(component | values); its mean is the regression on those columns.
         """
-        given = np.asarray(values).reshape(1, -1)
+        given = checks.numbers("values", values).reshape(1, -1)
         shares = self.marginal(columns).responsibilities(given)[0]
         return Mixture(shares, tuple(component.condition(columns, given[0]) for component in self.components))
 

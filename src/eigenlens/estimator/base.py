@@ -173,7 +173,7 @@ class DensityEstimator(ModelEstimator):
         """Draw rows (n_samples, d) from the model."""
         check_is_fitted(self)
         rng = checks.generator(self.random_state if random_state is None else random_state)
-        return self._like(self.model_.sample(checks.integer("n_samples", n_samples, 1), rng))
+        return self._like(self.model_.sample(checks.sample_size("n_samples", n_samples, self.n_features_in_), rng))
 
     def _column_numbers(self, columns: Any) -> list[int]:
         """Return the numbers of columns of the fitted rows that are given by name or number."""

@@ -37,10 +37,22 @@ def validate_rows(estimator: BaseEstimator, X: Any, sample_weight: Any = None, *
     else:
         if not (reset or (source.names and hasattr(estimator, "feature_names_in_"))):
             _check_count(estimator, source)  # where names could differ too, scikit-learn looks at these first
-        validate_data(estimator, X, skip_check_array=True, reset=reset)
+        check_feature_names(estimator, X, reset=reset)
     if sample_weight is None:
         return source
     return source.weighted(checks.weights(sample_weight, row_count(source)))
+
+
+def check_feature_names(estimator: BaseEstimator, X: Any, *, reset: bool) -> None:
+    """Store the feature names and count of X (reset), or compare them with the fit's, in scikit-learn's words."""
+    try:
+        validate_data(estimator, X, skip_check_array=True, reset=reset)
+    except TypeError:
+        kinds = sorted({type(name).__name__ for name in X.columns})
+        what = f"has columns whose names are of several types ({', '.join(kinds)})"
+        raise DataError(what, argument="X", fix="make all of them text: X.columns = X.columns.astype(str)") from None
+    except ValueError as error:
+        raise DataError(str(error).strip(), within="X", fix="use the columns of the fit") from None
 
 
 def column_as_table(X: Any) -> Any:

@@ -227,7 +227,7 @@ class KernelEstimate:
         kernel).
         """
         rest = other_columns(columns, self.n_features)
-        chosen, given = known_values(columns, values)
+        chosen, given = known_values(columns, values, self.n_features)
         if not np.all(within_bounds(given[None, :], self.bounds[chosen])):
             what = f"lie outside the bounds {self.bounds[chosen].tolist()}"
             raise DataError(what, argument="values", value=given.tolist())

@@ -229,7 +229,7 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
 
     def sample(self, n_samples: int = 1, *, random_state: Any = None, return_labels: bool = False) -> Any:
         """Draw rows (n_samples, d), a frame where a frame was fitted; with return_labels also their components."""
-        model, n = self.model_, checks.integer("n_samples", n_samples, 1)
+        model, n = self.model_, checks.sample_size("n_samples", n_samples, self.n_features_in_)
         rng = checks.generator(self.random_state if random_state is None else random_state)
         labels = rng.choice(len(model.prior), size=n, p=model.prior)
         drawn = self._like.exact(rows_from_columns(model.sample(labels, rng), self._plan.fields, self._frame))
