@@ -150,7 +150,8 @@ GOOD: dict[str, list[str]] = {
     "path": ["scratch('model.eigenlens')"],
     "report.path": ["scratch('report.html')"],
     "load.path": ["'nothing.safetensors'", "__file__", "'.'", "scratch('model')"],
-    "scan.path": ["'nothing.csv'", "__file__", "'.'", "scratch('rows.csv')"],
+    "scan.path": ["table_file(rows({n}, {d}, {s}))"] * 4
+    + ["table_file(rows({n}, {d}, {s}), '.parquet')", "'nothing.csv'", "__file__", "'.'", "['nothing.csv']"],
     # functions
     "gammas": ["[0.1, 1.0]"],
     "choose_gamma.criterion": ["'input'"],

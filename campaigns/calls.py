@@ -195,6 +195,10 @@ def _subjects(text: str, target: Target) -> set[str]:
     """Return the names that an error of this call may be about."""
     names = set(inspect.signature(target.call).parameters) - {"self", "options"}
     names |= set(re.findall(r"[(, ](\w+)=", text)) | {"X", "y", "sample_weight", *values.NAMES}
+    names |= {path for path in ("nothing.csv", "nothing.safetensors", "values.py") if path in text}
+    for owner in target.owners:
+        if hasattr(densities, owner):
+            names |= set(inspect.signature(getattr(densities, owner)).parameters)
     if target.estimator:
         names |= set(inspect.signature(catalogue.estimator_class(target.estimator)).parameters)
     return names | {f"column {j}" for j in range(30)} | {f"columns {j}" for j in range(30)}

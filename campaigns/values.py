@@ -44,7 +44,7 @@ __all__ = [
     "scaled",
     "scratch",
     "sparse",
-    "spoilt",
+    "spoilt", "table_file",
     "textbook",
     "weights",
 ]  # fmt: skip
@@ -96,6 +96,13 @@ def named(X: Any, library: Any = pd, **others: Any) -> Any:
     """Return a frame of pandas or Polars with names of columns, of which some are replaced or added."""
     columns = dict(zip(NAMES, np.asarray(X).T.copy(), strict=False)) | others
     return library.DataFrame(columns)
+
+
+def table_file(X: Any, suffix: str = ".csv") -> str:
+    """Return the path of a file of a table, with names of columns."""
+    path, frame = scratch(f"rows{suffix}"), named(X, pl)
+    frame.write_parquet(path) if suffix == ".parquet" else frame.write_csv(path)
+    return path
 
 
 def scratch(name: str) -> str:

@@ -15,7 +15,6 @@ from eigenlens.arrays import Array, to_numpy
 from eigenlens.errors import DataError, OptionError, ResourceError, closest, suggest
 from eigenlens.resources import available_memory
 
-
 MAX_FLOAT = float(np.finfo(np.float64).max)
 
 
@@ -97,9 +96,16 @@ def distinct_values(argument: str, value: Any, count: int | None = None) -> tupl
     given = tuple(value.tolist() if hasattr(value, "tolist") else value) if listed and np.ndim(value) != 0 else ()
     usable = all(isinstance(each, Hashable) for each in given) and len(set(given)) == len(given)
     if not usable or not given or (count is not None and len(given) != count):
-        number = {None: "at least one", 2: "two"}.get(count, str(count))
-        raise OptionError(f"must be {number} different values, in a tuple or list", argument=argument, value=value)
+        number = "at least one" if count is None else str(count)
+        raise OptionError(f"must be {number} different values", argument=argument, value=value)
     return given
+
+
+def listed(argument: str, value: Any) -> list[Any]:
+    """Return the entries of a list, an array or another iterable; a text or a dictionary is not one."""
+    if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping) or getattr(value, "ndim", 1) != 1:
+        raise OptionError("must be a list", argument=argument, value=value)
+    return list(value)
 
 
 def boolean(argument: str, value: Any) -> bool:

@@ -35,8 +35,8 @@ def _explain_shape(X: Any, error: Exception) -> DataError:
     lengths = [len(row) if hasattr(row, "__len__") else 0 for row in X] if hasattr(X, "__iter__") else []
     odd = next((i for i, length in enumerate(lengths) if length != lengths[0]), None)
     if odd is not None:
-        what, fix = f"has {lengths[0]} entries in row 0 but {lengths[odd]} in row {odd}", "give every row as many entries"
-        return DataError(what, argument="X", fix=f"{fix}, NaN for a missing one")
+        what = f"has {lengths[0]} entries in row 0 but {lengths[odd]} in row {odd}"
+        return DataError(what, argument="X", fix="give every row as many entries, NaN for a missing one")
     for i, row in enumerate(X if lengths else ()):
         for j, value in enumerate(row):
             if hasattr(value, "__len__") and not isinstance(value, str | bytes):

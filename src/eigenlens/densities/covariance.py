@@ -229,7 +229,9 @@ class Diagonal(_Uncorrelated):
     def __post_init__(self) -> None:
         object.__setattr__(self, "variances", checks.numbers("variances", self.variances))
         if self.variances.ndim != 1:
-            raise OptionError(f"has shape {self.variances.shape}", argument="variances", fix="give one per column, (d,)")
+            raise OptionError(
+                f"has shape {self.variances.shape}", argument="variances", fix="give one per column, (d,)"
+            )
         read_only(self, "variances")
 
     @property

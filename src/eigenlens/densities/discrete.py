@@ -16,7 +16,14 @@ from eigenlens.data.categories import encode
 from eigenlens.data.source import Block
 from eigenlens.densities.base import Columns, only_column
 from eigenlens.densities.fitting import category_counts, pseudo_counts
-from eigenlens.densities.intervals import Fitted, check_record, fit_record, format_numbers, proportion_intervals, smoothed_count
+from eigenlens.densities.intervals import (
+    Fitted,
+    check_record,
+    fit_record,
+    format_numbers,
+    proportion_intervals,
+    smoothed_count,
+)
 from eigenlens.densities.product import Product
 from eigenlens.errors import DataError, OptionError
 from eigenlens.stats.counts import Counts
@@ -58,7 +65,9 @@ class Categorical:
         levels = checks.distinct_values("levels", tuple(range(p.size)) if levels == () else levels, p.size)
         object.__setattr__(self, "levels", levels)
         check_record(self.fitted)
-        if self.probabilities.ndim != 1 or not (np.all(p >= 0.0) and self.unknown >= 0.0 and abs(p.sum() + self.unknown - 1.0) <= 1e-9):
+        if self.probabilities.ndim != 1 or not (
+            np.all(p >= 0.0) and self.unknown >= 0.0 and abs(p.sum() + self.unknown - 1.0) <= 1e-9
+        ):
             what = f"with unknown={self.unknown:g} must not be negative and sum to 1, not {p.sum() + self.unknown:.10g}"
             raise OptionError(what, argument="probabilities", value=p.tolist(), fix="divide them by their sum")
 

@@ -109,8 +109,12 @@ class Histogram:
     def sample(self, n: int, rng: Any = None) -> Array:
         """Draw n rows (n, 1): a bin by its probability, and a value within it, all alike."""
         rng = checks.generator(rng, "rng")
-        k = rng.choice(self.probabilities.size, size=checks.sample_size("n", n, 1, 0), p=self.probabilities / self.probabilities.sum())
-        return np.asarray(self.edges[k] + self.widths[k] * rng.random(k.size))[:, None]
+        k = rng.choice(
+            self.probabilities.size,
+            size=checks.sample_size("n", n, 1, 0),
+            p=self.probabilities / self.probabilities.sum(),
+        )
+        return np.asarray(self.edges[k] + self.widths[k] * rng.random(n))[:, None]
 
     def cdf(self, x: Any) -> Array:
         """Return P(X ≤ x) (n,), linear within bins; NaN for NaN."""
@@ -238,7 +242,9 @@ def _resolve_edges(source: Source, bins: Any, bounds: Any) -> Array:
     parts = [_values(block) for block in source.blocks()]
     x = SortedValues.of(*map(np.concatenate, zip(*parts, strict=True)))
     if not len(x.values):
-        raise DataError("has no value that is not missing and has positive weight", argument="x", fix="give more values")
+        raise DataError(
+            "has no value that is not missing and has positive weight", argument="x", fix="give more values"
+        )
     low, high = _ends(x, bounds)
     if rule is not None:
         count = checks.integer("bins", (rule if callable(rule) else BIN_RULES[rule])(x, low, high), 1, MAX_BINS)

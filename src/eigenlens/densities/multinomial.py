@@ -21,7 +21,6 @@ from eigenlens.densities.intervals import Fitted, check_record, proportion_inter
 from eigenlens.errors import DataError, OptionError
 from eigenlens.stats.counts import CountTotals, log_factorials
 
-
 MAX_TRIALS = 2**62
 """The largest number of trials, whose counts are 64-bit integers."""
 

@@ -11,6 +11,7 @@ from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
 from eigenlens.kde import tables as density_tables
 from eigenlens.plot import _style
+from eigenlens.plot._arguments import checked_plot
 from eigenlens.plot._points import MAX_VECTOR_POINTS, draw_points
 from eigenlens.plot._style import BLUE, VERMILLION
 
@@ -22,6 +23,7 @@ MAX_RUG_STROKES = 5_000
 """The largest number of strokes in a rug; of more rows, this many at even ranks are drawn."""
 
 
+@checked_plot()
 def density(
     model: Any,
     X: Any = None,
@@ -190,6 +192,7 @@ def _add_to_legend(ax: Axes, curve: Any, label: str) -> None:
     _style.draw_legend(ax, [*handles, curve], [*names, label], loc="best")
 
 
+@checked_plot()
 def bandwidth_curve(
     model: Any, criterion: str = "lscv", *, column: int | str | None = None, ax: Axes | None = None
 ) -> Axes:
@@ -270,6 +273,7 @@ def _round_ticks(ax: Axes) -> None:
     ax.xaxis.set_minor_formatter(NullFormatter())
 
 
+@checked_plot()
 def density_contours(
     model: Any,
     X: Any = None,

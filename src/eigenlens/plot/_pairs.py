@@ -11,6 +11,7 @@ from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.data.coerce import as_source
 from eigenlens.plot import _style
+from eigenlens.plot._arguments import checked_plot
 from eigenlens.plot._points import check_color, draw_points, draw_value_scale
 from eigenlens.tables.ellipses import group_names
 from eigenlens.tables.names import feature_names, shorten_names
@@ -30,6 +31,7 @@ MAX_PANEL_LETTERS = 14
 """Letters of a column's name beside a panel."""
 
 
+@checked_plot()
 def pairs(
     X: Any,
     columns: Sequence[int | str] | None = None,
