@@ -197,7 +197,7 @@ def _subjects(text: str, target: Target) -> set[str]:
     names |= set(re.findall(r"[(, ](\w+)=", text)) | {"X", "y", "sample_weight", *values.NAMES}
     names |= {path for path in ("nothing.csv", "nothing.safetensors", "values.py") if path in text}
     for owner in target.owners:
-        if hasattr(densities, owner):
+        if owner in densities.__all__:
             names |= set(inspect.signature(getattr(densities, owner)).parameters)
     if target.estimator:
         names |= set(inspect.signature(catalogue.estimator_class(target.estimator)).parameters)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 from collections.abc import Hashable, Iterable, Mapping
@@ -18,8 +19,12 @@ from eigenlens.resources import available_memory
 MAX_FLOAT = float(np.finfo(np.float64).max)
 
 
-def choice(argument: str, value: Any, known: Iterable[str], aliases: Mapping[str, str] | None = None) -> Any:
-    """Return `value` if it is one of the known names or a callable; an alias gives the name that it means.
+def choice(
+    argument: str, value: Any, known: Iterable[str], aliases: Mapping[str, str] | None = None, takes: str = ""
+) -> Any:
+    """Return `value` if it is one of the known names or a function; an alias gives the name that it means.
+
+    takes: the names of what the function is called with, separated by commas, if that is to be checked.
 
     >>> choice("solver", "lanczoz", ["svd", "lanczos"])
     Traceback (most recent call last):
@@ -29,9 +34,30 @@ def choice(argument: str, value: Any, known: Iterable[str], aliases: Mapping[str
     names = list(known)
     if aliases is not None and isinstance(value, str) and value in aliases:
         return aliases[value]
-    if callable(value) or (isinstance(value, str) and value in names):
+    if callable(value):
+        return function(argument, value, takes)
+    if isinstance(value, str) and value in names:
         return value
     raise OptionError("is not known", argument=argument, value=value, fix=suggest(closest(value, names), names))
+
+
+def function(argument: str, value: Any, takes: str = "") -> Any:
+    """Return a function of the user's, unless it is a class, or cannot be called with the arguments named in `takes`.
+
+    >>> function("verbose", len, "done, total, label")
+    Traceback (most recent call last):
+      ...
+    eigenlens.errors.OptionError: verbose=<built-in function len> must be a function of (done, total, label).
+    """
+    if isinstance(value, type):
+        raise OptionError("is a class", argument=argument, value=value, fix="give a function, or an instance of it")
+    try:
+        inspect.signature(value).bind(*takes.split(",")) if takes else None
+    except TypeError:
+        raise OptionError(f"must be a function of ({takes})", argument=argument, value=value) from None
+    except ValueError:  # built-in functions without a signature
+        pass
+    return value
 
 
 def column_number(argument: str, value: Any, d: int, names: Iterable[Any] | None = None) -> int:

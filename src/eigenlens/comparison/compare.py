@@ -132,7 +132,7 @@ def compare(
         raise OptionError(what, argument="estimators", value=estimators)
     X = column_as_table(rereadable(X))
     streamed = is_streamed(X)
-    n = row_count(as_table(X)) if streamed else int(X.shape[0] if hasattr(X, "shape") else len(X))
+    n = row_count(as_table(X))
     weight = checks.weights(sample_weight, n)
     if not n:
         raise DataError("has 0 rows; at least 2 are needed", argument="X")

@@ -44,6 +44,9 @@ def as_table(X: Any) -> Source:
 def _require_rows(source: Source) -> Source:
     if source.in_memory and source.n_rows == 0:  # of others the number may be known only after a pass
         raise DataError("has 0 rows; at least 1 is needed", argument="X")
+    if source.n_features == 0:
+        what = f"has 0 feature(s) (shape=({source.n_rows}, 0)) while a minimum of 1 is required"
+        raise DataError(what, argument="X", fix="give at least one column")
     return source
 
 

@@ -92,7 +92,8 @@ class Categorical:
             reserve: the rows that smoothing adds for categories that do not occur. If None, as many as for each that
                 does (smoothing), and 0 where the categories are declared or smoothing is a list.
         """
-        family = CategoricalFamily(levels and checks.distinct_values("levels", levels), smoothing, reserve)
+        given = None if levels is None else checks.distinct_values("levels", levels)
+        family = CategoricalFamily(given, smoothing, reserve)
         return family.estimate(category_counts(x, sample_weight, family.summarise))
 
     def log_density(self, X: Any) -> Array:

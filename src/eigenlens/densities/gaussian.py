@@ -153,6 +153,7 @@ class Gaussian:
 
         With return_std, also the conditional standard deviations (n, d), 0 for observed entries.
         """
+        return_std = checks.boolean("return_std", return_std)
         filled = np.array(as_rows(X, self.mean.size), dtype=np.float32 if _is_single(X) else np.float64)
         deviation = np.zeros(filled.shape if return_std else (0, 0))
         for part in self._parts(len(filled)):
@@ -250,7 +251,7 @@ class Gaussian:
 
     def _one_dimension(self, method: str) -> None:
         if self.mean.size != 1:
-            what = f"{method} needs one dimension, and this Gaussian has {self.mean.size} columns"
+            what = f"{method}: the mean has {self.mean.size} columns, and one is needed"
             raise OptionError(what, fix="take one of its columns first: marginal(columns=[0])")
 
 

@@ -237,7 +237,11 @@ def _resolve_edges(source: Source, bins: Any, bounds: Any) -> Array:
                 "has no effect where bins holds the edges", argument="bounds", value=bounds, fix="omit it"
             )
         return _check_edges("bins", checks.numbers("bins", bins))
-    rule = checks.choice("bins", bins, BIN_RULES, BIN_RULE_ALIASES) if isinstance(bins, str) or callable(bins) else None
+    rule = (
+        checks.choice("bins", bins, BIN_RULES, BIN_RULE_ALIASES, "x, low, high")
+        if isinstance(bins, str) or callable(bins)
+        else None
+    )
     count = checks.integer("bins", bins, 1, MAX_BINS) if rule is None else 0
     parts = [_values(block) for block in source.blocks()]
     x = SortedValues.of(*map(np.concatenate, zip(*parts, strict=True)))

@@ -90,7 +90,7 @@ def format_numbers(values: Any) -> list[str]:
 
 def _rule_and_tail(method: Any, level: Any, rules: Mapping[str, Any]) -> tuple[Any, float]:
     """Return the rule of a name, or the user's own, and the probability of one tail."""
-    rule = checks.choice("method", method, rules)
+    rule = checks.name("method", method, rules) if not callable(method) else checks.function("method", method)
     tail = 0.5 * (1.0 - checks.real("level", level, 0.0, 1.0))
     return rule if callable(rule) else rules[rule], tail
 

@@ -150,7 +150,7 @@ class LinearGaussian:
         E[x_m | x_o] = mu_m + W_m E[z | x_o]. With return_std, also the standard deviations (n, d) of x_m | x_o, whose
         squares are psi_m + w_mᵀ cov[z | x_o] w_m; 0 for observed entries.
         """
-        X = self._rows(X)
+        X, return_std = self._rows(X), checks.boolean("return_std", return_std)
         if self._by_kernel(X):
             wanted = {"filled": np.empty(X.shape, X.dtype), **({"deviation": np.empty(X.shape)} if return_std else {})}
             latent_rows(X, self._frame, **wanted)

@@ -135,7 +135,7 @@ class Mixture:
         Σ_k r_k E_k[x_m | x_o] with r_k = P(component k | x_o). With return_std, also the standard deviations (n, d),
         by the law of total variance: Σ_k r_k (var_k + (E_k − E)²); 0 for observed entries.
         """
-        rows, shares = as_rows(X), self.responsibilities(X)
+        rows, shares, return_std = as_rows(X), self.responsibilities(X), checks.boolean("return_std", return_std)
         parts: list[Any] = list(self.components)
         found = [part.impute(rows, return_std=True) for part in parts]
         filled = sum(r[:, None] * mean for r, (mean, _) in zip(shares.T, found, strict=True))

@@ -83,9 +83,9 @@ class Multinomial:
 
     def log_density(self, X: Any) -> Array:
         """Return ln P(x) (n,) of rows of counts X (n, d), dense or sparse."""
-        if is_sparse(X):
-            return self._sparse(sparse.csr_matrix(X, dtype=np.float64))
         d = self.probabilities.size
+        if is_sparse(X) and X.ndim == 2 and X.shape[1] == d and X.dtype.kind in "fiub":
+            return self._sparse(sparse.csr_matrix(X, dtype=np.float64))
         rows = as_rows(X if d == 1 else _one_row(X), d)
         seen = ~np.isnan(rows)
         x = np.where(seen, rows, 0.0)

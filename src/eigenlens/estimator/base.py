@@ -7,6 +7,8 @@ An estimator is a dataclass of its parameters, without comparison: scikit-learn 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from functools import wraps
 from operator import attrgetter
 from types import ModuleType
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
@@ -18,12 +20,28 @@ from sklearn.utils.validation import check_is_fitted
 from eigenlens import checks, model_file
 from eigenlens.arrays import Array, Like, is_tensor, to_numpy
 from eigenlens.data.coerce import as_source, rereadable
+from eigenlens.data.number_array import number_array
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.names_elsewhere import reject_foreign_parameters
 from eigenlens.estimator.rows import map_blocks, per_row, validate_rows
 from eigenlens.estimator.storage import pack_estimator, restore_parameters
+
+
+def explain_failures(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a fit that raises a DataError where its arithmetic fails: a matrix without a factor, a division by 0."""
+
+    @wraps(fit)
+    def explained(*arguments: Any, **options: Any) -> Any:
+        try:
+            return fit(*arguments, **options)
+        except (np.linalg.LinAlgError, ArithmeticError) as error:
+            what = f"cannot be fitted: the arithmetic fails ({type(error).__name__}: {str(error).rstrip('.')})"
+            fix = "look for columns that are constant, repeated or of very different sizes; standardize=True may help"
+            raise DataError(what, argument="X", fix=fix) from error
+
+    return explained
 
 
 class ModelEstimator(BaseEstimator):  # type: ignore[misc]
@@ -46,6 +64,13 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
     _takes_column = False
     _rows_like: Like
     _saves_dtype = True
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Explain what NumPy and SciPy raise within the fits of a class as an error about X."""
+        super().__init_subclass__(**options)
+        for name, method in list(vars(cls).items()):
+            if name.startswith(("fit", "partial_fit")) and callable(method):
+                setattr(cls, name, explain_failures(method))
 
     def __new__(cls, *arguments: Any, **options: Any) -> Self:
         """Make an estimator, unless it is asked for a parameter by the name of another package."""
@@ -111,10 +136,11 @@ class ProjectionEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Mod
         fewer: whether scores of the leading components only will do.
         """
         check_is_fitted(self)
-        Z = X if is_tensor(X) else np.asarray(X)
+        Z = X if is_tensor(X) else number_array(X)
         self._check_score_shape(Z, fewer)
         if not np.all(np.isfinite(to_numpy(Z))):
-            raise DataError(f"X contains NaN or infinity, so there are no rows with these {self._score_words[0]}")
+            what = f"contains NaN or infinity, so there are no rows with these {self._score_words[0]}"
+            raise DataError(what, argument="X", fix="give finite numbers")
         return Z
 
     def _check_score_shape(self, Z: Any, fewer: bool) -> None:
@@ -122,7 +148,9 @@ class ProjectionEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Mod
         most = self._n_features_out
         if Z.ndim != 2 or not (min(1, most) if fewer else most) <= Z.shape[1] <= most:
             what = f"X has shape {tuple(Z.shape)}, but {scores} have {most} columns, one per {component}"
-            raise DataError(what + (", or fewer for the leading ones" if fewer else ""))
+            raise DataError(
+                what + (", or fewer for the leading ones" if fewer else ""), fix="give what transform returns"
+            )
 
     def _score_source(self, X: Any) -> Source:
         """Return Dask scores as a source; those of the leading components only are checked chunk by chunk."""

@@ -362,6 +362,6 @@ class KernelEstimate:
 
     def _places(self, y: Array, what: str) -> Array:
         if self.n_features != 1:
-            what = f"{what} is for one column, and this density has {self.n_features}"
-            raise OptionError(what, fix="take a marginal first")
+            what = f"{what} is for X of one column, and this density has {self.n_features} columns"
+            raise OptionError(what, fix="take one of them first: marginal(columns=[0])")
         return np.asarray(y, dtype=np.float64).reshape(-1)

@@ -130,7 +130,7 @@ def resolve_bandwidth(
         return np.asarray(h * (np.outer(scale, scale) if h.ndim == 2 else scale))
     d, product = X.shape[1], kernel.name != "gaussian" or bool(np.isfinite(bounds).any())
     if isinstance(value, str) or callable(value):
-        rule = checks.choice("bandwidth", value, BANDWIDTH_RULES, BANDWIDTH_RULE_ALIASES)
+        rule = checks.choice("bandwidth", value, BANDWIDTH_RULES, BANDWIDTH_RULE_ALIASES, "x, weight")
         if len(X) < 2:
             what = f"needs 2 rows, but there is {len(X)} sample"
             raise DataError(what, argument="bandwidth", value=value, fix="give a number")

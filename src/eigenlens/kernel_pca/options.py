@@ -43,7 +43,10 @@ def resolve_kernel(
     estimator: Any, rows: Any, rng: np.random.Generator, weight: Array | None = None
 ) -> tuple[Kernel, float | None]:
     """Return the kernel with its options, from an estimator or `KernelOptions`, and gamma where the kernel has one."""
-    name, parameters = checks.choice("kernel", estimator.kernel, KERNELS, KERNEL_ALIASES), estimator.kernel_params
+    name, parameters = (
+        checks.choice("kernel", estimator.kernel, KERNELS, KERNEL_ALIASES, "X, Y"),
+        estimator.kernel_params,
+    )
     if parameters is not None and not isinstance(parameters, Mapping):
         what = "must be a dict of options of the kernel, or None"
         raise OptionError(what, argument="kernel_params", value=parameters)
@@ -81,7 +84,7 @@ def check_kernel_components(estimator: Any, source: Source) -> int | float | Non
     check_gram_solver(estimator.solver)
     checks.name("preimage", estimator.preimage, PREIMAGES)
     checks.boolean("center", estimator.center)
-    if estimator.kernel == "precomputed" and checks.boolean("standardize", estimator.standardize):
+    if _is_precomputed(estimator) and checks.boolean("standardize", estimator.standardize):
         what = "holds kernel values, and no columns that could be standardised"
         raise OptionError(what, argument="kernel", value="precomputed", fix="standardise the rows before the kernel")
     n, k = source.n_rows, estimator.n_components
@@ -92,9 +95,13 @@ def check_kernel_components(estimator: Any, source: Source) -> int | float | Non
     return None if k is None else checks.integer("n_components", k, 1, n, "the number of rows")
 
 
+def _is_precomputed(estimator: Any) -> bool:
+    return isinstance(estimator.kernel, str) and estimator.kernel == "precomputed"
+
+
 def check_diagonal(estimator: Any, diagonal: Any, n_rows: int | None) -> Array | None:
     """Return the values k(x, x) (n,) that a precomputed kernel needs for distances, and no other takes."""
-    if estimator.kernel != "precomputed":
+    if not _is_precomputed(estimator):
         if diagonal is not None:
             what, fix = "is for kernel='precomputed'; other kernels compute k(x, x) themselves", "leave it out"
             raise OptionError(what, argument="diagonal", fix=fix)

@@ -240,7 +240,7 @@ def _ends(alone: Mixture, values: Array | None, bins: Any) -> tuple[float, float
     if values is not None and values.size:
         found.append(visible_range(values))
     elif isinstance(bins, tuple):
-        edges = np.asarray(to_numpy(bins[0]), dtype=np.float64)
+        edges = checks.numbers("bins", bins[0])
         found += [(float(edge), float(edge)) for edge in edges[np.isfinite(edges)][[0, -1]]]
     return min(low for low, _ in found), max(high for _, high in found)
 
@@ -250,7 +250,7 @@ def _histogram(values: Array | None, bins: Any, ends: tuple[float, float]) -> tu
     if values is None and not isinstance(bins, tuple):
         return np.empty(0), np.empty(0)
     if values is None:
-        edges, counts = (np.asarray(to_numpy(part), dtype=np.float64) for part in bins)
+        edges, counts = (checks.numbers("bins", part) for part in bins)
         n = counts.sum()
     else:
         edges = _edges(values[(values >= ends[0]) & (values <= ends[1])], bins)

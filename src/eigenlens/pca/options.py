@@ -40,7 +40,7 @@ def check_pca_options(estimator: Any, source: Source, rows_known: bool = True) -
         center=center,
         feature_weight=estimator._feature_weight,
         standardize=checks.boolean("standardize", estimator.standardize),
-        solver=checks.choice("solver", estimator.solver, ["auto", *SOLVERS], SOLVER_ALIASES),
+        solver=checks.choice("solver", estimator.solver, ["auto", *SOLVERS], SOLVER_ALIASES, "rows, wanted, tol, rng"),
         tol=checks.not_negative("tol", estimator.tol),
         rng=checks.generator(estimator.random_state),
     )
@@ -96,7 +96,9 @@ def check_component_counts(k: Any, most: int) -> tuple[list[int], bool]:
 
 
 def _check_n_components(k: Any, n: int | None, d: int) -> Any:
-    if k is None or callable(k):
+    if callable(k):
+        return checks.function("n_components", k, "values, rows, rng")
+    if k is None:
         return k
     if isinstance(k, str):
         return checks.choice("n_components", k, N_COMPONENTS_RULES)

@@ -54,7 +54,7 @@ def select_components(
     source = source.weighted(checks.weights(sample_weight, source.n_rows))
     target = checks.real("share", share, 0.0, 1.0)
     asked = N_COMPONENTS_RULES if rules is None else rules
-    names = [checks.choice("rules", rule, N_COMPONENTS_RULES) for rule in asked]
+    names = [checks.name("rules", rule, N_COMPONENTS_RULES) for rule in asked]
     fit = fit_pca(source, None, PCAOptions(standardize))
     values, rng = fit.spectrum.values, checks.generator(random_state)
     kept = rule_functions.share(values, fit.model.total, target) or len(values)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
 from eigenlens.kde import tables as density_tables
@@ -304,6 +305,7 @@ def density_contours(
     table = density_tables.masses_of_plane(model, X, columns=columns, masses=masses, resolution=resolution)
     ax = _style.new_axes(ax, (5.4, 5.0))
     _style.style_axes(ax, None)
+    points = checks.boolean("points", points)
     only_outside = points and len(table.rows) >= MAX_VECTOR_POINTS
     remarks = [*_doubts(table), "points: rows outside the regions" if only_outside else ""]
     remarks.append(describe_hidden_rows(table.beyond) if points else "")

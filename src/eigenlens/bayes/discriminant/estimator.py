@@ -287,10 +287,11 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
     def _estimate(self, statistics: Any, shrinkage: Shrinkage) -> tuple[FisherRule, Array]:
         require_rows(statistics, self.classes_, 0.0, "give the rows of every class before asking for results")
         if not np.any(row_counts(statistics) > 1.0):
-            raise DataError("every class has 1 row, so no class varies", fix="give more rows than classes")
+            what = "has one row of every class, so no class varies"
+            raise DataError(what, argument="y", fix="give more rows than classes")
         covariance, amounts = pooled_covariance(statistics, shrinkage)
         if not covariance.rank:
-            raise DataError("no column varies within any class, so there is no covariance", fix="check X and y")
+            raise DataError("X: no column varies within any class, so there is no covariance", fix="check X and y")
         rule = FisherRule(self._prior, statistics.mean, covariance)
         warn_about_linear(rule, self)
         return rule, amounts
@@ -469,7 +470,7 @@ class QuadraticDiscriminant(GaussianClasses):
         require_rows(statistics, self.classes_, 1.0, fix)
         own = class_covariances(statistics, shrinkage)
         if not all(getattr(C, "rank", 1) for C in own.covariances):
-            raise DataError("no column varies within any class, so there is no covariance", fix="check X and y")
+            raise DataError("X: no column varies within any class, so there is no covariance", fix="check X and y")
         warn_about_quadratic(own, statistics.rows, self)
         return gaussian_classes(self._prior, statistics.mean, own.covariances), own.amounts
 

@@ -258,12 +258,14 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
 
     def density(self, column: Any, component: int) -> Any:
         """Return the density of a column, by name or number, in a component, from 0."""
+        check_is_fitted(self)
         fields, model = self._plan.fields, self.model_
         place = checks.column_number("column", column, len(fields), [field.name for field in fields])
         return model.density(checks.integer("component", component, 0, len(model.prior) - 1), place)
 
     def probability_table(self) -> ProbabilityTable:
         """Return all P(x_j = category | component), a line for each column and category; print it."""
+        check_is_fitted(self)
         components = np.arange(self.n_components_)
         return class_probability_table(self.model_, self._fitted.statistics, self._plan, components)
 
