@@ -169,7 +169,7 @@ def integer(argument: str, value: Any, low: int, high: int | None = None, bound:
 
 def sample_size(argument: str, value: Any, width: int, low: int = 1) -> int:
     """Return the number of rows of `width` float64 numbers to draw, from `low` on, that fit into memory."""
-    n, most = integer(argument, value, low), available_memory() // (8 * max(1, width))
+    n, most = integer(argument, value, low), available_memory() // (4 * 8 * max(1, width))  # a draw takes copies
     if n > most:
         what = f"is more rows of {width} numbers than fit into the memory that is free, at most {most:.3g}"
         raise ResourceError(what, argument=argument, value=value, fix="draw fewer at a time")

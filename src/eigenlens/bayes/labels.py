@@ -75,6 +75,9 @@ def _one_column(y: Any) -> Array:
     if is_sparse(y) or y.ndim not in (1, 2) or (y.ndim == 2 and y.shape[1] != 1):
         kind = "a sparse matrix" if is_sparse(y) else "a single value" if not y.ndim else f"of shape {y.shape}"
         raise DataError(f"is {kind}; y should be a 1d array", argument="y", fix="give one label per row, (n,)")
+    if y.dtype.kind == "c":
+        what = f"has dtype {y.dtype}: Complex data not supported"
+        raise DataError(what, argument="y", fix="classes are text, integers or booleans")
     return np.asarray(column_or_1d(y, warn=True))
 
 

@@ -25,7 +25,7 @@ def require_range(source: Source) -> Source:
     eigenlens.errors.DataError: column 1 of X has entries as large as 2e+300, above 1e150, and squares overflow; \
 divide it by 1e+300.
     """
-    if not source.in_memory or not source.n_rows:
+    if not source.in_memory or not source.n_rows or hasattr(source, "fields"):  # which has columns of text
         return source
     largest = _largest_entries(source)
     odd = np.flatnonzero((largest > MAX_ENTRY) | ((largest < MIN_ENTRY) & (largest > 0.0)))

@@ -160,6 +160,10 @@ class CategoricalFamily:
     smoothing: float | Sequence[float] = 0.0
     reserve: float | None = None
 
+    def __post_init__(self) -> None:
+        if self.levels is not None:
+            object.__setattr__(self, "levels", checks.distinct_values("levels", self.levels))
+
     def summarise(self, block: Block) -> Counts:
         """Return the counts of a block of rows of one column."""
         counts = Counts.of(block.rows.toarray() if is_sparse(block.rows) else block.rows, block.weight)

@@ -271,6 +271,11 @@ class GaussianFamily:
     names: tuple[str, ...] | None = None
     sigma: Any = None
 
+    def __post_init__(self) -> None:
+        checks.name("covariance", self.covariance, GAUSSIAN_FITS)
+        if self.names is not None:
+            checks.listed("names", self.names)
+
     def summarise(self, block: Block) -> Any:
         """Return `Moments` of a block for full covariances, otherwise `ColumnMoments`."""
         return GAUSSIAN_FITS[self.covariance if self.sigma is None else "diagonal"][0](block)

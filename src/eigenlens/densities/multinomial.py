@@ -173,6 +173,10 @@ class MultinomialFamily:
     trials: int | None = None
     names: tuple[str, ...] | None = None
 
+    def __post_init__(self) -> None:
+        if self.trials is not None:
+            checks.integer("trials", self.trials, 0)
+
     def summarise(self, block: Block) -> CountTotals:
         """Return the totals of a block of rows."""
         return CountTotals.of(block)

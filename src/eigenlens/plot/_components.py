@@ -269,6 +269,7 @@ def contributions(
     >>> plot.contributions(PCA(2).fit(food.data), names=food.columns).get_yticklabels()[0].get_text()
     'Fresh fruit'
     """
+    checks.integer("component", component, 1)
     if X is None:
         table, kind = tables.column_contributions(model, [component], names=names), "columns"
     else:

@@ -48,7 +48,7 @@ from eigenlens.bayes.discriminant.shrinkage import Rule, Target
 from eigenlens.bayes.explain import Explanation, classes_to_compare, explain_gaussian_classes
 from eigenlens.bayes.labels import encode_labels, partial_fit_labels, require_two_classes
 from eigenlens.bayes.rule import BayesRule, ClassCounts, sample_by_class
-from eigenlens.data.coerce import require_finite, require_no_infinity, rereadable
+from eigenlens.data.coerce import as_source, explain_nonfinite, require_finite, require_no_infinity, rereadable
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import Progress, Source, progress_callback
 from eigenlens.densities.mixture import Mixture
@@ -209,7 +209,10 @@ class GaussianClasses(StandardizedColumns, ClassCounts, BayesRule, ModelEstimato
         with np.errstate(divide="ignore"):
             found = np.concatenate(list(self._log_likelihoods(X)))
             found += np.log(self._prior) + self._decision_constant
-        return np.asarray(found[:, 1] - found[:, 0] if len(self.classes_) == 2 else found)
+            decision = np.asarray(found[:, 1] - found[:, 0] if len(self.classes_) == 2 else found)
+        if np.isnan(decision).any():
+            raise explain_nonfinite(as_source(X))
+        return decision
 
     def _draw(self, labels: Array, rng: np.random.Generator) -> Any:
         parts: Sequence[Any] = self._mixture.components
