@@ -33,7 +33,7 @@ _CLASSIFIERS = [
     FITTED[name] for name in ("NaiveBayes", "BayesClassifier", "LinearDiscriminant", "QuadraticDiscriminant")
 ]
 _KDE, _MIXTURES = [FITTED["KernelDensity"]], [FITTED["GaussianMixture"], FITTED["MixtureModel"]]
-_COMPARISON = (
+COMPARISON = (
     "eigenlens.compare({{'one': eigenlens.GaussianMixture(), 'two': eigenlens.KernelDensity()}}, rows({n}, 1, {s}))"
 )
 
@@ -99,7 +99,7 @@ GOOD: dict[str, list[str]] = {
     "KernelDensity.bandwidth": [
         "'silverman'", "'scott'", "'sheather-jones'", "'isj'", "'lscv'", "'mlcv'", "0.5", "'lscv-exact'",
     ],
-    "bandwidth.rule": ["'silverman'", "'scott'", "'sheather-jones'", "'sheather-jones-dpi'", "'isj'", "'lscv'", "'mlcv'"],
+    "bandwidth.rule": ["'silverman'", "'scott'", "'sheather-jones'", "'isj'", "'lscv'", "'mlcv'"],
     "bandwidth.kernel": ["'gaussian'", "'box'", "'epanechnikov'"],
     "bounds": ["None", "(-20.0, None)", "(-50.0, 50.0)"],
     "adaptive": ["True"],
@@ -191,7 +191,7 @@ GOOD: dict[str, list[str]] = {
     "components": ["(1, 2)"],
     "alpha": ["0.5"],
     "bins": ["5", "10"],
-    "table": [_COMPARISON],
+    "table": [COMPARISON],
     "resolution": ["20"],
     "grid": ["20"],
     "image_shape": ["None", "(1, {d})"],
@@ -266,7 +266,11 @@ GOOD: dict[str, list[str]] = {
     "start": ["[1.0, 0.5, 0.2]"],
     "make": ["(lambda m: densities.Gaussian(np.array([m]), densities.Spherical(1.0, 1)))"],
     "theta": ["0.5"],
-    "source": ["None"],
+    "textbook.model": ["densities.LinearGaussian(np.zeros({d}), np.ones(({d}, 1)), 1.0)"],
+    "em_path.start": ["densities.LinearGaussian(np.zeros({d}), np.ones(({d}, 1)), 1.0)"],
+    "em_path.n": ["40"],
+    "textbook.Z": ["rows({n}, 1, {s})"],
+    "what": ["'variances'", "'ratios'"],
 }  # fmt: skip
 """Values that an argument takes: `function.name` or `Class.name` goes before `name`."""
 

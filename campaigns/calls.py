@@ -16,15 +16,16 @@ import matplotlib as mpl
 import numpy as np
 
 from campaigns import values
-from campaigns.arguments import DENSITIES, GOOD
+from campaigns.arguments import COMPARISON, DENSITIES, FITTED, GOOD
 from campaigns.base import Outcome, Result, case_rng, judge_error
-from eigenlens import catalogue, datasets, densities, plot
+from eigenlens import catalogue, datasets, densities, plot, textbook
 from eigenlens import errors as package_errors
+from eigenlens.comparison.compare import Comparison
+from eigenlens.pca.bootstrap import Bootstrap
 
 mpl.use("Agg")
 LIMIT = 60.0
 
-TABLES = ("X", "x", "Y", "columns_of_rows")
 FUNCTIONS = [
     "bandwidth", "bartlett_sphericity", "choose_gamma", "compare", "cronbach_alpha", "gram", "kmo", "load",
     "principal_angles", "procrustes", "report", "scan", "select_components", "select_mixture",
@@ -32,6 +33,13 @@ FUNCTIONS = [
 INTERNAL = {"get_params", "set_params", "get_metadata_routing", "set_output"}
 PROGRAMS = {"Block", "Density", "Family", "LikelihoodMaximum", "log_likelihood", "maximise_likelihood"}
 """Names of `densities` that are types, or take programs of the user's, whose own exceptions are theirs."""
+
+
+STEPS = ["em_path", "em_step", "em_step_of_covariance", "expected_latents", "power_path", "complete_log_likelihood"]
+RESULTS: list[tuple[str, Any]] = [
+    (f"{FITTED['PCA']}.bootstrap(rows({{n}}, {{d}}, {{s}}), 5).interval", Bootstrap.interval),
+    (f"{COMPARISON}.margins", Comparison.margins),
+]
 
 
 class Target(NamedTuple):
@@ -74,12 +82,16 @@ class _Draw:
 
     def arguments(self, call: Any, owners: tuple[str, ...], share: float) -> str:
         """Return the text of all arguments that have no default, and of a share of the others."""
-        given = []
+        given, by_name = [], not self.chance(0.2)
         for parameter in inspect.signature(call).parameters.values():
             if parameter.name == "self" or parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
                 continue
             if parameter.default is parameter.empty or self.chance(share):
-                given.append(f"{parameter.name}={self.argument(parameter.name, owners)}")
+                text = self.argument(parameter.name, owners)
+                named = by_name or parameter.kind is parameter.KEYWORD_ONLY
+                given.append(f"{parameter.name}={text}" if named else text)
+            else:
+                by_name = True  # one is left out, so those that follow need their names
         return ", ".join(given)
 
 
@@ -127,6 +139,17 @@ def _plot(draw: _Draw) -> Target:
     return Target(f"plot.{name}", getattr(plot, name), (name, "plot"))
 
 
+def _textbook(draw: _Draw) -> Target:
+    name = draw.one(STEPS)
+    return Target(f"textbook.{name}", getattr(textbook, name), (name, "textbook"))
+
+
+def _result(draw: _Draw) -> Target:
+    """Return a method of a result that is not a model."""
+    text, call = draw.one(RESULTS)
+    return Target(draw.fill(text), call, (call.__name__,))
+
+
 def _dataset(draw: _Draw) -> Target:
     return Target("datasets.load", datasets.load, ("datasets.load",))
 
@@ -143,10 +166,12 @@ def _density(draw: _Draw) -> Target:
 
 
 KINDS: list[tuple[Callable[[_Draw], Target], float]] = [
-    (_estimator, 0.62),
-    (_function, 0.13),
+    (_estimator, 0.6),
+    (_function, 0.12),
     (_plot, 0.1),
-    (_density, 0.14),
+    (_density, 0.13),
+    (_textbook, 0.02),
+    (_result, 0.02),
     (_dataset, 0.01),
 ]
 """The kinds of targets, and the share of each."""
@@ -198,9 +223,7 @@ def _subjects(text: str, target: Target) -> set[str]:
     """Return the names that an error of this call may be about."""
     names = set(inspect.signature(target.call).parameters) - {"self", "options"}
     names |= set(re.findall(r"[(, ](\w+)=", text)) | {"X", "y", "sample_weight", *values.NAMES}
-    names |= {
-        path for path in ("nothing.csv", "nothing.safetensors", "values.py", "'.'", "model", "rows") if path in text
-    }
+    names |= {"nothing.csv", "nothing.safetensors", "values.py", "'.'", "model", "rows"}  # files, by their names
     for call in re.findall(r"eigenlens\.(\w+)\(", text):
         names |= set(inspect.signature(getattr(values.eigenlens, call)).parameters)
     for owner in target.owners:

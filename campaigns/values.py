@@ -23,30 +23,9 @@ import eigenlens
 from eigenlens import datasets, densities, plot, textbook
 
 __all__ = [
-    "datasets",
-    "datetime",
-    "decimal",
-    "densities",
-    "eigenlens",
-    "fractions",
-    "inf",
-    "io",
-    "labels",
-    "named",
-    "nan",
-    "np",
-    "pathlib",
-    "pd",
-    "pl",
-    "plot",
-    "read_only",
-    "rows",
-    "scaled",
-    "scratch",
-    "sparse",
-    "spoilt", "table_file",
-    "textbook",
-    "weights",
+    "datasets", "datetime", "decimal", "densities", "eigenlens", "fractions", "inf", "io", "labels", "named",
+    "nan", "np", "pathlib", "pd", "pl", "plot", "read_only", "rows", "scaled", "scratch", "sparse", "spoilt",
+    "table_file", "textbook", "torch", "weights",
 ]  # fmt: skip
 
 nan, inf = float("nan"), float("inf")
@@ -124,6 +103,7 @@ PLAIN = ["rows({n}, {d}, {s})"] * 6 + [
     "named(rows({n}, {d}, {s}), pl)",
     "sparse.csr_array(rows({n}, {d}, {s}))",
     "np.rint(3 * rows({n}, {d}, {s})).astype(int)",
+    "torch.tensor(rows({n}, {d}, {s}))",
 ]
 """Templates of tables that every model can use; they differ in their containers and dtypes."""
 
@@ -350,15 +330,19 @@ WEIGHTS = [
 ]
 
 JUNK = [
-    "None", "True", "False", "-1", "0", "1", "2", "3", "10**9", "10**20", "-10**20", "2**63", "0.5", "1.5", "-0.5", "1.0", "nan", "inf",
-    "-inf", "1e-300", "1e300", "5e-324", "1.0 + 2.0j", "'auto'", "'nonsense'", "''", "b'bytes'", "[]", "[1]", "[1, 2]",
-    "[0, 0]", "(1, 2)", "(1,)", "{{}}", "{{'height': 1}}", "{{0: 1}}", "set()", "{{1, 2}}", "object()", "len", "int", "range(3)",
-    "slice(2)", "...", "np.array(1)", "np.array([1.0, 2.0])", "np.array([[1.0]])", "np.array([nan, 1.0])", "np.array([])",
-    "np.array(['red'])", "np.float32(0.5)", "np.int64(2)", "np.bool_(True)", "np.nan", "np.str_('auto')",
-    "decimal.Decimal('0.5')", "decimal.Decimal('NaN')", "fractions.Fraction(1, 2)", "datetime.date(2020, 1, 1)",
-    "np.datetime64('2020-01-01')", "np.datetime64('NaT')", "pd.NA", "pd.NaT", "pathlib.Path('rows.csv')", "'height'", "['height', 'mass']",
-    "['height', 'nonsense']", "(lambda *values, **options: None)", "(lambda *values, **options: nan)", "rows({n}, {d})", "labels({n})", "named(rows({n}, {d}))",
-    "pd.Series([1.0, 2.0])", "iter([1, 2])", "[[1, 2], [3]]", "[None]", "[nan]", "[inf]", "[-1]", "[10**20]", "['red', 1]", "np.random.default_rng(0)",
-    "np.array([[1.0, 2.0], [3.0, 4.0]])", "[1.0, 'red']", "'1'", "'NaN'", "eigenlens.PCA", "eigenlens.PCA()",
+    "None", "True", "False", "-1", "0", "1", "2", "3", "10**9", "10**20", "-10**20", "2**63", "0.5", "1.5", "-0.5",
+    "1.0", "nan", "inf", "-inf", "1e-300", "1e300", "5e-324", "1.0 + 2.0j", "'auto'", "'nonsense'", "''", "b'bytes'",
+    "[]", "[1]", "[1, 2]", "[0, 0]", "(1, 2)", "(1,)", "{{}}", "{{'height': 1}}", "{{0: 1}}", "set()", "{{1, 2}}",
+    "object()", "len", "int", "range(3)", "slice(2)", "...", "np.array(1)", "np.array([1.0, 2.0])",
+    "np.array([[1.0]])", "np.array([nan, 1.0])", "np.array([])", "np.array(['red'])", "np.float32(0.5)",
+    "np.int64(2)", "np.bool_(True)", "np.nan", "np.str_('auto')", "decimal.Decimal('0.5')", "decimal.Decimal('NaN')",
+    "fractions.Fraction(1, 2)", "datetime.date(2020, 1, 1)", "np.datetime64('2020-01-01')", "np.datetime64('NaT')",
+    "pd.NA", "pd.NaT", "pathlib.Path('rows.csv')", "'height'", "['height', 'mass']", "['height', 'nonsense']",
+    "(lambda *values, **options: None)", "(lambda *values, **options: nan)", "rows({n}, {d})", "labels({n})",
+    "named(rows({n}, {d}))", "pd.Series([1.0, 2.0])", "iter([1, 2])", "[[1, 2], [3]]", "[None]", "[nan]", "[inf]",
+    "[-1]", "[10**20]", "['red', 1]", "np.random.default_rng(0)", "np.array([[1.0, 2.0], [3.0, 4.0]])",
+    "[1.0, 'red']", "'1'", "'NaN'", "eigenlens.PCA", "eigenlens.PCA()", "torch.ones(3)", "np.ma.masked_all(3)",
+    "np.array([[1.0, 2.0], [3.0, 4.0], [5.0, nan]])", "10**400", "memoryview(b'rows')", "type(None)",
+    "sparse.eye_array(3)", "(lambda *values: values[0])",
 ]  # fmt: skip
 """Things for arguments that they do not mean, and for some that they do."""

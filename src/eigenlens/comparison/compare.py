@@ -118,7 +118,8 @@ def compare(
             out by zero weights.
         cv: the number of folds. sample_weight: (n,) counts of rows, in fits and in means. random_state: of the folds.
 
-    An estimator that raises an error in a fold stays in the table, with the error, unless all of them reject X. Cost: cv fits each.
+    An estimator that raises an error in a fold stays in the table, with the error, unless all of them reject X. Cost:
+    cv fits each.
 
     >>> from sklearn.mixture import GaussianMixture
     >>> from sklearn.neighbors import KernelDensity

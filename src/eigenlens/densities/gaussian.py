@@ -318,8 +318,8 @@ def _as_covariance(value: Any, d: int) -> Covariance:
         given = checks.numbers("covariance", value)
     except OptionError:
         given = np.empty((0, 0, 0))
-    if given.ndim > 2 or (given.ndim and given.shape[0] != d):
-        what = f"must be a matrix ({d}, {d}), {d} variances or one variance; or Full, Diagonal or Spherical of these"
+    if given.ndim > 2 or (given.ndim and given.shape[0] != d) or not np.all(np.isfinite(given)):
+        what = f"must be a finite matrix ({d}, {d}), {d} variances or one; or Full, Diagonal or Spherical of these"
         raise OptionError(what, argument="covariance")
     if given.ndim == 2:
         if not np.allclose(given, given.T, rtol=1e-8, atol=0.0):

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks, model_file
@@ -120,7 +121,21 @@ def model_view(attribute: str, doc: str) -> property:
     return property(lambda estimator: estimator._like(getattr(estimator.model_, attribute)), doc=doc)
 
 
-class ProjectionEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ModelEstimator):  # type: ignore[misc]
+class NamedScores(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: ignore[misc]
+    """A transformer whose scores are named after its class: pca0, pca1, …"""
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return the names of the columns of `transform`; `input_features` may be those of the fit, or None."""
+        try:
+            return super().get_feature_names_out(input_features)
+        except ValueError as error:
+            if isinstance(error, NotFittedError):
+                raise
+            what, fix = f": {error}", "give the names of the columns of the fit, or None"
+            raise OptionError(what, argument="input_features", value=input_features, fix=fix) from None
+
+
+class ProjectionEstimator(NamedScores, ModelEstimator):
     """An estimator that maps rows to `n_components_` scores and back, in the dtype of the rows."""
 
     _score_words = ("scores", "component")  # what scores, and their columns, are called
@@ -221,6 +236,16 @@ class DensityEstimator(ModelEstimator):
         return self.model_.condition(chosen, given)
 
 
+def require_possible(log_density: Array) -> None:
+    """Raise where rows (n,) have density 0, so that the log-likelihood of all is minus infinity."""
+    lost = np.flatnonzero(np.isneginf(log_density))
+    if lost.size:
+        what = f"has {lost.size} of {log_density.size} rows of density 0 under this model (first: row {lost[0]})"
+        raise DataError(
+            f"{what}, so their likelihood is 0", argument="X", fix="leave them out; score_samples finds them"
+        )
+
+
 # ---- maximum likelihood ---------------------------------------------------------------------------------------
 
 
@@ -286,6 +311,7 @@ class IterativeFit(Generic[R]):
         source = positive_weight_rows(validate_rows(self, X, sample_weight))
         found = self._density_and_presence(source)
         weight = np.ones(len(found)) if source.weight is None else source.weight
+        require_possible(found[:, 0])
         return float(weight @ found[:, 0]), float(weight @ found[:, 1])
 
     def _fitted_likelihood(self) -> tuple[float, float]:

@@ -148,7 +148,7 @@ def ellipses(
     mixture = frozen_mixture(model)
     known = feature_names(model, mixture.means.shape[1], names)
     pair = checks.column_numbers("columns", columns, len(known), known, low=2, high=2)
-    masses = np.array([checks.real("levels", level, 0.0, 1.0) for level in levels])
+    masses = np.array([checks.real("levels", level, 0.0, 1.0) for level in checks.listed("levels", levels)])
     plane = mixture.marginal(pair)
     rows, labels, hidden = _label_rows(model, X, pair)
     outlines = np.stack([_outlines(part, masses) for part in plane.components])

@@ -57,7 +57,7 @@ def checked_plot(**needed: str) -> Callable[[Plot], Plot]:
 def _require(argument: str, value: Any, attribute: str, optional: bool) -> None:
     if value is None and optional:
         return
-    for each in value.values() if isinstance(value, Mapping) and argument == "model" else [value]:
+    for each in (isinstance(value, Mapping) and argument == "model" and list(value.values())) or [value]:
         if isinstance(each, type) or not hasattr(each, attribute):
             kind = f"the class {each.__name__}" if isinstance(each, type) else f"a {type(each).__name__}"
             lacks = "" if attribute == "__class__" else f" without {attribute}"

@@ -107,7 +107,7 @@ def _check_colors(color: Any, count: int, drawn: int) -> list[str]:
     """Return one colour per density, by default those that follow the colours of the densities drawn before."""
     if color is None or isinstance(color, str):
         return [color or _style.category_color(drawn + i) for i in range(count)]
-    colours = list(color)
+    colours = checks.listed("color", color)
     if len(colours) != count:
         what = f"has {len(colours)} colours, but there are {count} densities"
         raise OptionError(what, argument="color", fix="give one colour per density")

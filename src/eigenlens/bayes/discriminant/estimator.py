@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
@@ -53,7 +52,7 @@ from eigenlens.data.rows import row_count
 from eigenlens.data.source import Progress, Source, progress_callback
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import DataError, OptionError
-from eigenlens.estimator.base import ModelEstimator, model_view
+from eigenlens.estimator.base import ModelEstimator, NamedScores, model_view
 from eigenlens.estimator.rows import dense_blocks, per_row, validate_rows
 from eigenlens.linalg.operators import concatenate
 from eigenlens.linalg.spectrum import Outcome
@@ -220,7 +219,7 @@ class GaussianClasses(StandardizedColumns, ClassCounts, BayesRule, ModelEstimato
 
 
 @dataclass(eq=False, repr=False)
-class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClasses):  # type: ignore[misc]
+class LinearDiscriminant(NamedScores, GaussianClasses):
     """Fisher's discriminants: Gaussian classes with one covariance, a linear rule, a map to at most C − 1 directions.
 
         ln p(c | x) = w_c·x + b_c + const,   w_c = S⁻¹ (m_c − m),   b_c = ln pi_c − ½ |m_c − m|²_S − w_c·m

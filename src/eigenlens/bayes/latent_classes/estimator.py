@@ -36,7 +36,7 @@ from eigenlens.data.coerce import rereadable
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import progress_callback
 from eigenlens.data.table import observed_rows
-from eigenlens.estimator.base import IterativeFit, ModelEstimator, forward
+from eigenlens.estimator.base import IterativeFit, ModelEstimator, forward, require_possible
 from eigenlens.estimator.rows import column_as_table, per_row, rows_dtype
 from eigenlens.estimator.sampled_rows import sampled_rows
 from eigenlens.native.class_sums import winners
@@ -215,6 +215,7 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
         if X is None:
             return super()._likelihood(X, sample_weight)
         (log_density, _), w = self._fit_to(X, sample_weight)
+        require_possible(np.where(w > 0.0, log_density, 0.0))
         return float(w @ np.where(w > 0.0, log_density, 0.0)), float(w.sum())
 
     def _fit_to(self, X: Any, sample_weight: Any) -> tuple[tuple[Array, Array], Array]:
