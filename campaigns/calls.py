@@ -223,7 +223,8 @@ def _subjects(text: str, target: Target) -> set[str]:
     """Return the names that an error of this call may be about."""
     names = set(inspect.signature(target.call).parameters) - {"self", "options"}
     names |= set(re.findall(r"[(, ](\w+)=", text)) | {"X", "y", "sample_weight", *values.NAMES}
-    names |= {"nothing.csv", "nothing.safetensors", "values.py", "'.'", "model", "rows"}  # files, by their names
+    if target.text in ("eigenlens.load", "eigenlens.scan"):  # an error about a file names it
+        names |= {"nothing.csv", "nothing.safetensors", "values.py", "'.'", "model", "rows.csv"}
     for call in re.findall(r"eigenlens\.(\w+)\(", text):
         names |= set(inspect.signature(getattr(values.eigenlens, call)).parameters)
     for owner in target.owners:

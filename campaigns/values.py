@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import torch
 from scipy import sparse
 
 import eigenlens
