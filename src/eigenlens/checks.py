@@ -19,6 +19,10 @@ from eigenlens.resources import available_memory
 MAX_FLOAT = float(np.finfo(np.float64).max)
 
 
+MAX_STARTS, MAX_REPLICATES, MAX_GRID = 1_000, 100_000, 2_000
+"""More starts of an iteration, resampled fits or steps, and points along an axis than these are a slip of the pen."""
+
+
 def choice(
     argument: str, value: Any, known: Iterable[str], aliases: Mapping[str, str] | None = None, takes: str = ""
 ) -> Any:
@@ -52,7 +56,7 @@ def function(argument: str, value: Any, takes: str = "") -> Any:
     if isinstance(value, type):
         raise OptionError("is a class", argument=argument, value=value, fix="give a function, or an instance of it")
     try:
-        inspect.signature(value).bind(*takes.split(",")) if takes else None
+        inspect.signature(value).bind_partial(*takes.split(",")) if takes else None
     except TypeError:
         raise OptionError(f"must be a function of ({takes})", argument=argument, value=value) from None
     except ValueError:  # built-in functions without a signature

@@ -99,10 +99,13 @@ class Gaussian:
         if not np.all(np.isfinite(statistics.mean)):
             raise _explain_unusable_moments(source)
         try:
-            return replace(family, names=source.names).estimate(statistics)
+            found = replace(family, names=source.names).estimate(statistics)
         except DataError:
             _check_squares_in_range(source, statistics)
             raise
+        if not np.isfinite(fit_record(found).loglik):
+            _check_squares_in_range(source, statistics)
+        return found
 
     def log_density(self, X: Any) -> Array:
         """Return ln N(x_o | mean_o, C_oo) (n,) of each row of X (n, d); o are its observed entries."""

@@ -50,7 +50,11 @@ def make_start_rule(
 
     EM is that of columns over `scale` (d,), where that is given; means are given in the units of the columns.
     """
-    init, n_init, d = estimator.init, checks.integer("n_init", estimator.n_init, 1), source.n_features
+    init, n_init, d = (
+        estimator.init,
+        checks.integer("n_init", estimator.n_init, 1, checks.MAX_STARTS),
+        source.n_features,
+    )
     parts = _check_parts(estimator, structure, K, d)
     if scale is not None:
         _reject_covariances(estimator)
@@ -104,7 +108,7 @@ def _check_parts(estimator: Any, structure: CovarianceStructure, K: int, d: int)
 def _check_part(name: str, value: Any, shape: tuple[int, ...]) -> Array | None:
     if value is None:
         return None
-    found = checks.numbers(name, to_numpy(value))
+    found = checks.numbers(name, value)
     if found.shape != shape:
         raise OptionError(f"has shape {found.shape}; for this X and n_components it is {shape}", argument=name)
     if not np.all(np.isfinite(found)):

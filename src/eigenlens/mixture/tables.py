@@ -262,7 +262,7 @@ def _histogram(values: Array | None, bins: Any, ends: tuple[float, float]) -> tu
 
 def _edges(values: Array, bins: int | None) -> Array:
     if bins is not None:
-        return np.histogram_bin_edges(values, checks.integer("bins", bins, 1))
+        return np.histogram_bin_edges(values, checks.integer("bins", bins, 1, checks.MAX_GRID))
     return np.histogram_bin_edges(values, min(_bin_count(values), MOST_BINS))
 
 
