@@ -39,7 +39,7 @@ def _largest_entries(source: Source) -> Array:
     largest, start, weight = np.zeros(source.n_features), 0, source.weight
     step = max(1, (source.n_rows or 1) // ROWS_LOOKED_AT)
     for rows in source.rows():
-        taken = rows[::step]
+        taken = rows[::step, :]
         values = np.abs(dense(taken))
         here = np.isfinite(values)
         if weight is not None:

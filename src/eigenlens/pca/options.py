@@ -26,7 +26,7 @@ MISSING_VALUE_METHODS = {"raise": fit_pca, "em": fit_pca_missing}
 def check_pca_options(estimator: Any, source: Source, rows_known: bool = True) -> tuple[Any, PCAOptions]:
     """Check the parameters; return `n_components` as `fit_pca` takes it, and the options of `fit_pca`."""
     checks.name("missing", estimator.missing, MISSING_VALUE_METHODS)
-    if not isinstance(estimator.whiten, bool | np.bool_) and estimator.whiten != "zca":
+    if not isinstance(estimator.whiten, bool | np.bool_) and str(estimator.whiten) != "zca":
         raise OptionError("must be True, False or 'zca'", argument="whiten", value=estimator.whiten)
     check_rotation(estimator.rotation, estimator.rotation_options)
     if estimator.whiten == "zca" and estimator.rotation is not None:

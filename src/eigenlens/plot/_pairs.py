@@ -108,7 +108,10 @@ def _histogram(ax: Axes, x: Array, colours: str | Array) -> None:
     names, finite = group_names(colours), np.isfinite(x)
     groups = [finite & (colours == name) for name in names] or [finite]
     shades = [_style.category_color(g) for g in range(len(names))] or _plain(colours)
-    edges = np.histogram_bin_edges(x[finite], "auto") if finite.any() else np.array([0.0, 1.0])
+    try:
+        edges = np.histogram_bin_edges(x[finite], "auto") if finite.any() else np.array([0.0, 1.0])
+    except ValueError:  # the values differ by their rounding only
+        edges = np.linspace(*np.nextafter([x[finite].min(), x[finite].max()], [-np.inf, np.inf]), 2)
     look: Any = {"stacked": True, "linewidth": 0.5, "edgecolor": _style.page_color()}
     ax.hist([x[group] for group in groups], bins=edges.tolist(), color=shades, **look)
 

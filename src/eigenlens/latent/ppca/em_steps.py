@@ -114,7 +114,7 @@ def _complete_rows(X: Any, mean: Array) -> Array:
     return rows
 
 
-def _one_noise(model: LinearGaussian, argument: str = "model") -> float:
+def _one_noise(model: Any, argument: str = "model") -> float:
     """Return sigma²; raise for a model with one noise variance per column, which is factor analysis."""
     if not isinstance(model, LinearGaussian):
         what = f"is a {type(model).__name__}, and must be a LinearGaussian"
