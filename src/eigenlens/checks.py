@@ -122,8 +122,9 @@ def _position(argument: str, value: Any, d: int, positions: Mapping[Any, int]) -
 
 def distinct_values(argument: str, value: Any, count: int | None = None) -> tuple[Any, ...]:
     """Return `value` as a tuple of different values that can be categories, `count` of them if that is given."""
-    listed = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
-    given = tuple(value.tolist() if hasattr(value, "tolist") else value) if listed and np.ndim(value) != 0 else ()
+    one = isinstance(value, str | bytes | Mapping) or getattr(value, "ndim", 1) != 1
+    listed = isinstance(value, Iterable) and not one
+    given = tuple(value.tolist() if hasattr(value, "tolist") else value) if listed else ()
     usable = all(isinstance(each, Hashable) for each in given) and len(set(given)) == len(given)
     if not usable or not given or (count is not None and len(given) != count):
         number = "at least one" if count is None else str(count)

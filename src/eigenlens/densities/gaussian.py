@@ -254,7 +254,7 @@ class Gaussian:
 
     def _one_dimension(self, method: str) -> None:
         if self.mean.size != 1:
-            what = f"{method}: the mean has {self.mean.size} columns, and one is needed"
+            what = f"{method} needs one dimension, and this Gaussian has {self.mean.size}, as its mean says"
             raise OptionError(what, fix="take one of its columns first: marginal(columns=[0])")
 
 
@@ -322,7 +322,7 @@ def _as_covariance(value: Any, d: int) -> Covariance:
     except OptionError:
         given = np.empty((0, 0, 0))
     if given.ndim > 2 or (given.ndim and given.shape[0] != d) or not np.all(np.isfinite(given)):
-        what = f"must be a finite matrix ({d}, {d}), {d} variances or one; or Full, Diagonal or Spherical of these"
+        what = f"must be a matrix ({d}, {d}), {d} variances or one, all finite; or Full, Diagonal or Spherical of these"
         raise OptionError(what, argument="covariance")
     if given.ndim == 2:
         if not np.allclose(given, given.T, rtol=1e-8, atol=0.0):

@@ -132,7 +132,7 @@ def check_n_landmarks(estimator: Any, source: Source) -> int | float:
 def rows_in_memory(estimator: Any, source: Source) -> Any:
     """Return all rows; those of a precomputed kernel must be a symmetric matrix."""
     rows = collect_rows(source)
-    if estimator.kernel == "precomputed":
+    if _is_precomputed(estimator):
         _require_symmetric(rows)
     return rows
 
@@ -154,7 +154,7 @@ def warn_kernel_fit(fit: KernelPCAFit, estimator: Any) -> None:
             f"{matrix} is {fit.smallest:.4g}, the largest {fit.model.eigenvalues[0]:.4g}; components of negative "
             "variance were left out"
         )
-        fix = "check that X is a kernel matrix" if estimator.kernel == "precomputed" else ""
+        fix = "check that X is a kernel matrix" if _is_precomputed(estimator) else ""
         warn_user(DataWarning(what, argument="kernel", value=estimator.kernel, fix=fix))
     if not outcome.converged:
         what = (

@@ -271,7 +271,7 @@ class GaussianMixture(
     def cdf(self, x: Any) -> Any:
         """Return P(X ≤ x) (n,), for a mixture of one feature."""
         if self.model_.means.shape[1] != 1:
-            what = f"x must have one column for cdf, and this mixture has {self.model_.means.shape[1]}"
+            what = f"cdf needs one dimension of x, and this mixture has {self.model_.means.shape[1]}"
             raise OptionError(what, fix="take marginal([j]) first")
         return self.model_.cdf(to_numpy(x))
 

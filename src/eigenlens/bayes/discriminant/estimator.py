@@ -289,8 +289,8 @@ class LinearDiscriminant(NamedScores, GaussianClasses):
     def _estimate(self, statistics: Any, shrinkage: Shrinkage) -> tuple[FisherRule, Array]:
         require_rows(statistics, self.classes_, 0.0, "give the rows of every class before asking for results")
         if not np.any(row_counts(statistics) > 1.0):
-            what = "has one row of every class, so no class varies"
-            raise DataError(what, argument="y", fix="give more rows than classes")
+            what = "every class has 1 row, so no class varies"
+            raise DataError(what, within="y", fix="give more rows than classes")
         covariance, amounts = pooled_covariance(statistics, shrinkage)
         if not covariance.rank:
             raise DataError("X: no column varies within any class, so there is no covariance", fix="check X and y")
