@@ -11,7 +11,7 @@ PIP := $(RUN) -m pip install --quiet --disable-pip-version-check --no-compile --
 # One test process per processor, each with one thread.
 TESTS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(RUN) -m pytest -q -n auto --dist worksteal
 
-.PHONY: demo test test-all sanitize docs browser browser-tools web web-check check format bench clean
+.PHONY: demo test test-all campaigns sanitize docs browser browser-tools web web-check check format bench clean
 
 demo: $(VENV)/demo.stamp
 	$(RUN) -m eigenlens.cli.commands.demo
@@ -22,6 +22,10 @@ test: $(VENV)/dev.stamp
 # The long campaigns too: minutes, not seconds.
 test-all: $(VENV)/dev.stamp
 	$(TESTS)
+
+# Generated cases, each of which has to end well; `python -m campaigns` takes a seed and a number of cases.
+campaigns: $(VENV)/dev.stamp
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(RUN) -m campaigns --show
 
 # The kernels built so that every access to memory is checked, called with arrays of all kinds: needs GCC, and minutes to build.
 CHECKED := -fsanitize=address,undefined

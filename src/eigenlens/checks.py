@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 from collections.abc import Hashable, Iterable, Mapping
@@ -12,11 +13,22 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, to_numpy
-from eigenlens.errors import DataError, OptionError, closest, suggest
+from eigenlens.errors import DataError, OptionError, ResourceError, closest, suggest
+from eigenlens.resources import available_memory
+
+MAX_FLOAT = float(np.finfo(np.float64).max)
 
 
-def choice(argument: str, value: Any, known: Iterable[str], aliases: Mapping[str, str] | None = None) -> Any:
-    """Return `value` if it is one of the known names or a callable; an alias gives the name that it means.
+MAX_STARTS, MAX_REPLICATES, MAX_GRID = 1_000, 100_000, 2_000
+"""More starts of an iteration, resampled fits or steps, and points along an axis than these are a slip of the pen."""
+
+
+def choice(
+    argument: str, value: Any, known: Iterable[str], aliases: Mapping[str, str] | None = None, takes: str = ""
+) -> Any:
+    """Return `value` if it is one of the known names or a function; an alias gives the name that it means.
+
+    takes: the names of what the function is called with, separated by commas, if that is to be checked.
 
     >>> choice("solver", "lanczoz", ["svd", "lanczos"])
     Traceback (most recent call last):
@@ -26,9 +38,30 @@ def choice(argument: str, value: Any, known: Iterable[str], aliases: Mapping[str
     names = list(known)
     if aliases is not None and isinstance(value, str) and value in aliases:
         return aliases[value]
-    if callable(value) or (isinstance(value, str) and value in names):
+    if callable(value):
+        return function(argument, value, takes)
+    if isinstance(value, str) and value in names:
         return value
     raise OptionError("is not known", argument=argument, value=value, fix=suggest(closest(value, names), names))
+
+
+def function(argument: str, value: Any, takes: str = "") -> Any:
+    """Return a function of the user's, unless it is a class, or cannot be called with the arguments named in `takes`.
+
+    >>> function("verbose", len, "done, total, label")
+    Traceback (most recent call last):
+      ...
+    eigenlens.errors.OptionError: verbose=<built-in function len> must be a function of (done, total, label).
+    """
+    if isinstance(value, type):
+        raise OptionError("is a class", argument=argument, value=value, fix="give a function, or an instance of it")
+    try:
+        inspect.signature(value).bind_partial(*takes.split(",")) if takes else None
+    except TypeError:
+        raise OptionError(f"must be a function of ({takes})", argument=argument, value=value) from None
+    except ValueError:  # built-in functions without a signature
+        pass
+    return value
 
 
 def column_number(argument: str, value: Any, d: int, names: Iterable[Any] | None = None) -> int:
@@ -87,6 +120,25 @@ def _position(argument: str, value: Any, d: int, positions: Mapping[Any, int]) -
     raise OptionError(f"is not one of the {d} columns", argument=argument, value=value, fix=fix)
 
 
+def distinct_values(argument: str, value: Any, count: int | None = None) -> tuple[Any, ...]:
+    """Return `value` as a tuple of different values that can be categories, `count` of them if that is given."""
+    one = isinstance(value, str | bytes | Mapping) or getattr(value, "ndim", 1) != 1
+    listed = isinstance(value, Iterable) and not one
+    given = tuple(value.tolist() if hasattr(value, "tolist") else value) if listed else ()
+    usable = all(isinstance(each, Hashable) for each in given) and len(set(given)) == len(given)
+    if not usable or not given or (count is not None and len(given) != count):
+        number = "at least one" if count is None else str(count)
+        raise OptionError(f"must be {number} different values", argument=argument, value=value)
+    return given
+
+
+def listed(argument: str, value: Any) -> list[Any]:
+    """Return the entries of a list, an array or another iterable; a text or a dictionary is not one."""
+    if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping) or getattr(value, "ndim", 1) != 1:
+        raise OptionError("must be a list", argument=argument, value=value)
+    return list(value)
+
+
 def boolean(argument: str, value: Any) -> bool:
     """Return `value` if it is True or False."""
     if not isinstance(value, bool | np.bool_):
@@ -120,6 +172,15 @@ def integer(argument: str, value: Any, low: int, high: int | None = None, bound:
     return int(value)
 
 
+def sample_size(argument: str, value: Any, width: int, low: int = 1) -> int:
+    """Return the number of rows of `width` float64 numbers to draw, from `low` on, that fit into memory."""
+    n, most = integer(argument, value, low), available_memory() // (4 * 8 * max(1, width))  # a draw takes copies
+    if n > most:
+        what = f"is more rows of {width} numbers than fit into the memory that is free, at most {most:.3g}"
+        raise ResourceError(what, argument=argument, value=value, fix="draw fewer at a time")
+    return n
+
+
 def integers(argument: str, values: Iterable[Any], low: int, high: int, bound: str = "") -> tuple[int, ...]:
     """Return several integers that all lie between low and high; an error about one of several names all.
 
@@ -151,7 +212,7 @@ def real(argument: str, value: Any, low: float, high: float = np.inf) -> float:
       ...
     eigenlens.errors.OptionError: tol=-1.0 must be a number above 0.
     """
-    if not _is_number(value, Real) or not low < float(value) < high:
+    if not _is_number(value, Real) or not low < value < high or not abs(value) <= MAX_FLOAT:
         below = f" and below {high:g}" if high < np.inf else ""
         raise OptionError(f"must be a number above {low:g}{below}", argument=argument, value=value)
     return float(value)
@@ -165,17 +226,26 @@ def not_negative(argument: str, value: Any) -> float:
       ...
     eigenlens.errors.OptionError: reg_covar=-1 must be a finite number from 0 on.
     """
-    if not _is_number(value, Real) or not 0.0 <= float(value) < np.inf:
+    if not _is_number(value, Real) or not 0.0 <= value <= MAX_FLOAT:
         raise OptionError("must be a finite number from 0 on", argument=argument, value=value)
     return float(value)
 
 
 def numbers(argument: str, value: Any) -> Array:
-    """Return `value` as an array of float64, of any shape."""
+    """Return `value` as an array of float64, of any shape; masked entries are NaN."""
     try:
-        return np.asarray(to_numpy(value), dtype=np.float64)
-    except (TypeError, ValueError):
+        array = np.asarray(to_numpy(np.ma.filled(value.astype(float), np.nan) if _is_masked(value) else value))
+        real_numbers = array.dtype.kind in "fiub" or (array.dtype.kind == "O" and value is not None)
+        found = np.asarray(array, dtype=np.float64) if real_numbers else None
+    except (TypeError, ValueError, OverflowError):
+        found = None
+    if found is None:
         raise OptionError("must be a number or an array of numbers", argument=argument, value=value) from None
+    return found
+
+
+def _is_masked(value: Any) -> bool:
+    return isinstance(value, np.ma.MaskedArray)
 
 
 def memory(argument: str, value: Any) -> int:
@@ -198,13 +268,13 @@ def weights(sample_weight: Any, n_rows: int | None) -> Array | None:
     """Return row weights as float64 (n,), or None. A weight of 3 means three copies of the row, 0 leaves it out."""
     if sample_weight is None:
         return None
-    w = np.asarray(to_numpy(sample_weight))
+    try:
+        w = numbers("sample_weight", sample_weight)
+    except OptionError:
+        what = f"is a {type(sample_weight).__name__}{_dtype_of(sample_weight)}; it must hold numbers"
+        raise DataError(what, argument="sample_weight", fix="give one weight per row") from None
     if n_rows is not None and w.ndim == 0:
         w = np.full(n_rows, w)
-    try:
-        w = w.astype(np.float64)
-    except (TypeError, ValueError):
-        raise DataError(f"has dtype {w.dtype}; it must hold numbers", argument="sample_weight") from None
     if w.ndim != 1:  # scikit-learn's checks of estimators look for the last words
         what, fix = f"has {w.ndim} dimensions", "give one weight per row: Sample weights must be 1D"
         raise DataError(what, argument="sample_weight", fix=fix)
@@ -212,7 +282,15 @@ def weights(sample_weight: Any, n_rows: int | None) -> Array | None:
         what = f"has {w.size} {'entry' if w.size == 1 else 'entries'}, but X has {n_rows} rows"
         raise DataError(what, argument="sample_weight", fix="give one weight per row")
     _check_weights(w)
-    return np.ascontiguousarray(w)
+    return np.array(w)
+
+
+def _dtype_of(value: Any) -> str:
+    return f" of dtype {value.dtype}" if hasattr(value, "dtype") else ""
+
+
+MAX_TOTAL_WEIGHT = 1e100
+"""The largest sum of weights: sums of weighted squares, and their products, must not overflow."""
 
 
 def _check_weights(w: Array) -> None:
@@ -224,6 +302,9 @@ def _check_weights(w: Array) -> None:
     if not w.any():
         what = "is zero for every row"
         raise DataError(what, argument="sample_weight", fix="give at least one row a positive weight")
+    if not w.max() <= MAX_TOTAL_WEIGHT / w.size:
+        what = f"has weights as large as {w.max():.3g}; their sum must be at most {MAX_TOTAL_WEIGHT:g}"
+        raise DataError(what, argument="sample_weight", fix="divide the weights by a constant")
 
 
 def total_weight(total: float) -> None:

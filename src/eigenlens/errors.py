@@ -41,6 +41,10 @@ MOST_LISTED = 16
 """How many known names an error lists; no list of options is longer, but tables have more columns."""
 
 
+MAX_VALUE_LETTERS = 200
+"""How much of a value an error shows."""
+
+
 def python_setting(argument: str, value: Any) -> str:
     """Return an argument and its value as Python writes them.
 
@@ -49,7 +53,10 @@ def python_setting(argument: str, value: Any) -> str:
     >>> python_setting("label", ...)
     'label=…'
     """
-    return f"{argument}=…" if value is ... else f"{argument}={value!r}"
+    if value is ...:
+        return f"{argument}=…"
+    text = repr(value)
+    return f"{argument}={text if len(text) <= MAX_VALUE_LETTERS else text[:MAX_VALUE_LETTERS] + '…'}"
 
 
 def closest(value: Any, known: Iterable[Any], count: int = 1) -> list[Any]:

@@ -81,6 +81,10 @@ def read(path: str | os.PathLike[str]) -> tuple[str, dict[str, Array], dict[str,
     Every byte is checked: the digest covers kind, header, names, dtypes, shapes and values, and what it does not cover
     (the container's own text) must have the one form that `write` gives it.
     """
+    if not isinstance(path, str | os.PathLike) or "\0" in os.fspath(path):
+        raise OptionError(
+            "is not a file name", argument="path", value=path, fix="give that of a file saved by eigenlens"
+        )
     data = _bytes(path)
     text, container = _container(path, data)
     envelope = _envelope(path, container)
@@ -114,7 +118,7 @@ def version_advice(path: str | os.PathLike[str]) -> str:
 
 
 def _error(path: str | os.PathLike[str], what: str, fix: str = _COPY_AGAIN) -> ModelFileError:
-    return ModelFileError(f"{os.fspath(path)} {what}", fix=fix)
+    return ModelFileError(f"{os.fspath(path)!r} {what}", fix=fix)
 
 
 def _version() -> str:

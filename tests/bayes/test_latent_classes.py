@@ -630,5 +630,5 @@ def test_one_column_may_have_one_dimension(kind):
     assert column.loglik_ == table.loglik_
     for method in ("predict", "predict_proba", "score_samples", "score", "bic", "icl"):
         assert_array_equal(getattr(column, method)(kind(x)), getattr(table, method)(x[:, None]), err_msg=method)
-    with pytest.raises(ValueError, match="Expected 2D array"):
+    with pytest.raises(ValueError, match="must have two"):
         MixtureModel(2).fit(x, np.zeros(120))

@@ -295,7 +295,7 @@ def test_counts_and_ones_are_linear_and_variances_of_their_own_are_not():
     np.testing.assert_allclose(np.exp(log_posterior(lines)), rule.predict_proba(X), atol=1e-11)
     own = NaiveBayes().fit(IRIS, SPECIES)
     assert not hasattr(own, "coef_")
-    with pytest.raises(AttributeError, match="shared-gaussian"):
+    with pytest.raises(OptionError, match="shared-gaussian"):
         own.to_logistic()
 
 

@@ -329,7 +329,7 @@ def wide(X):
         ),
         (lambda m, X: plot.embedding(m, X, (1, 2, 3)), OptionError, r"components=\(1, 2, 3\) must be two numbers"),
         (lambda m, X: plot.embedding(m, X, color=[1]), DataError, r"color has shape \(1,\), but X has 120 rows"),
-        (lambda m, X: plot.embedding(m, X, labels="a"), DataError, "labels has 1 entries, but X has 120 rows"),
+        (lambda m, X: plot.embedding(m, X, labels=["a"]), DataError, "labels has 1 entries, but X has 120 rows"),
         (
             lambda m, X: plot.embedding(PCA(), X),
             OptionError,
@@ -338,7 +338,11 @@ def wide(X):
         (lambda m, X: plot.component_contours(m, X, 0), OptionError, "component=0 must be at least 1"),
         (lambda m, X: plot.component_contours(m, X, 5), OptionError, "component=5 must be at most 4, the number of"),
         (lambda m, X: plot.component_contours(m, X, resolution=1), OptionError, "resolution=1 must be at least 2"),
-        (lambda m, X: plot.component_contours(m, X, names="abc"), OptionError, "names has 3 entries, but there are 2"),
+        (
+            lambda m, X: plot.component_contours(m, X, names=list("abc")),
+            OptionError,
+            "names has 3 entries, but there are 2",
+        ),
         (lambda m, X: plot.component_contours(m, wide(X)), DataError, "X has 3 columns; contour lines are .* have 2"),
         (lambda m, X: plot.component_contours(m, X * np.nan), DataError, "X contains NaN or infinity"),
         (lambda m, X: plot.denoising({}), OptionError, "panels must be a dict with a name and rows"),

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from eigenlens.arrays import Array, is_tensor, to_numpy
+from eigenlens.arrays import Array, is_sparse, is_tensor, to_numpy
 from eigenlens.data.categories import EncodedColumn, category_positions, encode
 from eigenlens.errors import DataError, EigenlensError, OptionError, closest, suggest
 
@@ -31,11 +31,13 @@ def encode_labels(y: Any, X: Any = None, n_rows: int | None = None) -> ClassLabe
     """
     values = _label_array(X.read_label() if y is None and hasattr(X, "read_label") else y)
     if n_rows is not None and len(values) != n_rows:
-        raise DataError(f"y has {len(values)} labels, but X has {n_rows} rows: inconsistent numbers of samples")
+        what = f"has {len(values)} labels, but X has {n_rows} rows: inconsistent numbers of samples"
+        raise DataError(what, argument="y", fix="give one label per row")
     if values.dtype.kind in "mMcVS":
         way = "np.char.decode(y)" if values.dtype.kind == "S" else "y.astype(str)"
-        raise DataError(f"y has dtype {values.dtype}; classes are text, integers or booleans", fix=f"convert it, {way}")
-    encoded = encode(values)
+        what = f"has dtype {values.dtype}; classes are text, integers or booleans"
+        raise DataError(what, argument="y", fix=f"convert it, {way}")
+    encoded = _encode_categories(values)
     encoded = encoded.drop_unused() if encoded.declared else encoded
     _check_labels(values, encoded)
     codes, classes, _ = encoded.in_order()
@@ -56,9 +58,34 @@ def _label_array(y: Any) -> Array:
     elif hasattr(y, "to_numpy"):
         y = y.to_numpy()
     elif isinstance(y, list | tuple) and not all(isinstance(label, str) for label in y):
+        y = _array_of_list(y)
+    return _one_column(np.asarray(y) if not is_sparse(y) else y)
+
+
+def _array_of_list(y: Any) -> Any:
+    try:
         array = np.asarray(y)
-        y = np.asarray(y, dtype=object) if array.dtype.kind in "US" else array
+    except ValueError:  # lists of different lengths, which are no labels
+        return np.fromiter(y, dtype=object, count=len(y))
+    return np.asarray(y, dtype=object) if array.dtype.kind in "US" else array
+
+
+def _one_column(y: Any) -> Array:
+    """Return labels (n,) or (n, 1) as (n,), with scikit-learn's warning about the second."""
+    if is_sparse(y) or y.ndim not in (1, 2) or (y.ndim == 2 and y.shape[1] != 1):
+        kind = "a sparse matrix" if is_sparse(y) else "a single value" if not y.ndim else f"of shape {y.shape}"
+        raise DataError(f"is {kind}; y should be a 1d array", argument="y", fix="give one label per row, (n,)")
+    if y.dtype.kind == "c":
+        what = f"has dtype {y.dtype}: Complex data not supported"
+        raise DataError(what, argument="y", fix="classes are text, integers or booleans")
     return np.asarray(column_or_1d(y, warn=True))
+
+
+def _encode_categories(values: Array) -> EncodedColumn:
+    try:
+        return encode(values)
+    except DataError as error:
+        raise error.replace(argument="y") from None
 
 
 def _check_labels(values: Array, encoded: EncodedColumn) -> None:
@@ -68,12 +95,17 @@ def _check_labels(values: Array, encoded: EncodedColumn) -> None:
         what = f"Input y contains NaN: {missing.size} of {len(values)} labels are missing (first: row {missing[0]})"
         raise DataError(what, fix="leave those rows out, or give them a class of their own")
     if values.dtype.kind == "f" and np.isinf(values).any():
-        raise DataError(f"Input y contains infinity or a value too large for {values.dtype!r}")
+        what = f"Input y contains infinity or a value too large for {values.dtype!r}"
+        raise DataError(what, fix="classes are text, integers or booleans")
     types = {type(label) for label in encoded.categories}
     if str in types and types != {str}:
         raise DataError("y mixes labels that have no order, such as text and numbers", fix="make all of them text")
     if not types <= {str} and (values.dtype.kind == "f" or not types <= {int, bool}):
-        check_classification_targets(values)
+        try:
+            check_classification_targets(values)
+        except ValueError as error:  # its words are those that scikit-learn's checks look for
+            what, fix = str(error).rstrip("."), "classes are text, integers or booleans: convert y, or bin it first"
+            raise DataError(what, within="y", fix=fix) from None
 
 
 def _class_array(classes: tuple[Any, ...], dtype: np.dtype[Any]) -> Array:

@@ -15,6 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
 from eigenlens.arrays import Array, Like, to_numpy
+from eigenlens.bayes.labels import encode_labels, unknown_class
+from eigenlens.data.categories import category_positions
+from eigenlens.data.coerce import rereadable
 from eigenlens.errors import OptionError, warn_user
 from eigenlens.estimator.rows import per_row, rows_dtype
 from eigenlens.estimator.sampled_rows import sampled_rows
@@ -40,8 +43,8 @@ def check_prior(prior: Any, classes: Array, weight: Array) -> Array:
             raise OptionError(f"names the classes {list(prior)}; it must name each of {labels} once", argument="prior")
         prior = [prior[label] for label in labels]
     try:
-        p = np.asarray(to_numpy(prior), dtype=np.float64)
-    except (TypeError, ValueError):
+        p = checks.numbers("prior", prior)
+    except OptionError:
         p = np.empty(0)
     if p.shape != (len(labels),) or not np.all(p >= 0.0):
         what = f"must be None, 'uniform' or {len(labels)} probabilities, one for each of {labels[:8]}"
@@ -165,13 +168,31 @@ class BayesRule(ClassifierMixin):  # type: ignore[misc]
         """Return p(c | x) (n, C)."""
         return self._collect(X, posterior)
 
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the accuracy: the share of the rows, by weight, whose class is predicted.
+
+        y has one class per row; if it is None, the label column of a scan X. Classes unknown to the fit count as wrong.
+        """
+        check_is_fitted(self)
+        X = rereadable(X)
+        predicted = to_numpy(self.predict(X))
+        labels = encode_labels(y, X, len(predicted))
+        positions = category_positions(np.asarray(self.classes_).tolist(), labels.classes.tolist())
+        if np.all(positions < 0):
+            raise unknown_class(self.classes_, "y", labels.classes.tolist(), "give y as in the fit")
+        weight = checks.weights(sample_weight, len(predicted))
+        known = positions[labels.codes]
+        right = (known >= 0) & (predicted == np.asarray(self.classes_).take(known))
+        return float(np.average(right, weights=weight))
+
     def sample(self, n_samples: int = 1, *, random_state: Any = None, return_labels: bool = False) -> Any:
         """Draw rows (n_samples, d) from the model; with return_labels also the class (n_samples,) of each.
 
         `X, y = classifier.sample(n)`, without return_labels, is an error.
         """
         check_is_fitted(self)
-        n, labelled = checks.integer("n_samples", n_samples, 1), checks.boolean("return_labels", return_labels)
+        n = checks.sample_size("n_samples", n_samples, self.n_features_in_)
+        labelled = checks.boolean("return_labels", return_labels)
         rng = checks.generator(getattr(self, "random_state", None) if random_state is None else random_state)
         labels = rng.choice(len(self.classes_), size=n, p=self._prior)
         drawn = self._draw(labels, rng)

@@ -67,7 +67,7 @@ def decision(
     Other columns are left out where the model takes missing values, else set to their medians. Where a column of naive
     Bayes has categories, the plane has the nearest of them.
     """
-    source, size = as_table(X), checks.integer("grid", grid, 2)
+    source, size = as_table(X), checks.integer("grid", grid, 2, checks.MAX_GRID)
     rows = _numbers(source, X)
     names, pair = _columns(model, source, rows.shape[1], features)
     points = rows[:, pair]
@@ -279,7 +279,7 @@ def calibration(
     A bin includes its upper edge, and only the first its lower one: 0.3 is in the third of ten bins.
     """
     proba = np.asarray(to_numpy(model.predict_proba(X)), dtype=np.float64)
-    n, edges = len(proba), np.linspace(0.0, 1.0, checks.integer("bins", bins, 1) + 1)
+    n, edges = len(proba), np.linspace(0.0, 1.0, checks.integer("bins", bins, 1, checks.MAX_GRID) + 1)
     codes = _known_codes(model, y, n)
     weight = checks.weights(sample_weight, n)
     w = np.ones(n) if weight is None else weight

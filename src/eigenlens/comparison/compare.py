@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.base import clone
@@ -118,7 +118,8 @@ def compare(
             out by zero weights.
         cv: the number of folds. sample_weight: (n,) counts of rows, in fits and in means. random_state: of the folds.
 
-    An estimator that raises an error in a fold stays in the table, with the error. Cost: cv fits each.
+    An estimator that raises an error in a fold stays in the table, with the error, unless all of them reject X. Cost:
+    cv fits each.
 
     >>> from sklearn.mixture import GaussianMixture
     >>> from sklearn.neighbors import KernelDensity
@@ -132,7 +133,7 @@ def compare(
         raise OptionError(what, argument="estimators", value=estimators)
     X = column_as_table(rereadable(X))
     streamed = is_streamed(X)
-    n = row_count(as_table(X)) if streamed else int(X.shape[0] if hasattr(X, "shape") else len(X))
+    n = row_count(as_table(X))
     weight = checks.weights(sample_weight, n)
     if not n:
         raise DataError("has 0 rows; at least 2 are needed", argument="X")
@@ -140,6 +141,9 @@ def compare(
     folds = random_folds(n, k, checks.generator(random_state))
     rows = _Streamed(X, weight, folds) if streamed else _Sliced(X, weight, folds)
     results = {str(name): _cross_validate_one(estimator, rows, k) for name, estimator in estimators.items()}
+    causes = [found.cause if isinstance(found, _Failure) else None for found in results.values()]
+    if len(causes) > 1 and all(isinstance(cause, DataError) and cause.argument == "X" for cause in causes):
+        raise cast(DataError, causes[0])  # it concerns X, not the estimators
     return _rank_results(results, folds, np.ones(n) if weight is None else weight)
 
 

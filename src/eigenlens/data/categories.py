@@ -87,7 +87,8 @@ def encode(column: Any) -> EncodedColumn:
 
 def _only_column(frame: Any) -> Any:
     if frame.shape[1] != 1:
-        raise DataError(f"x has {frame.shape[1]} columns; one column of categories is needed", fix="choose one")
+        what = f"has {frame.shape[1]} columns; one column of categories is needed"
+        raise DataError(what, argument="X", fix="choose one")
     return frame.column(0) if hasattr(frame, "column") else frame[frame.columns[0]]
 
 
@@ -210,7 +211,8 @@ def _as_column(values: Any) -> Array:
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
-        raise DataError(f"x has shape {array.shape}; one column of categories is needed", fix="fit each column alone")
+        what = f"has shape {array.shape}; one column of categories is needed"
+        raise DataError(what, argument="X", fix="fit each column alone")
     return np.asarray(array)
 
 
@@ -313,8 +315,10 @@ def _not_a_category(values: Array) -> CategoryError:
             hash(value)
         except TypeError:
             kind = type(value).__name__
-            return CategoryError(f"row {i} holds {value!r}: the argument must be a string or a number, not a {kind}")
-    return CategoryError("a column holds values that cannot be categories: each must be a string or a number")
+            what = f"holds {value!r} in row {i}: the argument must be a string or a number, not a {kind}"
+            return CategoryError(what, argument="X", fix="give one value per row and column")
+    what = "holds values that cannot be categories: each must be a string or a number"
+    return CategoryError(what, argument="X", fix="convert them to text")
 
 
 def _encode_text(values: Array) -> EncodedColumn:

@@ -16,6 +16,7 @@ from eigenlens.arrays import Array, is_integer, is_sparse, is_tensor, to_numpy
 from eigenlens.data.column_kinds import ColumnKind, Field, plain_column
 from eigenlens.data.disk_arrays import StoredSource, annotated_rows, reject_group
 from eigenlens.data.memory import ArraySource, FrameSource, LazySource, SparseSource, TensorSource
+from eigenlens.data.number_array import number_array, number_matrix, table_array
 from eigenlens.data.source import Block, Source, accumulate
 from eigenlens.data.table import IntegerSource, MixedSource, UniformSource
 from eigenlens.errors import DataError, MissingExtra, MissingValues, join_limited
@@ -43,6 +44,9 @@ def as_table(X: Any) -> Source:
 def _require_rows(source: Source) -> Source:
     if source.in_memory and source.n_rows == 0:  # of others the number may be known only after a pass
         raise DataError("has 0 rows; at least 1 is needed", argument="X")
+    if source.n_features == 0:
+        what = f"has 0 feature(s) (shape=({source.n_rows}, 0)) while a minimum of 1 is required"
+        raise DataError(what, argument="X", fix="give at least one column")
     return source
 
 
@@ -119,33 +123,17 @@ def _holds_text(X: Any) -> bool:
 # ---- making sources -------------------------------------------------------------------------------------------
 
 
-def _check_array(X: Any, **options: Any) -> Any:
-    """Return X as scikit-learn checks it, with at least one column; NaN and infinities are kept."""
-    from sklearn.utils import check_array  # imported here: it takes a second, and files do not need it
-
-    array = check_array(X, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0, **options)
-    n, d = array.shape
-    if not d:
-        raise DataError(f"has 0 feature(s) (shape=({n}, 0)) while a minimum of 1 is required", argument="X")
-    return array
-
-
 def _array(X: Any) -> Source:
-    if isinstance(X, np.ma.MaskedArray):
-        X = np.ma.filled(X.astype(np.float64), np.nan)  # masked entries are missing values
-    array = _check_array(X, dtype="numeric", input_name="X")
-    if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
-        raise DataError(f"X has dtype {array.dtype}", fix="convert it to float64")
-    return ArraySource(array)
+    return ArraySource(number_array(X))
 
 
 def _sparse(X: Any) -> Source:
-    return SparseSource(_check_array(X, accept_sparse="csr", dtype="numeric", input_name="X"))
+    return SparseSource(number_matrix(X))
 
 
 def _tensor(X: Any) -> Source:
     if "sparse" in str(getattr(X, "layout", "")):
-        raise DataError("X is a sparse tensor", fix="give it as a SciPy sparse matrix, or as X.to_dense()")
+        raise DataError("is a sparse tensor", argument="X", fix="give it as a SciPy sparse matrix, or as X.to_dense()")
     if X.ndim != 2:
         raise DataError(f"X is a tensor of {X.ndim} dimensions; it must have two: rows and columns")
     if "complex" in str(X.dtype):
@@ -261,9 +249,16 @@ def _structured(X: Array) -> Source:
 
 
 def _objects(X: Any) -> Source:
-    X = plain_column(X) if isinstance(X, np.ndarray) else np.array(X, dtype=object)
-    array = _check_array(X, dtype=None, input_name="X")
+    array = table_array(plain_column(X) if isinstance(X, np.ndarray) else _object_array(X))
     return MixedSource.of_columns([array[:, j] for j in range(array.shape[1])])
+
+
+def _object_array(X: Any) -> Any:
+    """Return lists as an array of objects, which keep their types; those that are not a table unchanged."""
+    try:
+        return np.array(X, dtype=object)
+    except ValueError:
+        return X
 
 
 class Container(NamedTuple):

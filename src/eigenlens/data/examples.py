@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.data.example_tables import (
     AIR_QUALITY,
@@ -57,7 +58,7 @@ def load(name: str, **options: Any) -> Example:
     >>> load("two-circles", n=50, seed=1).data.shape
     (50, 2)
     """
-    if name not in EXAMPLES:
+    if not isinstance(name, str) or name not in EXAMPLES:
         known = ", ".join(map(repr, EXAMPLES))
         raise OptionError("is not an example", argument="name", value=name, fix=f"known: {known}")
     accepted = inspect.signature(EXAMPLES[name]).parameters
@@ -66,7 +67,22 @@ def load(name: str, **options: Any) -> Example:
             takes = f"takes {', '.join(accepted)}" if accepted else "takes no options"
             what = f"is not an option of the example {name!r}, which {takes}"
             raise OptionError(what, argument=option, value=options[option])
+        _check_option(option, options[option], accepted[option].default)
     return EXAMPLES[name](**options)
+
+
+MAX_SIZE = 10_000_000
+"""The largest size of a simulation: these are examples."""
+
+
+def _check_option(option: str, value: Any, default: Any) -> None:
+    """Raise for an option of a simulation that is not a number of its kind: whole where its default is."""
+    if option == "seed":
+        checks.generator(value, option)
+    elif isinstance(default, int):
+        checks.integer(option, value, 1, MAX_SIZE)
+    else:
+        checks.not_negative(option, value)
 
 
 # ---- tables -------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
+from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.errors import DataError, OptionError
 
@@ -179,7 +180,7 @@ SECONDS_BETWEEN_LINES = 10.0
 def progress_callback(verbose: Any) -> Iterator[Progress | None]:
     """Provide the callback for `verbose`: None for False, itself if callable, else a bar on stderr."""
     if callable(verbose):
-        yield verbose
+        yield checks.function("verbose", verbose, "done, total, label")
     elif not isinstance(verbose, bool | int):
         raise OptionError("must be True, False or a callable (done, total, label)", argument="verbose", value=verbose)
     elif not verbose:

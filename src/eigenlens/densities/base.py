@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from eigenlens import checks
-from eigenlens.arrays import Array
+from eigenlens.arrays import Array, is_sparse
 from eigenlens.data.source import Addable, Block
 from eigenlens.errors import DataError, OptionError
 
@@ -64,17 +64,39 @@ class Family(Protocol[StatisticsT]):
         """Return the member of the family with these statistics."""
 
 
-def as_rows(X: Any, d: int | None = None) -> Array:
+def as_rows(X: Any, d: int | None = None, argument: str = "X") -> Array:
     """Return X as float64 rows (n, d); a single column may be (n,). Another number of columns than d is an error.
 
     >>> as_rows([1, None, 3]).ravel()
     array([ 1., nan,  3.])
     """
-    rows = np.asarray(X, dtype=np.float64)
+    try:
+        rows = checks.numbers(argument, X.toarray() if is_sparse(X) else X)
+    except OptionError:
+        what = f"is a {type(X).__name__} that does not hold numbers alone"
+        raise DataError(what, argument=argument, fix="give rows of numbers, NaN where one is missing") from None
     rows = rows.reshape(-1, 1) if rows.ndim < 2 else rows
-    if d is not None and rows.shape[1] != d:
-        raise DataError(f"X has shape {np.shape(X)}, and the density has {d} columns", fix=f"give X as (n, {d})")
+    if rows.ndim > 2 or (d is not None and rows.shape[1] != d):
+        what = f"has shape {np.shape(X)}, and the density has {'d' if d is None else d} columns"
+        raise DataError(what, argument=argument, fix=f"give it as (n, {'d' if d is None else d})")
     return rows
+
+
+def check_scale(scale: Any, d: int) -> Array:
+    """Return the factors (d,) of the columns, finite and above 0."""
+    found = checks.numbers("scale", scale)
+    if found.shape != (d,) or not np.all((found > 0.0) & np.isfinite(found)):
+        raise OptionError(f"must be {d} finite numbers above 0, one per column", argument="scale", value=scale)
+    return found
+
+
+def only_column(columns: Columns) -> bool:
+    """Return whether columns of a density of one column name it; anything that is not a column is an error.
+
+    >>> only_column([0]), only_column([])
+    (True, False)
+    """
+    return bool(check_columns(columns, 1).size)
 
 
 def check_columns(columns: Columns, d: int) -> Array:
@@ -86,13 +108,18 @@ def check_columns(columns: Columns, d: int) -> Array:
     return np.array(checks.column_numbers("columns", columns, d, low=0), dtype=np.intp)
 
 
-def known_values(columns: Columns, values: Any) -> tuple[Array, Array]:
-    """Return the columns (o,) whose values are not missing, and these values (o,), as floats."""
-    here = np.atleast_1d(np.asarray(columns, dtype=np.intp))
-    try:
-        given = np.ravel(np.asarray(values, dtype=np.float64))
-    except (TypeError, ValueError):
-        raise OptionError(f"must be numbers, one per column of {columns!r}", argument="values", value=values) from None
+def check_parts(argument: str, parts: Any, method: str) -> tuple[Any, ...]:
+    """Return densities or families, which have this method, as a tuple."""
+    given = tuple(parts) if isinstance(parts, list | tuple) else None
+    if given is None or not all(hasattr(part, method) for part in given):
+        what = f"must be a tuple of values with {method}, such as those of eigenlens.densities"
+        raise OptionError(what, argument=argument, value=parts)
+    return given
+
+
+def known_values(columns: Columns, values: Any, d: int) -> tuple[Array, Array]:
+    """Return the columns (o,) of d whose values are not missing, and these values (o,), as floats."""
+    here, given = check_columns(columns, d), np.ravel(checks.numbers("values", values))
     if given.size != here.size:
         what = f"has {given.size} entries for {here.size} columns"
         raise OptionError(what, argument="values", fix="give one per column")

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from eigenlens import checks
 from eigenlens.arrays import Array, read_only
 from eigenlens.densities.base import Columns, other_columns, rows_by_pattern
 from eigenlens.errors import OptionError
@@ -85,6 +86,10 @@ class Full:
     entries: Array
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "entries", checks.numbers("entries", self.entries))
+        if self.entries.ndim != 2 or self.entries.shape[0] != self.entries.shape[1]:
+            what = f"has shape {self.entries.shape}"
+            raise OptionError(what, argument="entries", fix="give a matrix (d, d)")
         read_only(self, "entries")
 
     @property
@@ -222,6 +227,11 @@ class Diagonal(_Uncorrelated):
     variances: Array
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "variances", checks.numbers("variances", self.variances))
+        if self.variances.ndim != 1:
+            raise OptionError(
+                f"has shape {self.variances.shape}", argument="variances", fix="give one per column, (d,)"
+            )
         read_only(self, "variances")
 
     @property
@@ -281,6 +291,13 @@ class Spherical(_Uncorrelated):
 
     variance: float
     size: int
+
+    def __post_init__(self) -> None:
+        given = checks.numbers("variance", self.variance)
+        if given.ndim:
+            raise OptionError("must be one number", argument="variance", value=self.variance)
+        object.__setattr__(self, "variance", float(given))
+        checks.integer("size", self.size, 0)
 
     @property
     def variances(self) -> Array:

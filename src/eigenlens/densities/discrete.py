@@ -14,9 +14,16 @@ from eigenlens import checks
 from eigenlens.arrays import Array, is_sparse, read_only
 from eigenlens.data.categories import encode
 from eigenlens.data.source import Block
-from eigenlens.densities.base import Columns
+from eigenlens.densities.base import Columns, only_column
 from eigenlens.densities.fitting import category_counts, pseudo_counts
-from eigenlens.densities.intervals import Fitted, fit_record, format_numbers, proportion_intervals, smoothed_count
+from eigenlens.densities.intervals import (
+    Fitted,
+    check_record,
+    fit_record,
+    format_numbers,
+    proportion_intervals,
+    smoothed_count,
+)
 from eigenlens.densities.product import Product
 from eigenlens.errors import DataError, OptionError
 from eigenlens.stats.counts import Counts
@@ -53,12 +60,14 @@ class Categorical:
     def __post_init__(self) -> None:
         object.__setattr__(self, "probabilities", checks.numbers("probabilities", self.probabilities))
         read_only(self, "probabilities")
-        p, levels = self.probabilities, tuple(self.levels) or tuple(range(self.probabilities.size))
+        p, levels = np.ravel(self.probabilities), self.levels
+        checks.not_negative("unknown", self.unknown)
+        levels = checks.distinct_values("levels", tuple(range(p.size)) if levels == () else levels, p.size)
         object.__setattr__(self, "levels", levels)
-        if len(levels) != p.size or len(set(levels)) < len(levels):
-            what = f"must be {p.size} different values, one per probability"
-            raise OptionError(what, argument="levels", value=list(levels))
-        if not (np.all(p >= 0.0) and self.unknown >= 0.0 and abs(p.sum() + self.unknown - 1.0) <= 1e-9):
+        check_record(self.fitted)
+        if self.probabilities.ndim != 1 or not (
+            np.all(p >= 0.0) and self.unknown >= 0.0 and abs(p.sum() + self.unknown - 1.0) <= 1e-9
+        ):
             what = f"with unknown={self.unknown:g} must not be negative and sum to 1, not {p.sum() + self.unknown:.10g}"
             raise OptionError(what, argument="probabilities", value=p.tolist(), fix="divide them by their sum")
 
@@ -83,7 +92,8 @@ class Categorical:
             reserve: the rows that smoothing adds for categories that do not occur. If None, as many as for each that
                 does (smoothing), and 0 where the categories are declared or smoothing is a list.
         """
-        family = CategoricalFamily(None if levels is None else tuple(levels), smoothing, reserve)
+        given = None if levels is None else checks.distinct_values("levels", levels)
+        family = CategoricalFamily(given, smoothing, reserve)
         return family.estimate(category_counts(x, sample_weight, family.summarise))
 
     def log_density(self, X: Any) -> Array:
@@ -96,15 +106,15 @@ class Categorical:
         """Draw n rows (n, 1) of the known categories."""
         rng = checks.generator(rng, "rng")
         p = self.probabilities / self.probabilities.sum()
-        return np.asarray(self._values[rng.choice(p.size, size=n, p=p)][:, None])
+        return np.asarray(self._values[rng.choice(p.size, size=checks.sample_size("n", n, 1, 0), p=p)][:, None])
 
     def marginal(self, columns: Columns) -> Categorical | Product:
         """Return the density itself, for column 0."""
-        return self if len(columns) else Product(())
+        return self if only_column(columns) else Product(())
 
     def condition(self, columns: Columns, values: Any) -> Categorical | Product:
         """Return the density of no columns, once the only one is known."""
-        return Product(()) if len(columns) else self
+        return Product(()) if only_column(columns) else self
 
     def standard_errors(self) -> Array:
         """Return √(p_k (1 − p_k) / n) (K,), n with the rows that smoothing added."""
@@ -149,6 +159,10 @@ class CategoricalFamily:
     levels: tuple[Any, ...] | None = None
     smoothing: float | Sequence[float] = 0.0
     reserve: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.levels is not None:
+            object.__setattr__(self, "levels", checks.distinct_values("levels", self.levels))
 
     def summarise(self, block: Block) -> Counts:
         """Return the counts of a block of rows of one column."""
@@ -203,8 +217,10 @@ class Bernoulli:
     fitted: Fitted | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.probability <= 1.0:
+        if not checks.not_negative("probability", self.probability) <= 1.0:
             raise OptionError("must be between 0 and 1", argument="probability", value=self.probability)
+        object.__setattr__(self, "levels", checks.distinct_values("levels", self.levels, 2))
+        check_record(self.fitted)
 
     @classmethod
     def fit(
@@ -224,9 +240,8 @@ class Bernoulli:
             levels: (other, counted). If not given: (0, 1) for zeros, ones and booleans; a categorical's; or else the
                 two values that occur, in order.
         """
-        if levels is not None and (isinstance(levels, str) or len(levels) != 2):
-            raise OptionError("must be two values, (other, counted)", argument="levels", value=levels)
-        family = BernoulliFamily(None if levels is None else (levels[0], levels[1]), smoothing)
+        given = None if levels is None else checks.distinct_values("levels", levels, 2)
+        family = BernoulliFamily(None if given is None else (given[0], given[1]), smoothing)
         return family.estimate(category_counts(x, sample_weight, family.summarise))
 
     def log_density(self, X: Any) -> Array:
@@ -236,15 +251,16 @@ class Bernoulli:
     def sample(self, n: int, rng: Any = None) -> Array:
         """Draw n rows (n, 1)."""
         rng = checks.generator(rng, "rng")
+        n = checks.sample_size("n", n, 1, 0)
         return np.asarray(self.categorical._values[(rng.random(n) < self.probability).astype(np.intp)][:, None])
 
     def marginal(self, columns: Columns) -> Bernoulli | Product:
         """Return the density itself, for column 0."""
-        return self if len(columns) else Product(())
+        return self if only_column(columns) else Product(())
 
     def condition(self, columns: Columns, values: Any) -> Bernoulli | Product:
         """Return the density of no columns, once the only one is known."""
-        return Product(()) if len(columns) else self
+        return Product(()) if only_column(columns) else self
 
     def standard_errors(self) -> float:
         """Return √(p (1 − p) / n), n with the rows that smoothing added."""

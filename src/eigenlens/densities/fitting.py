@@ -54,7 +54,8 @@ def category_counts(x: Any, sample_weight: Any, summarise: Callable[[Block], Cou
     if isinstance(x, Source) or is_dask(x):
         source = numeric_source(x, sample_weight)
         if source.n_features != 1:
-            raise DataError(f"x has {source.n_features} columns; one column of categories is needed", fix="choose one")
+            what = f"has {source.n_features} columns; one column of categories is needed"
+            raise DataError(what, argument="x", fix="choose one")
         return accumulate(source, summarise)
     if isinstance(x, str | bytes) or not hasattr(x, "__len__") or getattr(x, "ndim", 1) == 0:
         raise DataError("is one value; a list, array or Series of values is needed", argument="x", value=x)
@@ -62,9 +63,14 @@ def category_counts(x: Any, sample_weight: Any, summarise: Callable[[Block], Cou
         what = f"is a {type(x).__name__}, without the number of times that each value occurs"
         fix = "give a list of values, or of categories with their counts as sample_weight"
         raise DataError(what, argument="x", fix=fix)
-    if not len(x):
-        raise DataError("x has 0 rows; at least 1 is needed")
-    return summarise(Block(x, checks.weights(sample_weight, len(x))))
+    n = x.shape[0] if is_sparse(x) else len(x)
+    if not n:
+        raise DataError("has 0 rows; at least 1 is needed", argument="x")
+    weight = checks.weights(sample_weight, n)
+    try:
+        return summarise(Block(x, weight))
+    except DataError as error:
+        raise error.replace(argument=error.argument and "x") from None
 
 
 def pseudo_counts(smoothing: Any, k: int) -> Array:

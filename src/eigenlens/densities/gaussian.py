@@ -17,13 +17,14 @@ from eigenlens.arrays import Array, dense, read_only, slices
 from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.source import Block, Source, accumulate
 from eigenlens.data.table import observed_rows
-from eigenlens.densities.base import Columns, as_rows, check_columns, known_values, other_columns
+from eigenlens.densities.base import Columns, as_rows, check_columns, check_scale, known_values, other_columns
 from eigenlens.densities.covariance import Covariance, Diagonal, Full, Spherical, dependent_column
 from eigenlens.densities.fitting import numeric_source, positive_weight_block
 from eigenlens.densities.intervals import (
     Fitted,
     GaussianErrors,
     GaussianIntervals,
+    check_record,
     fit_record,
     format_numbers,
     gaussian_intervals,
@@ -65,12 +66,15 @@ class Gaussian:
     fitted: Fitted | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "mean", checks.numbers("mean", self.mean))
+        check_record(self.fitted)
         read_only(self, "mean")
         object.__setattr__(self, "mean", self.mean.reshape(-1) if self.mean.ndim == 0 else self.mean)
         if not hasattr(self.covariance, "whiten"):
             object.__setattr__(self, "covariance", _as_covariance(self.covariance, self.mean.size))
         if self.mean.shape != (self.covariance.size,):
-            raise OptionError(f"mean has shape {self.mean.shape}, and covariance the size {self.covariance.size}")
+            what = f"has shape {self.mean.shape}, and covariance the size {self.covariance.size}"
+            raise OptionError(what, argument="mean", fix="give one mean per column of the covariance")
 
     @classmethod
     def fit(cls, X: Any, sample_weight: Any = None, *, covariance: str = "full", sigma: Any = None) -> Gaussian:
@@ -96,10 +100,13 @@ class Gaussian:
         if not np.all(np.isfinite(statistics.mean)):
             raise _explain_unusable_moments(source)
         try:
-            return replace(family, names=source.names).estimate(statistics)
+            found = replace(family, names=source.names).estimate(statistics)
         except DataError:
             _check_squares_in_range(source, statistics)
             raise
+        if not np.isfinite(fit_record(found).loglik):
+            _check_squares_in_range(source, statistics)
+        return found
 
     def log_density(self, X: Any) -> Array:
         """Return ln N(x_o | mean_o, C_oo) (n,) of each row of X (n, d); o are its observed entries."""
@@ -116,11 +123,13 @@ class Gaussian:
     def sample(self, n: int, rng: Any = None) -> Array:
         """Draw n rows (n, d)."""
         rng = checks.generator(rng, "rng")
+        n = checks.sample_size("n", n, self.mean.size, 0)
         return np.asarray(self.mean + self.covariance.colour(rng.standard_normal((n, self.mean.size))))
 
     def scaled(self, scale: Array) -> Gaussian:
         """Return the Gaussian of the columns times `scale` (d,)."""
-        return Gaussian(self.mean * scale, self.covariance.scaled(scale))
+        factors = check_scale(scale, self.mean.size)
+        return Gaussian(self.mean * factors, self.covariance.scaled(factors))
 
     def marginal(self, columns: Columns) -> Gaussian:
         """Return the Gaussian of these columns, in this order."""
@@ -130,7 +139,7 @@ class Gaussian:
     def condition(self, columns: Columns, values: Any) -> Gaussian:
         """Return N(mean_m + C_mo C_oo⁻¹ (x_o − mean_o), C_mm − C_mo C_oo⁻¹ C_om), m the other columns."""
         rest = other_columns(columns, self.mean.size)
-        seen, given = known_values(columns, values)
+        seen, given = known_values(columns, values, self.mean.size)
         shift, left = self.covariance.given(seen, rest, (given - self.mean[seen])[None])
         return Gaussian(self.mean[rest] + shift[0], left)
 
@@ -148,7 +157,8 @@ class Gaussian:
 
         With return_std, also the conditional standard deviations (n, d), 0 for observed entries.
         """
-        filled = np.array(X)
+        return_std = checks.boolean("return_std", return_std)
+        filled = np.array(as_rows(X, self.mean.size), dtype=np.float32 if _is_single(X) else np.float64)
         deviation = np.zeros(filled.shape if return_std else (0, 0))
         for part in self._parts(len(filled)):
             mine = np.flatnonzero(np.isnan(filled[part]).any(axis=1)) + part.start
@@ -164,12 +174,12 @@ class Gaussian:
     def cdf(self, x: Any) -> Array:
         """Return P(X ≤ x) (n,) in one dimension; NaN for NaN."""
         self._one_dimension("cdf")
-        return np.asarray(ndtr(self.covariance.whiten(as_rows(x, 1) - self.mean)[:, 0]))
+        return np.asarray(ndtr(self.covariance.whiten(as_rows(x, 1, "x") - self.mean)[:, 0]))
 
     def ppf(self, probability: Any) -> Array:
         """Return the x (n,) with P(X ≤ x) = probability, in one dimension; NaN for NaN."""
         self._one_dimension("ppf")
-        share = as_rows(probability, 1)
+        share = as_rows(probability, 1, "probability")
         if np.any((share < 0.0) | (share > 1.0)):
             what = f"must be from 0 to 1; found {np.nanmin(share):g} to {np.nanmax(share):g}"
             raise OptionError(what, argument="probability")
@@ -245,8 +255,8 @@ class Gaussian:
 
     def _one_dimension(self, method: str) -> None:
         if self.mean.size != 1:
-            what = f"{method} needs one dimension, and this Gaussian has {self.mean.size}"
-            raise OptionError(what, fix="take marginal([j]) first")
+            what = f"{method} needs one dimension, and this Gaussian has {self.mean.size}, as its mean says"
+            raise OptionError(what, fix="take one of its columns first: marginal(columns=[0])")
 
 
 @dataclass(frozen=True)
@@ -266,6 +276,11 @@ class GaussianFamily:
     covariance: str = "full"
     names: tuple[str, ...] | None = None
     sigma: Any = None
+
+    def __post_init__(self) -> None:
+        checks.name("covariance", self.covariance, GAUSSIAN_FITS)
+        if self.names is not None:
+            checks.listed("names", self.names)
 
     def summarise(self, block: Block) -> Any:
         """Return `Moments` of a block for full covariances, otherwise `ColumnMoments`."""
@@ -299,14 +314,18 @@ class GaussianFamily:
         return Gaussian(moments.mean, Diagonal(v), Fitted(weight, loglik, d, 0.0, self.names, known=True))
 
 
+def _is_single(X: Any) -> bool:
+    return isinstance(X, np.ndarray) and X.dtype == np.float32
+
+
 def _as_covariance(value: Any, d: int) -> Covariance:
     """Return a plain array as the covariance of d columns that it is: a matrix, variances, or one variance for all."""
     try:
         given = checks.numbers("covariance", value)
     except OptionError:
         given = np.empty((0, 0, 0))
-    if given.ndim > 2 or (given.ndim and given.shape[0] != d):
-        what = f"must be a matrix ({d}, {d}), {d} variances or one variance; or Full, Diagonal or Spherical of these"
+    if given.ndim > 2 or (given.ndim and given.shape[0] != d) or not np.all(np.isfinite(given)):
+        what = f"must be a matrix ({d}, {d}), {d} variances or one, all finite; or Full, Diagonal or Spherical of these"
         raise OptionError(what, argument="covariance")
     if given.ndim == 2:
         if not np.allclose(given, given.T, rtol=1e-8, atol=0.0):
@@ -341,7 +360,8 @@ def _observed_moments(block: Block) -> ColumnMoments:
 
 def _estimate_full(moments: Moments, names: tuple[str, ...]) -> tuple[Full, float]:
     if not moments.weight > 0.0:
-        raise DataError("X has no row with an observed entry and positive weight; at least two are needed")
+        what = "has no row with an observed entry and positive weight; at least two are needed"
+        raise DataError(what, argument="X", fix="give more rows")
     C = Full(moments.covariance(0.0))
     _check_not_constant(C.variances, moments.mean, _labels(names))
     try:
@@ -392,7 +412,7 @@ def _check_not_constant(variances: Array, mean: Array, labels: list[str]) -> Non
         flat = np.flatnonzero(~(variances > np.maximum((8.0 * np.finfo(np.float64).eps * mean) ** 2, MIN_NORMAL_FLOAT)))
     if flat.size:
         more = f" (and {flat.size - 1} more)" if flat.size > 1 else ""
-        what = f"{labels[flat[0]]}{more} is constant ({mean[flat[0]]:g}): its variance is 0 and its density infinite"
+        what = f"X: {labels[flat[0]]}{more} is constant ({mean[flat[0]]:g}): its variance is 0 and its density infinite"
         raise DataError(what, fix="leave it out, or give more rows")
 
 

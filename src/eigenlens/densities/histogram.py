@@ -11,10 +11,10 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.arrays import Array, dense, read_only
 from eigenlens.data.source import Block, FieldSums, Source, accumulate
-from eigenlens.densities.base import Columns, as_rows
+from eigenlens.densities.base import Columns, as_rows, only_column
 from eigenlens.densities.bins import BIN_RULE_ALIASES, BIN_RULES, MAX_BINS, SortedValues
 from eigenlens.densities.fitting import numeric_source, positive_weight_block, pseudo_counts
-from eigenlens.densities.intervals import Fitted, format_numbers, proportion_intervals, smoothed_count
+from eigenlens.densities.intervals import Fitted, check_record, format_numbers, proportion_intervals, smoothed_count
 from eigenlens.densities.product import Product
 from eigenlens.errors import DataError, OptionError
 from eigenlens.laws import Laws
@@ -50,6 +50,7 @@ class Histogram:
             object.__setattr__(self, name, checks.numbers(name, getattr(self, name)))
         read_only(self, "edges", "probabilities")
         _check_edges("edges", self.edges)
+        check_record(self.fitted)
         p = self.probabilities
         if p.shape != (self.edges.size - 1,):
             what = f"has shape {p.shape}, and there are {self.edges.size - 1} bins between the edges"
@@ -111,16 +112,20 @@ class Histogram:
     def sample(self, n: int, rng: Any = None) -> Array:
         """Draw n rows (n, 1): a bin by its probability, and a value within it, all alike."""
         rng = checks.generator(rng, "rng")
-        k = rng.choice(self.probabilities.size, size=n, p=self.probabilities / self.probabilities.sum())
+        k = rng.choice(
+            self.probabilities.size,
+            size=checks.sample_size("n", n, 1, 0),
+            p=self.probabilities / self.probabilities.sum(),
+        )
         return np.asarray(self.edges[k] + self.widths[k] * rng.random(n))[:, None]
 
     def cdf(self, x: Any) -> Array:
         """Return P(X ≤ x) (n,), linear within bins; NaN for NaN."""
-        return np.asarray(np.interp(as_rows(x, 1)[:, 0], self.edges, self._cumulative()))
+        return np.asarray(np.interp(as_rows(x, 1, "x")[:, 0], self.edges, self._cumulative()))
 
     def ppf(self, probability: Any) -> Array:
         """Return the smallest x (n,) with P(X ≤ x) = probability; NaN for NaN."""
-        share = as_rows(probability, 1)[:, 0]
+        share = as_rows(probability, 1, "probability")[:, 0]
         if np.any((share < 0.0) | (share > 1.0)):
             what = f"must be from 0 to 1; found {np.nanmin(share):g} to {np.nanmax(share):g}"
             raise OptionError(what, argument="probability")
@@ -131,11 +136,11 @@ class Histogram:
 
     def marginal(self, columns: Columns) -> Histogram | Product:
         """Return the density itself, for column 0."""
-        return self if len(columns) else Product(())
+        return self if only_column(columns) else Product(())
 
     def condition(self, columns: Columns, values: Any) -> Histogram | Product:
         """Return the density of no columns, once the only one is known."""
-        return Product(()) if len(columns) else self
+        return Product(()) if only_column(columns) else self
 
     def standard_errors(self) -> Array:
         """Return those of the heights, √(p_k (1 − p_k) / n) over the width (K,), n with what smoothing added."""
@@ -188,7 +193,7 @@ class HistogramFamily:
 
     def summarise(self, block: Block) -> BinCounts:
         """Return the counts of a block of one column; missing values are left out."""
-        edges = np.asarray(self.edges, dtype=np.float64)
+        edges = _check_edges("edges", checks.numbers("edges", self.edges))
         x, w = _values(block)
         k = _bin_numbers(edges, x)
         inside = (k >= 0) & (k < edges.size - 1)
@@ -237,12 +242,18 @@ def _resolve_edges(source: Source, bins: Any, bounds: Any) -> Array:
                 "has no effect where bins holds the edges", argument="bounds", value=bounds, fix="omit it"
             )
         return _check_edges("bins", checks.numbers("bins", bins))
-    rule = checks.choice("bins", bins, BIN_RULES, BIN_RULE_ALIASES) if isinstance(bins, str) or callable(bins) else None
+    rule = (
+        checks.choice("bins", bins, BIN_RULES, BIN_RULE_ALIASES, "x, low, high")
+        if isinstance(bins, str) or callable(bins)
+        else None
+    )
     count = checks.integer("bins", bins, 1, MAX_BINS) if rule is None else 0
     parts = [_values(block) for block in source.blocks()]
     x = SortedValues.of(*map(np.concatenate, zip(*parts, strict=True)))
     if not len(x.values):
-        raise DataError("x has no value that is not missing and has positive weight", fix="give more values")
+        raise DataError(
+            "has no value that is not missing and has positive weight", argument="x", fix="give more values"
+        )
     low, high = _ends(x, bounds)
     if rule is not None:
         count = checks.integer("bins", (rule if callable(rule) else BIN_RULES[rule])(x, low, high), 1, MAX_BINS)
@@ -256,7 +267,7 @@ def _ends(x: SortedValues, bounds: Any) -> tuple[float, float]:
         return low, high
     low, high = float(x.values[0]), float(x.values[-1])
     if not (np.isfinite(low) and np.isfinite(high)):
-        raise DataError("x has infinite values", fix="leave them out")
+        raise DataError("has infinite values", argument="x", fix="leave them out")
     if not low < high:
         raise DataError(f"every value of x is {low:g}, so bins have no width", fix="give bounds, or the edges as bins")
     return low, high

@@ -43,8 +43,12 @@ class Fitted:
     known: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("loglik", "prior"):
-            object.__setattr__(self, name, float(getattr(self, name)))
+        for name in ("weight", "loglik", "prior"):
+            given = checks.numbers(name, getattr(self, name))
+            if given.ndim > (name == "weight"):
+                raise OptionError("must be one number", argument=name, value=getattr(self, name))
+            object.__setattr__(self, name, given if given.ndim else float(given))
+        checks.integer("free", self.free, 0)
 
     @property
     def aic(self) -> float:
@@ -61,9 +65,16 @@ def fit_record(density: Any) -> Fitted:
     """Return the record of a fitted density; one that was built by hand is an error."""
     if density.fitted is None:
         kind = type(density).__name__
-        raise OptionError(f"this {kind} was not fitted to rows, so it has no errors", fix=f"make it with {kind}.fit(x)")
+        what = f": this {kind} was not fitted to rows, so it has no errors"
+        raise OptionError(what, argument="fitted", value=None, fix=f"make it with {kind}.fit(x)")
     record: Fitted = density.fitted
     return record
+
+
+def check_record(fitted: Any) -> None:
+    """Raise unless `fitted` of a density is the record of a fit, or None."""
+    if fitted is not None and not isinstance(fitted, Fitted):
+        raise OptionError("must be a Fitted or None", argument="fitted", value=fitted)
 
 
 def smoothed_count(density: Any) -> float:
@@ -79,7 +90,7 @@ def format_numbers(values: Any) -> list[str]:
 
 def _rule_and_tail(method: Any, level: Any, rules: Mapping[str, Any]) -> tuple[Any, float]:
     """Return the rule of a name, or the user's own, and the probability of one tail."""
-    rule = checks.choice("method", method, rules)
+    rule = checks.name("method", method, rules) if not callable(method) else checks.function("method", method)
     tail = 0.5 * (1.0 - checks.real("level", level, 0.0, 1.0))
     return rule if callable(rule) else rules[rule], tail
 

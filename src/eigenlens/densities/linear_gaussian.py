@@ -16,8 +16,9 @@ import scipy.linalg
 
 from eigenlens import checks
 from eigenlens.arrays import Array, read_only, slices
-from eigenlens.densities.base import as_rows
+from eigenlens.densities.base import as_rows, check_columns, check_scale, known_values, other_columns
 from eigenlens.densities.base import observed_patterns as patterns_of
+from eigenlens.errors import DataError, OptionError
 from eigenlens.laws import Laws
 from eigenlens.linalg.packed import unpack_symmetric
 from eigenlens.native.incomplete_rows import Frame, latent_compiled, latent_rows
@@ -65,7 +66,14 @@ class LinearGaussian:
     noise: float | Array
 
     def __post_init__(self) -> None:
-        read_only(self, "mean", "loadings", *(["noise"] if np.ndim(self.noise) else []))
+        for name in ("mean", "loadings", "noise"):
+            object.__setattr__(self, name, checks.numbers(name, getattr(self, name)))
+        d, noise = self.mean.size, np.asarray(self.noise)
+        if self.mean.ndim != 1 or self.loadings.ndim != 2 or len(self.loadings) != d or noise.shape not in ((), (d,)):
+            shapes = f"mean, loadings and noise have the shapes {self.mean.shape}, {self.loadings.shape}, {noise.shape}"
+            raise OptionError(shapes, fix="give them as (d,), (d, k) and one variance, or (d,) of them")
+        object.__setattr__(self, "noise", noise if noise.ndim else float(noise))
+        read_only(self, "mean", "loadings", *(["noise"] if noise.ndim else []))
 
     # ---- densities and posteriors -----------------------------------------------------------------------
 
@@ -121,7 +129,7 @@ class LinearGaussian:
 
     def reconstruct(self, Z: Array) -> Array:
         """Return the mean rows W z + mu (n, d) of latent values Z (n, k); for z = E[z | x] shrunk towards mu."""
-        return np.asarray(Z @ self.loadings.T + self.mean)
+        return np.asarray(self._latent_values(Z) @ self.loadings.T + self.mean)
 
     def reconstruct_orthogonal(self, Z: Array) -> Array:
         """Return the projections (n, d) of the complete rows whose posterior means are Z (n, k).
@@ -132,7 +140,7 @@ class LinearGaussian:
         lam, Q = np.linalg.eigh(self.loadings.T @ (self.loadings / self._psi[:, None]))
         alive = lam > 1e-14 * lam.max(initial=0.0)  # a latent dimension without loadings does not affect x
         stretch = np.where(alive, 1.0 + 1.0 / np.where(alive, lam, 1.0), 0.0)
-        return self.reconstruct((Z @ Q * stretch) @ Q.T)
+        return self.reconstruct((self._latent_values(Z) @ Q * stretch) @ Q.T)
 
     @overload
     def impute(self, X: Any, return_std: Literal[False] = False) -> Array: ...
@@ -149,7 +157,7 @@ class LinearGaussian:
         E[x_m | x_o] = mu_m + W_m E[z | x_o]. With return_std, also the standard deviations (n, d) of x_m | x_o, whose
         squares are psi_m + w_mᵀ cov[z | x_o] w_m; 0 for observed entries.
         """
-        X = self._rows(X)
+        X, return_std = self._rows(X), checks.boolean("return_std", return_std)
         if self._by_kernel(X):
             wanted = {"filled": np.empty(X.shape, X.dtype), **({"deviation": np.empty(X.shape)} if return_std else {})}
             latent_rows(X, self._frame, **wanted)
@@ -172,9 +180,18 @@ class LinearGaussian:
     def sample_latent(self, n: int, rng: Any = None) -> tuple[Array, Array]:
         """Draw latent values z (n, k), and a row W z + mu + e (n, d) for each; return the rows and z."""
         rng = checks.generator(rng, "rng")
+        n = checks.sample_size("n", n, sum(self.loadings.shape), 0)
         z = rng.standard_normal((n, self.loadings.shape[1]))
         e = rng.standard_normal((n, self.mean.size))
         return np.asarray(self.mean + z @ self.loadings.T + e * np.sqrt(self._psi)), z
+
+    def _latent_values(self, Z: Any) -> Array:
+        """Return latent values (n, k) as an array, once they are numbers of that shape."""
+        given = checks.numbers("Z", Z)
+        if given.ndim != 2 or given.shape[1] != self.loadings.shape[1]:
+            what = f"has shape {given.shape}, and the model has {self.loadings.shape[1]} latent dimensions"
+            raise DataError(what, argument="Z", fix=f"give it as (n, {self.loadings.shape[1]})")
+        return given
 
     # ---- other columns ----------------------------------------------------------------------------------
 
@@ -184,7 +201,8 @@ class LinearGaussian:
         >>> LinearGaussian(np.zeros(2), np.ones((2, 1)), 1.0).scaled(np.array([1.0, 2.0])).covariance()
         array([[2., 2.], [2., 8.]])
         """
-        return LinearGaussian(self.mean * scale, self.loadings * scale[:, None], self.noise * scale**2)
+        factors = check_scale(scale, self.mean.size)
+        return LinearGaussian(self.mean * factors, self.loadings * factors[:, None], self.noise * factors**2)
 
     def marginal(self, columns: Sequence[int] | Array) -> LinearGaussian:
         """Return the model of these columns, in this order: their rows of W, mu and Psi.
@@ -192,7 +210,7 @@ class LinearGaussian:
         >>> LinearGaussian(np.arange(3.0), np.ones((3, 1)), 1.0).marginal([2, 0]).mean
         array([2., 0.])
         """
-        chosen = np.asarray(columns, dtype=np.intp)
+        chosen = check_columns(columns, self.mean.size)
         noise = self.noise if np.ndim(self.noise) == 0 else self._psi[chosen]
         return LinearGaussian(self.mean[chosen], self.loadings[chosen], noise)
 
@@ -206,10 +224,9 @@ class LinearGaussian:
         >>> given.mean, given.covariance()
         (array([2.]), array([[1.5]]))
         """
-        chosen = np.asarray(columns, dtype=np.intp)
-        rest = np.delete(np.arange(self.mean.size), chosen)
+        rest, (seen, given) = other_columns(columns, self.mean.size), known_values(columns, values, self.mean.size)
         row = np.full((1, self.mean.size), np.nan)
-        row[0, chosen] = values
+        row[0, seen] = given
         (known,) = self._pieces(row)
         other = self.marginal(rest)
         mean, W = other.mean + other.loadings @ known.latent[0], other.loadings @ known.root[0].T

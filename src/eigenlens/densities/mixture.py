@@ -12,7 +12,7 @@ from scipy.special import logsumexp, softmax
 
 from eigenlens import checks
 from eigenlens.arrays import Array, read_only
-from eigenlens.densities.base import Columns, Density, as_rows
+from eigenlens.densities.base import Columns, Density, as_rows, check_parts
 from eigenlens.densities.mixture_terms import Terms, covariance_matrix, stack_terms
 from eigenlens.errors import OptionError
 from eigenlens.laws import Laws
@@ -44,6 +44,7 @@ class Mixture:
     components: tuple[Density, ...]
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "components", check_parts("components", self.components, "log_density"))
         object.__setattr__(self, "weights", checks.numbers("weights", self.weights))
         read_only(self, "weights")
         pi = self.weights
@@ -81,6 +82,9 @@ class Mixture:
     def cdf(self, x: Any) -> Array:
         """Return P(X ≤ x) (n,), in one dimension."""
         parts: list[Any] = list(self.components)
+        if not all(hasattr(part, "cdf") for part in parts):
+            kinds = ", ".join(sorted({type(part).__name__ for part in parts}))
+            raise OptionError(f"have no cdf ({kinds})", argument="components", fix="use log_density")
         return np.asarray(sum(pi * part.cdf(x) for pi, part in zip(self.weights, parts, strict=True)))
 
     # ---- draws ------------------------------------------------------------------------------------------
@@ -91,7 +95,7 @@ class Mixture:
 
     def sample_labelled(self, n: int, rng: Any = None) -> tuple[Array, Array]:
         """Draw n rows (n, d), and return also the component (n,) that each came from."""
-        rng = checks.generator(rng, "rng")
+        rng, n = checks.generator(rng, "rng"), checks.sample_size("n", n, 1, 0)
         labels = rng.choice(len(self.weights), size=n, p=self.weights)
         counts = np.bincount(labels, minlength=len(self.weights))
         draws = [part.sample(int(count), rng) for part, count in zip(self.components, counts, strict=True)]
@@ -115,7 +119,7 @@ class Mixture:
 
         Its weights are P(component | values); its mean is the regression on those columns.
         """
-        given = np.asarray(values).reshape(1, -1)
+        given = checks.numbers("values", values).reshape(1, -1)
         shares = self.marginal(columns).responsibilities(given)[0]
         return Mixture(shares, tuple(component.condition(columns, given[0]) for component in self.components))
 
@@ -134,7 +138,7 @@ class Mixture:
         Σ_k r_k E_k[x_m | x_o] with r_k = P(component k | x_o). With return_std, also the standard deviations (n, d),
         by the law of total variance: Σ_k r_k (var_k + (E_k − E)²); 0 for observed entries.
         """
-        rows, shares = as_rows(X), self.responsibilities(X)
+        rows, shares, return_std = as_rows(X), self.responsibilities(X), checks.boolean("return_std", return_std)
         parts: list[Any] = list(self.components)
         found = [part.impute(rows, return_std=True) for part in parts]
         filled = sum(r[:, None] * mean for r, (mean, _) in zip(shares.T, found, strict=True))

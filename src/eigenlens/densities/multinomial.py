@@ -17,9 +17,12 @@ from eigenlens.data.source import Block, accumulate
 from eigenlens.densities.base import Columns, as_rows, check_columns, known_values, other_columns
 from eigenlens.densities.discrete import probability_table
 from eigenlens.densities.fitting import numeric_source, positive_weight_block, pseudo_counts
-from eigenlens.densities.intervals import Fitted, proportion_intervals, smoothed_count
+from eigenlens.densities.intervals import Fitted, check_record, proportion_intervals, smoothed_count
 from eigenlens.errors import DataError, OptionError
 from eigenlens.stats.counts import CountTotals, log_factorials
+
+MAX_TRIALS = 2**62
+"""The largest number of trials, whose counts are 64-bit integers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +56,9 @@ class Multinomial:
     def __post_init__(self) -> None:
         object.__setattr__(self, "probabilities", checks.numbers("probabilities", self.probabilities))
         read_only(self, "probabilities")
+        check_record(self.fitted)
+        if self.trials is not None:
+            checks.integer("trials", self.trials, 0)
         p, total = self.probabilities, float(self.probabilities.sum())
         short = self.trials is not None and total < 1.0
         if not np.all(p >= 0.0) or not (short or abs(total - 1.0) <= 1e-9 or not p.size):
@@ -71,17 +77,16 @@ class Multinomial:
             smoothing: 0 for maximum likelihood; a number, or one per column (a Dirichlet prior).
             trials: the total of every row, if all are equal and it is part of the model.
         """
-        flat = not is_sparse(X) and not hasattr(X, "columns") and np.ndim(X) == 1
-        source = numeric_source(np.reshape(to_numpy(X), (1, -1)) if flat else X, sample_weight)
+        source = numeric_source(_one_row(X), sample_weight)
         family = MultinomialFamily(smoothing, trials, source.names)
         return family.estimate(accumulate(source, partial(_check_and_count, trials=trials)))
 
     def log_density(self, X: Any) -> Array:
         """Return ln P(x) (n,) of rows of counts X (n, d), dense or sparse."""
-        if is_sparse(X):
-            return self._sparse(sparse.csr_matrix(X, dtype=np.float64))
         d = self.probabilities.size
-        rows = as_rows(X if d == 1 or np.ndim(X) != 1 else np.reshape(X, (1, -1)), d)
+        if is_sparse(X) and X.ndim == 2 and X.shape[1] == d and X.dtype.kind in "fiub":
+            return self._sparse(sparse.csr_matrix(X, dtype=np.float64))
+        rows = as_rows(X if d == 1 else _one_row(X), d)
         seen = ~np.isnan(rows)
         x = np.where(seen, rows, 0.0)
         hidden = self._hidden + (~seen) @ self.probabilities
@@ -93,10 +98,11 @@ class Multinomial:
     def sample(self, n: int, rng: Any = None, trials: int | None = None) -> Array:
         """Draw n rows (n, d) of `trials` trials each; `trials` is needed where the model does not have it."""
         rng = checks.generator(rng, "rng")
-        N = self.trials if trials is None else trials
+        n = checks.sample_size("n", n, self.probabilities.size + 1, 0)
+        N = self.trials if trials is None else checks.integer("trials", trials, 0, MAX_TRIALS)
         if N is None:
-            what = "the number of trials of a row is not part of this model"
-            raise OptionError(what, fix="pass trials, here or to fit")
+            what = ": the number of trials of a row is not part of this model"
+            raise OptionError(what, argument="trials", value=None, fix="pass trials, here or to fit")
         p = np.append(self.probabilities, self._hidden)
         return np.asarray(rng.multinomial(N, p / p.sum(), size=n)[:, :-1])
 
@@ -108,7 +114,7 @@ class Multinomial:
     def condition(self, columns: Columns, values: Any) -> Multinomial:
         """Return the density of the other columns, p_m / (1 − Σ p_o), with the N − Σ x_o trials that are left."""
         rest = other_columns(columns, self.probabilities.size)
-        seen, given = known_values(columns, values)
+        seen, given = known_values(columns, values, self.probabilities.size)
         if np.any((given < 0.0) | (given != np.floor(given)) | np.isinf(given)):
             raise OptionError("must be counts: whole numbers from 0 on", argument="values", value=given.tolist())
         if self.trials is None:
@@ -167,6 +173,10 @@ class MultinomialFamily:
     trials: int | None = None
     names: tuple[str, ...] | None = None
 
+    def __post_init__(self) -> None:
+        if self.trials is not None:
+            checks.integer("trials", self.trials, 0)
+
     def summarise(self, block: Block) -> CountTotals:
         """Return the totals of a block of rows."""
         return CountTotals.of(block)
@@ -197,6 +207,14 @@ def _check_and_count(block: Block, trials: int | None) -> CountTotals:
         what = f"X has a row of {totals[totals != trials][0]:g} counts, not trials={trials}"
         raise DataError(what, fix="leave trials out")
     return CountTotals.of(block)
+
+
+def _one_row(X: Any) -> Any:
+    """Return counts (d,) of one row as (1, d), other X unchanged."""
+    if is_sparse(X) or hasattr(X, "columns"):
+        return X
+    flat = getattr(X, "ndim", 0) == 1 or (isinstance(X, list | tuple) and not any(hasattr(x, "__len__") for x in X))
+    return np.reshape(to_numpy(X), (1, -1)) if flat else X
 
 
 def _shares(p: Array) -> Array:

@@ -10,9 +10,11 @@ from typing import Any, Self
 import numpy as np
 
 from eigenlens import checks
-from eigenlens.arrays import Array
+from eigenlens.arrays import Array, is_sparse
+from eigenlens.data.column_kinds import plain_column
+from eigenlens.data.number_array import table_array
 from eigenlens.data.source import Block
-from eigenlens.densities.base import Columns, Density, Family, check_columns, other_columns
+from eigenlens.densities.base import Columns, Density, Family, check_columns, check_parts, other_columns
 from eigenlens.errors import DataError
 
 
@@ -35,6 +37,9 @@ class Product:
 
     factors: tuple[Density, ...]
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "factors", check_parts("factors", self.factors, "log_density"))
+
     def log_density(self, X: Any) -> Array:
         """Return Σ_j ln p_j(x_j) (n,); a missing value leaves its factor out."""
         rows = _table(X, len(self.factors))
@@ -45,7 +50,7 @@ class Product:
 
     def sample(self, n: int, rng: Any = None) -> Array:
         """Draw n rows (n, d): floats where every factor draws numbers, otherwise objects."""
-        rng = checks.generator(rng, "rng")
+        rng, n = checks.generator(rng, "rng"), checks.sample_size("n", n, len(self.factors), 0)
         columns = [factor.sample(n, rng).reshape(n, 1) for factor in self.factors]
         numeric = all(column.dtype.kind in "fiub" for column in columns)
         kind = np.dtype(np.float64 if numeric else object)
@@ -87,6 +92,9 @@ class ProductFamily:
 
     families: Sequence[Family[Any]]
 
+    def __post_init__(self) -> None:
+        check_parts("families", self.families, "summarise")
+
     def summarise(self, block: Block) -> ColumnStatistics:
         """Return the statistics of each column of a block."""
         columns = (Block(_take_column(block.rows, j), block.weight) for j in range(len(self.families)))
@@ -101,12 +109,24 @@ class ProductFamily:
 
 def _table(X: Any, d: int) -> Any:
     """Return rows (n, d) as an array or a frame; lists become arrays of objects, which keep their types."""
-    rows = np.array(X, dtype=object) if isinstance(X, list | tuple) else X
-    if d == 1 and np.ndim(rows) == 1:
-        rows = np.asarray(rows).reshape(-1, 1)
+    frame = hasattr(X, "shape") and hasattr(X, "columns")
+    rows = X if frame else X.toarray() if is_sparse(X) else plain_column(table_or_column(X, d))
     if np.shape(rows)[1:] != (d,):
-        raise DataError(f"X has shape {np.shape(rows)}, and the density has {d} columns", fix=f"give X as (n, {d})")
+        what = f"has shape {np.shape(rows)}, and the density has {d} columns"
+        raise DataError(what, argument="X", fix=f"give X as (n, {d})")
     return rows
+
+
+def table_or_column(X: Any, d: int) -> Array:
+    """Return rows as an array (n, d) that keeps the types of its entries; one column may be (n,)."""
+    if not isinstance(X, np.ndarray) and isinstance(X, list | tuple):
+        try:
+            X = np.array(X, dtype=object)
+        except ValueError:
+            X = list(X)
+    if d == 1 and getattr(X, "ndim", 0) == 1:
+        X = X.reshape(-1, 1)
+    return table_array(X) if d else np.asarray(X)
 
 
 def _take_column(X: Any, j: int) -> Any:

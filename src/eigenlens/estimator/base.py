@@ -7,17 +7,21 @@ An estimator is a dataclass of its parameters, without comparison: scikit-learn 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from functools import wraps
 from operator import attrgetter
 from types import ModuleType
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks, model_file
 from eigenlens.arrays import Array, Like, is_tensor, to_numpy
 from eigenlens.data.coerce import as_source, rereadable
+from eigenlens.data.number_array import number_array
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
@@ -25,6 +29,29 @@ from eigenlens.estimator.names_elsewhere import reject_foreign_parameters
 from eigenlens.estimator.rows import map_blocks, per_row, validate_rows
 from eigenlens.estimator.storage import pack_estimator, restore_estimator, restore_parameters
 from eigenlens.layout import part_of_file
+
+
+def guard_fit(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a fit that leaves the estimator as it was where it raises, also for an interrupt.
+
+    Where its arithmetic fails (a matrix without a factor, a division by 0), the error is one about X.
+    """
+
+    @wraps(fit)
+    def guarded(estimator: Any, *arguments: Any, **options: Any) -> Any:
+        before = dict(vars(estimator))
+        try:
+            return fit(estimator, *arguments, **options)
+        except BaseException as error:
+            vars(estimator).clear()
+            vars(estimator).update(before)
+            if not isinstance(error, np.linalg.LinAlgError | ArithmeticError):
+                raise
+            what = f"cannot be fitted: the arithmetic fails ({type(error).__name__}: {str(error).rstrip('.')})"
+            fix = "look for columns that are constant, repeated or of very different sizes; standardize=True may help"
+            raise DataError(what, argument="X", fix=fix) from error
+
+    return guarded
 
 
 class ModelEstimator(BaseEstimator):  # type: ignore[misc]
@@ -47,6 +74,13 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
     _takes_column = False
     _rows_like: Like
     _saves_dtype = True
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Guard the fits of a class: one that fails changes nothing."""
+        super().__init_subclass__(**options)
+        for name, method in list(vars(cls).items()):
+            if name.startswith(("fit", "partial_fit")) and callable(method):
+                setattr(cls, name, guard_fit(method))
 
     def __new__(cls, *arguments: Any, **options: Any) -> Self:
         """Make an estimator, unless it is asked for a parameter by the name of another package."""
@@ -99,7 +133,21 @@ def model_view(attribute: str, doc: str) -> property:
     return property(lambda estimator: estimator._like(getattr(estimator.model_, attribute)), doc=doc)
 
 
-class ProjectionEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ModelEstimator):  # type: ignore[misc]
+class NamedScores(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: ignore[misc]
+    """A transformer whose scores are named after its class: pca0, pca1, …"""
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return the names of the columns of `transform`; `input_features` may be those of the fit, or None."""
+        try:
+            return super().get_feature_names_out(input_features)
+        except ValueError as error:
+            if isinstance(error, NotFittedError):
+                raise
+            what, fix = f": {error}", "give the names of the columns of the fit, or None"
+            raise OptionError(what, argument="input_features", value=input_features, fix=fix) from None
+
+
+class ProjectionEstimator(NamedScores, ModelEstimator):
     """An estimator that maps rows to `n_components_` scores and back, in the dtype of the rows."""
 
     _score_words = ("scores", "component")  # what scores, and their columns, are called
@@ -115,10 +163,11 @@ class ProjectionEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Mod
         fewer: whether scores of the leading components only will do.
         """
         check_is_fitted(self)
-        Z = X if is_tensor(X) else np.asarray(X)
+        Z = X if is_tensor(X) else number_array(X)
         self._check_score_shape(Z, fewer)
         if not np.all(np.isfinite(to_numpy(Z))):
-            raise DataError(f"X contains NaN or infinity, so there are no rows with these {self._score_words[0]}")
+            what = f"contains NaN or infinity, so there are no rows with these {self._score_words[0]}"
+            raise DataError(what, argument="X", fix="give finite numbers")
         return Z
 
     def _check_score_shape(self, Z: Any, fewer: bool) -> None:
@@ -126,7 +175,9 @@ class ProjectionEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Mod
         most = self._n_features_out
         if Z.ndim != 2 or not (min(1, most) if fewer else most) <= Z.shape[1] <= most:
             what = f"X has shape {tuple(Z.shape)}, but {scores} have {most} columns, one per {component}"
-            raise DataError(what + (", or fewer for the leading ones" if fewer else ""))
+            raise DataError(
+                what + (", or fewer for the leading ones" if fewer else ""), fix="give what transform returns"
+            )
 
     def _score_source(self, X: Any) -> Source:
         """Return Dask scores as a source; those of the leading components only are checked chunk by chunk."""
@@ -179,7 +230,7 @@ class DensityEstimator(ModelEstimator):
         """Draw rows (n_samples, d) from the model."""
         check_is_fitted(self)
         rng = checks.generator(self.random_state if random_state is None else random_state)
-        return self._like(self.model_.sample(checks.integer("n_samples", n_samples, 1), rng))
+        return self._like(self.model_.sample(checks.sample_size("n_samples", n_samples, self.n_features_in_), rng))
 
     def _column_numbers(self, columns: Any) -> list[int]:
         """Return the numbers of columns of the fitted rows that are given by name or number."""
@@ -197,6 +248,16 @@ class DensityEstimator(ModelEstimator):
             what = f"must be {len(chosen)} numbers, one per column, NaN where it is missing"
             raise DataError(what, argument="values", value=values)
         return self.model_.condition(chosen, given)
+
+
+def require_possible(log_density: Array) -> None:
+    """Raise where rows (n,) have density 0, so that the log-likelihood of all is minus infinity."""
+    lost = np.flatnonzero(np.isneginf(log_density))
+    if lost.size:
+        what = f"has {lost.size} of {log_density.size} rows of density 0 under this model (first: row {lost[0]})"
+        raise DataError(
+            f"{what}, so their likelihood is 0", argument="X", fix="leave them out; score_samples finds them"
+        )
 
 
 # ---- maximum likelihood ---------------------------------------------------------------------------------------
@@ -264,6 +325,7 @@ class IterativeFit(Generic[R]):
         source = positive_weight_rows(validate_rows(self, X, sample_weight))
         found = self._density_and_presence(source)
         weight = np.ones(len(found)) if source.weight is None else source.weight
+        require_possible(found[:, 0])
         return float(weight @ found[:, 0]), float(weight @ found[:, 1])
 
     def _fitted_likelihood(self) -> tuple[float, float]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eigenlens import checks
-from eigenlens.arrays import Array, to_numpy
+from eigenlens.arrays import Array
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError
 from eigenlens.estimator.rows import dense_blocks, validate_rows
@@ -42,7 +42,7 @@ def read_covariance(
 
 
 def _check_mean(mean: Any, d: int) -> Array:
-    mu = np.zeros(d) if mean is None else np.asarray(to_numpy(mean), dtype=np.float64)
+    mu = np.zeros(d) if mean is None else checks.numbers("mean", mean)
     if mu.shape != (d,) or not np.all(np.isfinite(mu)):
         what = f"has shape {mu.shape}; it must be {d} finite numbers, one per variable, or None for zeros"
         raise DataError(what, argument="mean")

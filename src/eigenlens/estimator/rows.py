@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from functools import partial, wraps
 from typing import Any
@@ -13,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from eigenlens import checks
 from eigenlens.arrays import Array, Like, dense, is_sparse, is_tensor, namespace, slices
 from eigenlens.data.coerce import as_source, explain_nonfinite, is_dask, require_finite, require_no_infinity
+from eigenlens.data.column_range import require_range
 from eigenlens.data.memory import ArraySource, FrameSource
 from eigenlens.data.rows import row_count, stack_rows
 from eigenlens.data.source import Source
@@ -37,10 +39,22 @@ def validate_rows(estimator: BaseEstimator, X: Any, sample_weight: Any = None, *
     else:
         if not (reset or (source.names and hasattr(estimator, "feature_names_in_"))):
             _check_count(estimator, source)  # where names could differ too, scikit-learn looks at these first
+        check_feature_names(estimator, X, reset=reset)
+    if sample_weight is not None:
+        source = source.weighted(checks.weights(sample_weight, row_count(source)))
+    return require_range(source) if reset else source
+
+
+def check_feature_names(estimator: BaseEstimator, X: Any, *, reset: bool) -> None:
+    """Store the feature names and count of X (reset), or compare them with the fit's, in scikit-learn's words."""
+    try:
         validate_data(estimator, X, skip_check_array=True, reset=reset)
-    if sample_weight is None:
-        return source
-    return source.weighted(checks.weights(sample_weight, row_count(source)))
+    except TypeError:
+        kinds = sorted({type(name).__name__ for name in X.columns})
+        what = f"has columns whose names are of several types ({', '.join(kinds)})"
+        raise DataError(what, argument="X", fix="make all of them text: X.columns = X.columns.astype(str)") from None
+    except ValueError as error:
+        raise DataError(str(error).strip(), within="X", fix="use the columns of the fit") from None
 
 
 def column_as_table(X: Any) -> Any:
@@ -149,8 +163,11 @@ def per_row(
     """
 
     def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
+        first = list(inspect.signature(method).parameters)[1]
+
         @wraps(method)
-        def of_rows(estimator: Any, X: Any, *arguments: Any, **options: Any) -> Any:
+        def of_rows(estimator: Any, *given: Any, **options: Any) -> Any:
+            X, *arguments = given or (options.pop(first),)
             if not is_dask(X):
                 found = method(estimator, X, *arguments, **options)
                 return Like(X).exact(found) if is_tensor(X) else found

@@ -270,7 +270,7 @@ def smoothing_kernel(kernel: str | SmoothingKernel | Callable[[Array], Any]) -> 
     """
     if isinstance(kernel, SmoothingKernel):
         return kernel
-    chosen: Any = checks.choice("kernel", kernel, SMOOTHING_KERNELS, SMOOTHING_KERNEL_ALIASES)
+    chosen: Any = checks.choice("kernel", kernel, SMOOTHING_KERNELS, SMOOTHING_KERNEL_ALIASES, "u")
     return SMOOTHING_KERNELS[chosen] if isinstance(chosen, str) else _of_callable(_measure_callable(chosen))
 
 

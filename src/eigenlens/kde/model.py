@@ -237,7 +237,7 @@ class KernelEstimate:
         kernel).
         """
         rest = other_columns(columns, self.n_features)
-        chosen, given = known_values(columns, values)
+        chosen, given = known_values(columns, values, self.n_features)
         if not np.all(within_bounds(given[None, :], self.bounds[chosen])):
             what = f"lie outside the bounds {self.bounds[chosen].tolist()}"
             raise DataError(what, argument="values", value=given.tolist())
@@ -372,6 +372,6 @@ class KernelEstimate:
 
     def _places(self, y: Array, what: str) -> Array:
         if self.n_features != 1:
-            what = f"{what} is for one column, and this density has {self.n_features}"
-            raise OptionError(what, fix="take a marginal first")
+            what = f"{what} is for X of one column, and this density has {self.n_features} columns"
+            raise OptionError(what, fix="take one of them first: marginal(columns=[0])")
         return np.asarray(y, dtype=np.float64).reshape(-1)

@@ -49,7 +49,7 @@ def check_kde_options(estimator: Any) -> KdeOptions:
 def check_bandwidth(value: Any, d: int) -> Any:
     """Return a rule for bandwidths, or the numbers that they are: one, d of them, or a matrix (d, d)."""
     if isinstance(value, str) or callable(value):
-        return checks.choice("bandwidth", value, BANDWIDTH_RULES, BANDWIDTH_RULE_ALIASES)
+        return checks.choice("bandwidth", value, BANDWIDTH_RULES, BANDWIDTH_RULE_ALIASES, "x, weight")
     return _numbers(value, d)
 
 

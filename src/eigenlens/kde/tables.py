@@ -259,8 +259,8 @@ def masses_of_plane(
     (array([0.08]), 0.08)
     """
     names, f, rows, drawn = _select(model, X, columns, 2)
-    p = checks.integer("resolution", resolution, 2)
-    shares = [checks.real("masses", share, 0.0, 1.0) for share in masses]
+    p = checks.integer("resolution", resolution, 2, checks.MAX_GRID)
+    shares = [checks.real("masses", share, 0.0, 1.0) for share in checks.listed("masses", masses)]
     if not shares:
         raise OptionError("is empty", argument="masses", fix="give at least one share between 0 and 1")
     ends = np.array([_window(f, rows, drawn, j) for j in range(2)])

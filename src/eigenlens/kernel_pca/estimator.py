@@ -313,5 +313,5 @@ class KernelPCA(StandardizedColumns, ProjectionEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.pairwise = str(self.kernel) == "precomputed"
         return tags

@@ -112,7 +112,7 @@ def some_rows(source: Source, most: int) -> Any:
 
 def _no_variance(rule: str, reason: str) -> DataError:
     fix = "give gamma as a number, or rows that are not constant"
-    return DataError(f"needs rows that differ, but {reason}", argument="gamma", value=rule, fix=fix)
+    return DataError(f"needs rows of X that differ, but {reason}", argument="gamma", value=rule, fix=fix)
 
 
 def _median(values: Array, weight: Array) -> float:

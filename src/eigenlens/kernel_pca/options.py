@@ -51,7 +51,8 @@ def resolve_kernel(
 
 def check_kernel(estimator: Any) -> tuple[Any, Any, Callable[[float], Kernel]]:
     """Return the name of the kernel, gamma as it is asked for, and the kernel of a gamma."""
-    name, parameters = checks.choice("kernel", estimator.kernel, KERNELS, KERNEL_ALIASES), estimator.kernel_params
+    name = checks.choice("kernel", estimator.kernel, KERNELS, KERNEL_ALIASES, "X, Y")
+    parameters = estimator.kernel_params
     if parameters is not None and not isinstance(parameters, Mapping):
         what = "must be a dict of options of the kernel, or None"
         raise OptionError(what, argument="kernel_params", value=parameters)
@@ -87,7 +88,7 @@ def check_kernel_components(estimator: Any, source: Source) -> int | float | Non
     check_gram_solver(estimator.solver)
     checks.name("preimage", estimator.preimage, PREIMAGES)
     checks.boolean("center", estimator.center)
-    if estimator.kernel == "precomputed" and checks.boolean("standardize", estimator.standardize):
+    if _is_precomputed(estimator) and checks.boolean("standardize", estimator.standardize):
         what = "holds kernel values, and no columns that could be standardised"
         raise OptionError(what, argument="kernel", value="precomputed", fix="standardise the rows before the kernel")
     n, k = source.n_rows, estimator.n_components
@@ -98,9 +99,13 @@ def check_kernel_components(estimator: Any, source: Source) -> int | float | Non
     return None if k is None else checks.integer("n_components", k, 1, n, "the number of rows")
 
 
+def _is_precomputed(estimator: Any) -> bool:
+    return isinstance(estimator.kernel, str) and estimator.kernel == "precomputed"
+
+
 def check_diagonal(estimator: Any, diagonal: Any, n_rows: int | None) -> Array | None:
     """Return the values k(x, x) (n,) that a precomputed kernel needs for distances, and no other takes."""
-    if estimator.kernel != "precomputed":
+    if not _is_precomputed(estimator):
         if diagonal is not None:
             what, fix = "is for kernel='precomputed'; other kernels compute k(x, x) themselves", "leave it out"
             raise OptionError(what, argument="diagonal", fix=fix)
@@ -131,7 +136,7 @@ def check_n_landmarks(estimator: Any, source: Source) -> int | float:
 def rows_in_memory(estimator: Any, source: Source) -> Any:
     """Return all rows; those of a precomputed kernel must be a symmetric matrix."""
     rows = collect_rows(source)
-    if estimator.kernel == "precomputed":
+    if _is_precomputed(estimator):
         _require_symmetric(rows)
     return rows
 
@@ -153,7 +158,7 @@ def warn_kernel_fit(fit: KernelPCAFit, estimator: Any) -> None:
             f"{matrix} is {fit.smallest:.4g}, the largest {fit.model.eigenvalues[0]:.4g}; components of negative "
             "variance were left out"
         )
-        fix = "check that X is a kernel matrix" if estimator.kernel == "precomputed" else ""
+        fix = "check that X is a kernel matrix" if _is_precomputed(estimator) else ""
         warn_user(DataWarning(what, argument="kernel", value=estimator.kernel, fix=fix))
     if not outcome.converged:
         what = (

@@ -104,7 +104,7 @@ def contours(
     """
     project, shares = _projection(model)
     (number,) = _chosen("component", [component], shares.size)
-    p = checks.integer("resolution", resolution, 2)
+    p = checks.integer("resolution", resolution, 2, checks.MAX_GRID)
     _check_plane(model)
     rows = first_rows(X)
     if rows.shape[1] != 2:

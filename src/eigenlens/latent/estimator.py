@@ -113,7 +113,7 @@ class LatentGaussian(StandardizedColumns, IterativeFit[LatentFit], ProjectionEst
         those of `transform` are.
         """
         rng = checks.generator(self.random_state if random_state is None else random_state)
-        rows, Z = self.model_.sample_latent(checks.integer("n_samples", n_samples, 1), rng)
+        rows, Z = self.model_.sample_latent(checks.sample_size("n_samples", n_samples, self.n_features_in_), rng)
         if not checks.boolean("return_latent", return_latent):
             return self._like(rows)
         return self._like(rows), self._like(_rotate(Z, self._rotation_matrix))

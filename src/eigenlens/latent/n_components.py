@@ -246,7 +246,10 @@ def choose_by_partial_correlations(R: Array, counts: Sequence[int]) -> Dimension
     >>> choose_by_partial_correlations(np.full((5, 5), 0.5) + 0.5 * np.eye(5), [1, 2, 3]).k
     1
     """
-    tried = np.asarray([m for m in counts if m < len(R) - 1])
+    tried = np.asarray([m for m in counts if m < len(R) - 1], dtype=np.intp)
+    if not tried.size:
+        what = f"'map' needs partial correlations, which {len(R)} columns do not have"
+        raise OptionError(what, within="n_components", fix="give a number, or more columns")
     values = average_partials(R)[tried]
     return DimensionChoice("map", int(tried[np.argmin(values)]), tried, values, np.zeros(len(tried)))
 

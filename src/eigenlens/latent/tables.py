@@ -345,7 +345,7 @@ def imputed(
     (('x1',), array([2., 1.]), array([2.4, 0. ]))
     """
     covered = checks.real("level", level, 0.0, 1.0)
-    wanted = None if rows is None else list(rows)
+    wanted = None if rows is None else checks.listed("rows", rows)
     given = first_rows(X, None if wanted is not None or limit is None else limit + 1)
     shown = _row_numbers(wanted, len(given), limit)
     known = feature_names(model, given.shape[1], names)

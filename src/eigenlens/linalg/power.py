@@ -40,7 +40,7 @@ def power_path(A: Any, start: Any, steps: int) -> PowerPath:
     array([1.5  , 1.8  , 1.941, 1.985])
     """
     operator = A if hasattr(A, "matmat") else Matrix(_check_symmetric(A))
-    v, count = _check_start(start, operator.size), checks.integer("steps", steps, 0)
+    v, count = _check_start(start, operator.size), checks.integer("steps", steps, 0, checks.MAX_REPLICATES)
     vectors, quotients = [v / np.linalg.norm(v)], list[float]()
     for step in range(count + 1):
         product = operator.matmat(vectors[-1][:, None])[:, 0]

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import subspace_angles
 
 from eigenlens import checks
-from eigenlens.arrays import Array, to_numpy
+from eigenlens.arrays import Array
 from eigenlens.errors import DataError, OptionError
 
 
@@ -36,7 +36,7 @@ def _span(argument: str, given: Any) -> Array:
     elif hasattr(given, "get_params"):
         what = "is not fitted, or has no axes in the space of the columns"
         raise OptionError(what, argument=argument, value=given, fix="fit it first")
-    found = checks.numbers(argument, to_numpy(given))
+    found = checks.numbers(argument, given)
     found = found[:, None] if found.ndim == 1 else found
     if found.ndim != 2 or not np.any(found) or not np.all(np.isfinite(found)):
         what = f"has shape {found.shape}; give a fitted model, or finite numbers (d, k), not all of them 0"

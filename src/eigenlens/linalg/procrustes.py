@@ -50,7 +50,8 @@ def procrustes(points: Any, target: Any, *, scale: bool = True) -> Alignment:
     U, D, Vt = np.linalg.svd(moved.T @ (Y - about))
     length, other = np.linalg.norm(moved), np.linalg.norm(Y - about)
     if not length > 0.0 or not other > 0.0:
-        raise DataError("all points, or all of the target, are equal, so there is no direction to align")
+        what = "all points, or all of the target, are equal, so there is no direction to align"
+        raise DataError(what, fix="give points and a target that differ")
     c = float(D.sum() / length**2) if checks.boolean("scale", scale) else 1.0
     R = U @ Vt
     return Alignment(np.asarray(c * moved @ R + about), R, c, float(D.sum() / (length * other)))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
 
@@ -53,6 +54,7 @@ def permuted_spectra(
     n, d = round(float(weight.sum())), X.shape[1]
     if n < 2:
         raise OptionError(f"sums to {weight.sum():g}, but permutations need at least 2 rows", argument="sample_weight")
+    checks.sample_size("sample_weight", n, d)
     spectra = np.empty((n_permutations, min(n, d)))
     for spectrum in spectra:
         columns = rng.permuted(X[_systematic(weight, n, rng)].T, axis=1).astype(np.float64, copy=False)

@@ -271,7 +271,7 @@ class GaussianMixture(
     def cdf(self, x: Any) -> Any:
         """Return P(X ≤ x) (n,), for a mixture of one feature."""
         if self.model_.means.shape[1] != 1:
-            what = f"cdf needs one dimension, and this mixture has {self.model_.means.shape[1]}"
+            what = f"cdf needs one dimension of x, and this mixture has {self.model_.means.shape[1]}"
             raise OptionError(what, fix="take marginal([j]) first")
         return self.model_.cdf(to_numpy(x))
 
@@ -313,7 +313,7 @@ class GaussianMixture(
         The rows are in random order. `X, y = mixture.sample(2)`, without return_labels, is an error.
         """
         rng = checks.generator(self.random_state if random_state is None else random_state)
-        rows, labels = self.model_.sample_labelled(checks.integer("n_samples", n_samples, 1), rng)
+        rows, labels = self.model_.sample_labelled(checks.sample_size("n_samples", n_samples, self.n_features_in_), rng)
         drawn = self._like(rows)
         labelled = checks.boolean("return_labels", return_labels)
         return (drawn, self._like.exact(labels)) if labelled else sampled_rows(drawn)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens import checks
-from eigenlens.arrays import Array, to_numpy
+from eigenlens.arrays import Array
 from eigenlens.data.source import Source
 from eigenlens.errors import (
     ConvergenceWarning,
@@ -70,7 +70,7 @@ def check_total_weight(source: Source) -> None:
 
 def check_bins(edges: Any, counts: Any, n_components: Any) -> tuple[Array, Array]:
     """Return edges (m + 1,) that ascend, the outer ones perhaps infinite, and counts (m,), none negative."""
-    ends, weight = (np.asarray(to_numpy(part), dtype=np.float64) for part in (edges, counts))
+    ends, weight = checks.numbers("edges", edges), checks.numbers("counts", counts)
     if ends.ndim != 1 or weight.shape != (max(0, ends.size - 1),):
         what = f"has shape {ends.shape} and counts {weight.shape}; they must be (m + 1,) and (m,), one count per bin"
         raise DataError(what, argument="edges", fix="densities.bin_edges(middles) makes edges of the middles of bins")

@@ -132,7 +132,7 @@ def select_mixture(
             whose fits are compared over numbers of components alone.
         options: of `GaussianMixture`: n_init, prior, n_factors, max_iter, …; or of `MixtureModel`.
 
-    An option that no fit takes, or the same failure of all of several fits, is an error. A fit that fails, or whose
+    An option that no fit takes, or a failure of all of several fits, is an error. A fit that fails, or whose
     components collapse, stays in the table and comes last. Interrupted, the table has what was compared by then. Cost:
     one fit for each pair, and cv more.
 
@@ -204,17 +204,17 @@ def _check_families(X: Any, sample_weight: Any, options: dict[str, Any]) -> None
 
 
 def _raise_common(rows: list[_Row]) -> None:
-    """Raise the error that every one of several fits failed with: it concerns X or the options, not one fit."""
+    """Raise the first error where every one of several fits failed: there is nothing to compare."""
     first = rows[0].error
-    if first is not None and len(rows) > 1 and {str(row.error) for row in rows} == {str(first)}:
+    if first is not None and len(rows) > 1 and all(row.error is not None for row in rows):
         raise first
 
 
 def _pairs(n_components: Any, covariance_types: Any, d: int) -> list[tuple[str, int]]:
-    numbers = list(n_components) if isinstance(n_components, Iterable) else [n_components]
+    numbers = checks.listed("n_components", n_components) if np.ndim(n_components) else [n_components]
     known = DEFAULT_TYPES if d > 1 else DEFAULT_TYPES_1D
     given = known if covariance_types is None else covariance_types
-    names = [given] if isinstance(given, str) else list(given)
+    names = [given] if isinstance(given, str) else checks.listed("covariance_types", given)
     if not numbers or not names:
         raise OptionError("n_components and covariance_types must name at least one of each")
     checked = [checks.integer("n_components", K, 1) for K in numbers]

@@ -50,13 +50,17 @@ def make_start_rule(
 
     EM is that of columns over `scale` (d,), where that is given; means are given in the units of the columns.
     """
-    init, n_init, d = estimator.init, checks.integer("n_init", estimator.n_init, 1), source.n_features
+    init, n_init, d = (
+        estimator.init,
+        checks.integer("n_init", estimator.n_init, 1, checks.MAX_STARTS),
+        source.n_features,
+    )
     parts = _check_parts(estimator, structure, K, d)
     if scale is not None:
         _reject_covariances(estimator)
         parts = parts if parts.means is None else replace(parts, means=parts.means / scale)
     if not _is_given(init):
-        chosen = checks.choice("init", init, CENTRE_RULES, CENTRE_RULE_ALIASES)
+        chosen = checks.choice("init", init, CENTRE_RULES, CENTRE_RULE_ALIASES, "rows, weights, K, rng")
         rule = _checked_rule(chosen) if callable(chosen) else CENTRE_RULES[chosen]
         return _from_parts(parts, structure) or from_centres(rule, n_init, parts)
     if given := _given_parts(estimator):
@@ -104,7 +108,7 @@ def _check_parts(estimator: Any, structure: CovarianceStructure, K: int, d: int)
 def _check_part(name: str, value: Any, shape: tuple[int, ...]) -> Array | None:
     if value is None:
         return None
-    found = checks.numbers(name, to_numpy(value))
+    found = checks.numbers(name, value)
     if found.shape != shape:
         raise OptionError(f"has shape {found.shape}; for this X and n_components it is {shape}", argument=name)
     if not np.all(np.isfinite(found)):
@@ -159,7 +163,7 @@ def _check_init_structure(structure: CovarianceStructure, init: Mixture, K: int,
 def _from_arrays(structure: CovarianceStructure, init: tuple[Any, ...], K: int, d: int) -> Mixture:
     if len(init) != 3:
         raise OptionError(f"is a tuple of {len(init)}; it must be (weights, means, covariances)", argument="init")
-    weights, means, covariances = (np.asarray(to_numpy(part), dtype=np.float64) for part in init)
+    weights, means, covariances = (checks.numbers("init", part) for part in init)
     shape = structure.covariance_shape(d, K)
     _check_init_shapes({"weights": (weights, (K,)), "means": (means, (K, d)), "covariances": (covariances, shape)})
     if not np.all(weights > 0.0):
@@ -186,7 +190,7 @@ def _check_init_shapes(arrays: dict[str, tuple[Array, tuple[int, ...]]]) -> None
 
 def _check_responsibilities(init: Any, K: int, source: Source) -> Array:
     """Return responsibilities (n, K), none negative, each row scaled to sum to 1."""
-    shares, n = np.asarray(to_numpy(init), dtype=np.float64), row_count(source)
+    shares, n = checks.numbers("init", init), row_count(source)
     if shares.shape != (n, K):
         what = f"has shape {shares.shape}; responsibilities of X and n_components are ({n}, {K})"
         raise OptionError(what, argument="init")

@@ -148,7 +148,7 @@ def ellipses(
     mixture = frozen_mixture(model)
     known = feature_names(model, mixture.means.shape[1], names)
     pair = checks.column_numbers("columns", columns, len(known), known, low=2, high=2)
-    masses = np.array([checks.real("levels", level, 0.0, 1.0) for level in levels])
+    masses = np.array([checks.real("levels", level, 0.0, 1.0) for level in checks.listed("levels", levels)])
     plane = mixture.marginal(pair)
     rows, labels, hidden = _label_rows(model, X, pair)
     outlines = np.stack([_outlines(part, masses) for part in plane.components])
@@ -240,7 +240,7 @@ def _ends(alone: Mixture, values: Array | None, bins: Any) -> tuple[float, float
     if values is not None and values.size:
         found.append(visible_range(values))
     elif isinstance(bins, tuple):
-        edges = np.asarray(to_numpy(bins[0]), dtype=np.float64)
+        edges = checks.numbers("bins", bins[0])
         found += [(float(edge), float(edge)) for edge in edges[np.isfinite(edges)][[0, -1]]]
     return min(low for low, _ in found), max(high for _, high in found)
 
@@ -250,7 +250,7 @@ def _histogram(values: Array | None, bins: Any, ends: tuple[float, float]) -> tu
     if values is None and not isinstance(bins, tuple):
         return np.empty(0), np.empty(0)
     if values is None:
-        edges, counts = (np.asarray(to_numpy(part), dtype=np.float64) for part in bins)
+        edges, counts = (checks.numbers("bins", part) for part in bins)
         n = counts.sum()
     else:
         edges = _edges(values[(values >= ends[0]) & (values <= ends[1])], bins)
@@ -262,7 +262,7 @@ def _histogram(values: Array | None, bins: Any, ends: tuple[float, float]) -> tu
 
 def _edges(values: Array, bins: int | None) -> Array:
     if bins is not None:
-        return np.histogram_bin_edges(values, checks.integer("bins", bins, 1))
+        return np.histogram_bin_edges(values, checks.integer("bins", bins, 1, checks.MAX_GRID))
     return np.histogram_bin_edges(values, min(_bin_count(values), MOST_BINS))
 
 

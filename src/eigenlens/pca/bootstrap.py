@@ -78,7 +78,7 @@ def bootstrap_components(
     components, loadings = np.empty((n_replicates, k, d)), np.empty((n_replicates, d, k))
     for r in range(n_replicates):
         found = refit(_draw(n, weight / weight.sum(), rng))
-        variances[r], ratios[r] = found.variances, found.variances / found.total
+        variances[r], ratios[r] = found.variances, found.variances / (found.total or 1.0)
         R = procrustes_rotation(found.components, model.components)
         P = R.T if model.rotation is None else column_matches(found.loadings, model.loadings)
         components[r], loadings[r] = R @ found.components, found.loadings @ P

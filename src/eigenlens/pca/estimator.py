@@ -136,6 +136,7 @@ class PCA(InterpretedComponents):
         """
         source = validate_rows(self, X, sample_weight, reset=True)
         self._feature_weight = check_feature_weight(feature_weight, source.n_features)
+        checks.name("missing", self.missing, MISSING_VALUE_METHODS)
         rows = positive_weight_rows(source) if self.missing == "em" else source
         n_components, options = check_pca_options(self, rows)
         if n_components is None and self.missing == "em":
@@ -211,9 +212,11 @@ class PCA(InterpretedComponents):
     def merge(self, other: PCA) -> Self:
         """Add the rows of another fitted PCA. Exact; both must have kept their moments."""
         check_is_fitted(self)
+        if not isinstance(other, PCA):
+            raise OptionError("is not a fitted PCA", argument="other", value=other)
         check_is_fitted(other)
         if self._moments is None or other._moments is None:
-            what = "merge needs the moments of both models"
+            what = "merge needs the moments of both models, this and other"
             raise OptionError(what, fix="fit them with {solver} or partial_fit", settings={"solver": "covariance"})
         if other.n_features_in_ != self.n_features_in_:
             raise OptionError(f"other has {other.n_features_in_} features, but this PCA has {self.n_features_in_}")

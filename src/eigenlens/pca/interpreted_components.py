@@ -110,7 +110,7 @@ class InterpretedComponents(ProjectionEstimator, DensityEstimator):
                 self.rotation_options,
             )
 
-        return bootstrap_components(self.model_, refit, weight, checks.integer("n", n, 2), rng)
+        return bootstrap_components(self.model_, refit, weight, checks.integer("n", n, 2, checks.MAX_REPLICATES), rng)
 
     def outliers(
         self, X: Any = None, *, level: float = 0.99, spe_rule: str = "pearson", labels: Any = None

@@ -26,7 +26,7 @@ MISSING_VALUE_METHODS = {"raise": fit_pca, "em": fit_pca_missing}
 def check_pca_options(estimator: Any, source: Source, rows_known: bool = True) -> tuple[Any, PCAOptions]:
     """Check the parameters; return `n_components` as `fit_pca` takes it, and the options of `fit_pca`."""
     checks.name("missing", estimator.missing, MISSING_VALUE_METHODS)
-    if not isinstance(estimator.whiten, bool | np.bool_) and estimator.whiten != "zca":
+    if not isinstance(estimator.whiten, bool | np.bool_) and str(estimator.whiten) != "zca":
         raise OptionError("must be True, False or 'zca'", argument="whiten", value=estimator.whiten)
     check_rotation(estimator.rotation, estimator.rotation_options)
     if estimator.whiten == "zca" and estimator.rotation is not None:
@@ -40,7 +40,7 @@ def check_pca_options(estimator: Any, source: Source, rows_known: bool = True) -
         center=center,
         feature_weight=estimator._feature_weight,
         standardize=checks.boolean("standardize", estimator.standardize),
-        solver=checks.choice("solver", estimator.solver, ["auto", *SOLVERS], SOLVER_ALIASES),
+        solver=checks.choice("solver", estimator.solver, ["auto", *SOLVERS], SOLVER_ALIASES, "rows, wanted, tol, rng"),
         tol=checks.not_negative("tol", estimator.tol),
         rng=checks.generator(estimator.random_state),
     )
@@ -96,7 +96,9 @@ def check_component_counts(k: Any, most: int) -> tuple[list[int], bool]:
 
 
 def _check_n_components(k: Any, n: int | None, d: int) -> Any:
-    if k is None or callable(k):
+    if callable(k):
+        return checks.function("n_components", k, "values, rows, rng")
+    if k is None:
         return k
     if isinstance(k, str):
         return checks.choice("n_components", k, N_COMPONENTS_RULES)

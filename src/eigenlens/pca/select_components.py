@@ -13,6 +13,7 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.data.coerce import as_source
+from eigenlens.data.column_range import require_range
 from eigenlens.errors import OptionError
 from eigenlens.linalg import n_components as rule_functions
 from eigenlens.linalg.n_components import N_COMPONENTS_RULES
@@ -50,12 +51,12 @@ def select_components(
     >>> table["parallel"].n_components, table["mle"].n_components
     (3, 3)
     """
-    source = as_source(X)
+    source = require_range(as_source(X))
     source = source.weighted(checks.weights(sample_weight, source.n_rows))
     target = checks.real("share", share, 0.0, 1.0)
-    asked = N_COMPONENTS_RULES if rules is None else rules
-    names = [checks.choice("rules", rule, N_COMPONENTS_RULES) for rule in asked]
-    fit = fit_pca(source, None, PCAOptions(standardize))
+    asked = list(N_COMPONENTS_RULES) if rules is None else checks.listed("rules", rules)
+    names = [checks.name("rules", rule, N_COMPONENTS_RULES) for rule in asked]
+    fit = fit_pca(source, None, PCAOptions(checks.boolean("standardize", standardize)))
     values, rng = fit.spectrum.values, checks.generator(random_state)
     kept = rule_functions.share(values, fit.model.total, target) or len(values)
     table = [_suggestion(f"{target:.0%} of variance", kept, fit.model.total, values, "the share of variance asked for")]

@@ -12,6 +12,7 @@ from eigenlens.arrays import Array
 from eigenlens.bayes import tables as class_tables
 from eigenlens.errors import OptionError
 from eigenlens.plot import _style
+from eigenlens.plot._arguments import checked_plot
 from eigenlens.plot._points import MAX_VECTOR_POINTS, marker_area
 from eigenlens.plot._style import BLUE, PALETTE, VERMILLION
 from eigenlens.tables.names import shorten, shorten_names
@@ -30,6 +31,7 @@ MAX_NUMBERED_CLASSES = 20
 # ---- calibration ----------------------------------------------------------------------------------------------
 
 
+@checked_plot(model="predict_proba")
 def calibration(
     model: Any,
     X: Any,
@@ -101,6 +103,7 @@ def _draw_curve(ax: Axes, table: class_tables.CalibrationTable, color: str, mark
 # ---- confusion matrix -----------------------------------------------------------------------------------------
 
 
+@checked_plot(model="predict")
 def confusion(model: Any, X: Any, y: Any, *, sample_weight: Any = None, ax: Axes | None = None) -> Axes:
     """Draw the confusion matrix: for each true class, the share of its rows assigned to each class, and their number.
 
@@ -166,6 +169,7 @@ MAX_CLASS_KEYS = 24
 """With more classes than this, regions have names and no key."""
 
 
+@checked_plot(model="classes_")
 def decision(
     model: Any, X: Any, y: Any = None, *, features: Sequence[Any] | None = None, grid: int = 200, ax: Axes | None = None
 ) -> Axes:
@@ -285,6 +289,7 @@ MAX_FEATURE_LETTERS, MAX_ENTRY_LETTERS, MAX_OPPONENT_LETTERS = 26, 16, 18
 """Characters of the name of a feature, of its value, and of a class."""
 
 
+@checked_plot()
 def explanation(
     model: Any, X: Any, row: int = 0, *, of: Any = None, against: Any = None, top: int = 12, ax: Axes | None = None
 ) -> Axes:

@@ -8,6 +8,7 @@ import numpy as np
 
 from eigenlens.errors import DataError
 from eigenlens.plot import _style
+from eigenlens.plot._arguments import checked_plot
 from eigenlens.plot._style import BLUE, VERMILLION
 from eigenlens.tables.names import shorten
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from eigenlens.comparison.compare import Comparison
 
 
+@checked_plot(table="margins")
 def comparison(table: Comparison, *, level: float = 0.95, ax: Axes | None = None) -> Axes:
     """Draw each estimator's mean held-out log density less that of the best, with its paired interval.
 

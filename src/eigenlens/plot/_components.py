@@ -13,6 +13,7 @@ from eigenlens.errors import OptionError
 from eigenlens.latent import tables as latent_tables
 from eigenlens.pca import tables
 from eigenlens.plot import _style
+from eigenlens.plot._arguments import checked_plot
 from eigenlens.plot._reconstruction import check_image_shape
 from eigenlens.plot._style import BLUE, VERMILLION
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from eigenlens.tables.values import ValueTable, VarianceTable
 
 
+@checked_plot(bootstrap="interval")
 def scree(
     model: Any,
     *,
@@ -111,6 +113,7 @@ MAX_HEAT_MAP_ROWS = 60
 MAX_BARS = 30
 
 
+@checked_plot()
 def loadings(
     model: Any,
     components: Sequence[int] | None = None,
@@ -137,7 +140,7 @@ def loadings(
     >>> plot.loadings(PCA(2).fit(food.data), names=food.columns).get_yticklabels()[0].get_text()
     'Alcoholic drinks'
     """
-    names = None if names is None else tuple(names)
+    names = None if names is None else checks.listed("names", names)
     checks.has_components(model)
     d, k = latent_tables.latent_loadings(model, names=names).values.shape
     if image_shape is not None:
@@ -149,7 +152,7 @@ def loadings(
     shown = d if top is None else checks.integer("top", top, 1, d, "the number of columns")
     as_lines = shown > MAX_HEAT_MAP_ROWS
     chosen = range(1, min(k, 4 if as_lines else 8) + 1) if components is None else components
-    table = latent_tables.latent_loadings(model, list(chosen), names=names)
+    table = latent_tables.latent_loadings(model, checks.listed("components", chosen), names=names)
     if top is not None:
         table = table.largest(shown)
     ax = _lines(table, ax) if as_lines else _heat_map(table, ax)
@@ -242,6 +245,7 @@ def _lines(table: ValueTable, ax: Axes | None) -> Axes:
     return ax
 
 
+@checked_plot()
 def contributions(
     model: Any,
     component: int = 1,
@@ -265,6 +269,7 @@ def contributions(
     >>> plot.contributions(PCA(2).fit(food.data), names=food.columns).get_yticklabels()[0].get_text()
     'Fresh fruit'
     """
+    checks.integer("component", component, 1)
     if X is None:
         table, kind = tables.column_contributions(model, [component], names=names), "columns"
     else:

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
 from eigenlens.kde import tables as density_tables
 from eigenlens.plot import _style
+from eigenlens.plot._arguments import checked_plot
 from eigenlens.plot._points import MAX_VECTOR_POINTS, draw_points
 from eigenlens.plot._style import BLUE, VERMILLION
 
@@ -22,6 +24,7 @@ MAX_RUG_STROKES = 5_000
 """The largest number of strokes in a rug; of more rows, this many at even ranks are drawn."""
 
 
+@checked_plot()
 def density(
     model: Any,
     X: Any = None,
@@ -104,7 +107,7 @@ def _check_colors(color: Any, count: int, drawn: int) -> list[str]:
     """Return one colour per density, by default those that follow the colours of the densities drawn before."""
     if color is None or isinstance(color, str):
         return [color or _style.category_color(drawn + i) for i in range(count)]
-    colours = list(color)
+    colours = checks.listed("color", color)
     if len(colours) != count:
         what = f"has {len(colours)} colours, but there are {count} densities"
         raise OptionError(what, argument="color", fix="give one colour per density")
@@ -190,6 +193,7 @@ def _add_to_legend(ax: Axes, curve: Any, label: str) -> None:
     _style.draw_legend(ax, [*handles, curve], [*names, label], loc="best")
 
 
+@checked_plot()
 def bandwidth_curve(
     model: Any, criterion: str = "lscv", *, column: int | str | None = None, ax: Axes | None = None
 ) -> Axes:
@@ -270,6 +274,7 @@ def _round_ticks(ax: Axes) -> None:
     ax.xaxis.set_minor_formatter(NullFormatter())
 
 
+@checked_plot()
 def density_contours(
     model: Any,
     X: Any = None,
@@ -300,6 +305,7 @@ def density_contours(
     table = density_tables.masses_of_plane(model, X, columns=columns, masses=masses, resolution=resolution)
     ax = _style.new_axes(ax, (5.4, 5.0))
     _style.style_axes(ax, None)
+    points = checks.boolean("points", points)
     only_outside = points and len(table.rows) >= MAX_VECTOR_POINTS
     remarks = [*_doubts(table), "points: rows outside the regions" if only_outside else ""]
     remarks.append(describe_hidden_rows(table.beyond) if points else "")

@@ -13,6 +13,7 @@ from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
 from eigenlens.kernel_pca import tables as kernel_tables
 from eigenlens.plot import _style
+from eigenlens.plot._arguments import checked_plot
 from eigenlens.plot._plane import scores
 from eigenlens.plot._points import MAX_INNER_KEYS, MAX_VECTOR_POINTS, check_color, draw_points
 from eigenlens.plot._reconstruction import check_image_shape, make_mosaic
@@ -27,6 +28,7 @@ MAX_CONTOUR_LEVELS = 14
 """The largest number of bands; more of them hide the rows."""
 
 
+@checked_plot()
 def embedding(
     model: Any,
     X: Any,
@@ -48,6 +50,7 @@ def embedding(
     return scores(model, X, components, labels=labels, color=color, ax=ax)
 
 
+@checked_plot()
 def component_contours(
     model: Any,
     X: Any,
@@ -147,6 +150,7 @@ PIXELS_BETWEEN = 1
 """Blank pixels between images, as in a mosaic."""
 
 
+@checked_plot()
 def denoising(
     panels: Mapping[str, Any],
     *,

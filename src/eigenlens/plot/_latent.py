@@ -13,6 +13,7 @@ from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
 from eigenlens.latent import tables as latent_tables
 from eigenlens.plot import _style
+from eigenlens.plot._arguments import checked_plot
 from eigenlens.plot._components import MAX_BARS, captions, draw_cells
 from eigenlens.plot._style import BLUE, VERMILLION
 from eigenlens.tables.names import shorten_names
@@ -33,6 +34,7 @@ HEYWOOD_PERCENT = 1.0
 # ---- likelihood -------------------------------------------------------------------------------------------
 
 
+@checked_plot()
 def likelihood_path(model: Any, *, log: bool = False, ax: Axes | None = None) -> Axes:
     """Draw the log-likelihood after each step of a fit, or its distance from the maximum on a logarithmic axis.
 
@@ -100,6 +102,7 @@ def _path_axes(ax: Axes, log: bool) -> None:
 # ---- rotation ---------------------------------------------------------------------------------------------
 
 
+@checked_plot()
 def rotation(
     model: Any,
     rotation: str | Callable[..., Any] | None = None,
@@ -162,6 +165,7 @@ def _correlated(table: latent_tables.RotationTable) -> str:
 # ---- noise ------------------------------------------------------------------------------------------------
 
 
+@checked_plot()
 def noise(
     model: Any,
     *,
@@ -239,6 +243,7 @@ def _heywood(table: latent_tables.NoiseTable) -> str:
 # ---- imputation -------------------------------------------------------------------------------------------
 
 
+@checked_plot()
 def imputed(
     model: Any,
     X: Any,

@@ -10,6 +10,7 @@ from eigenlens import checks
 from eigenlens.bayes.latent_classes.tables import ProfileTable, class_profile
 from eigenlens.errors import DataError
 from eigenlens.plot import _style
+from eigenlens.plot._arguments import checked_plot
 from eigenlens.tables.names import shorten
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ MAX_LINES, MAX_NAMED = 30, 12
 """The largest number of lines of the profile that are drawn, unless more are asked for, and of components named."""
 
 
+@checked_plot()
 def profile(model: Any, *, most: int = MAX_LINES, ax: Axes | None = None) -> Axes:
     """Draw the probabilities of the categories of each column in every component, a line per component.
 

@@ -10,6 +10,7 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.mixture import tables as mixture_tables
 from eigenlens.plot import _style
+from eigenlens.plot._arguments import checked_plot
 from eigenlens.plot._kde import describe_hidden_rows
 from eigenlens.plot._points import MAX_VECTOR_POINTS, check_color, draw_points, marker_area
 from eigenlens.plot._style import PALETTE
@@ -32,6 +33,7 @@ MAX_NAMED_COMPONENTS = 12
 CRITERION_LABELS = {"bic": "BIC", "aic": "AIC", "icl": "ICL", "held_out": "held-out log density per row"}
 
 
+@checked_plot()
 def mixture(
     model: Any,
     X: Any = None,
@@ -109,6 +111,7 @@ def _name_components(ax: Axes, handles: list[Any], words: list[str]) -> None:
     _style.draw_legend(ax, handles, words, loc="center left", bbox_to_anchor=(1.0, 0.5), **title)
 
 
+@checked_plot()
 def mixture_density(
     model: Any,
     X: Any = None,
@@ -161,6 +164,7 @@ def _parts(ax: Axes, table: mixture_tables.LineTable) -> None:
         _style.draw_legend(ax, [whole, *handles[:shown]], ["mixture", *words], loc="best")
 
 
+@checked_plot()
 def responsibilities(model: Any, X: Any, *, ax: Axes | None = None) -> Axes:
     """Draw P(component | row) as coloured heights that add to 1, rows beside each other.
 
@@ -204,6 +208,7 @@ def _strips(ax: Axes, table: mixture_tables.ShareTable) -> None:
         ax.axvline(float(border), color=_style.page_color(), linewidth=1.0)
 
 
+@checked_plot(table="criterion")
 def mixture_selection(table: MixtureSelection, criterion: str | None = None, *, ax: Axes | None = None) -> Axes:
     """Draw a criterion against the number of components, one curve per covariance structure, the best marked.
 

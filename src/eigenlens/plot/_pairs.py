@@ -11,6 +11,7 @@ from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.data.coerce import as_source
 from eigenlens.plot import _style
+from eigenlens.plot._arguments import checked_plot
 from eigenlens.plot._points import check_color, draw_points, draw_value_scale
 from eigenlens.tables.ellipses import group_names
 from eigenlens.tables.names import feature_names, shorten_names
@@ -30,6 +31,7 @@ MAX_PANEL_LETTERS = 14
 """Letters of a column's name beside a panel."""
 
 
+@checked_plot()
 def pairs(
     X: Any,
     columns: Sequence[int | str] | None = None,
@@ -106,7 +108,10 @@ def _histogram(ax: Axes, x: Array, colours: str | Array) -> None:
     names, finite = group_names(colours), np.isfinite(x)
     groups = [finite & (colours == name) for name in names] or [finite]
     shades = [_style.category_color(g) for g in range(len(names))] or _plain(colours)
-    edges = np.histogram_bin_edges(x[finite], "auto") if finite.any() else np.array([0.0, 1.0])
+    try:
+        edges = np.histogram_bin_edges(x[finite], "auto") if finite.any() else np.array([0.0, 1.0])
+    except ValueError:  # the values differ by their rounding only
+        edges = np.nextafter([x[finite].min(), x[finite].max()], [-np.inf, np.inf])
     look: Any = {"stacked": True, "linewidth": 0.5, "edgecolor": _style.page_color()}
     ax.hist([x[group] for group in groups], bins=edges.tolist(), color=shades, **look)
 

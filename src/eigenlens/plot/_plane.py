@@ -14,6 +14,7 @@ from eigenlens.kernel_pca import tables as kernel_tables
 from eigenlens.pca import tables
 from eigenlens.pca.model import PrincipalComponents
 from eigenlens.plot import _style
+from eigenlens.plot._arguments import checked_plot
 from eigenlens.plot._ellipses import describe_ellipses, draw_ellipses
 from eigenlens.plot._labels import LabelPlacer
 from eigenlens.plot._points import MAX_INNER_KEYS, check_color, draw_points
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 MAX_ARROWS = 30
 
 
+@checked_plot()
 def scores(
     model: Any,
     X: Any,
@@ -91,6 +93,7 @@ def draw_scores(
     return ax
 
 
+@checked_plot()
 def biplot(
     model: Any,
     X: Any,
@@ -142,6 +145,7 @@ def biplot(
     return ax
 
 
+@checked_plot(supplementary="correlations")
 def correlation_circle(
     model: Any,
     components: tuple[int, int] = (1, 2),

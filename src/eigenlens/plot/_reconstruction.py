@@ -12,6 +12,7 @@ from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
 from eigenlens.pca import tables
 from eigenlens.plot import _style
+from eigenlens.plot._arguments import checked_plot
 from eigenlens.plot._style import PALETTE
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from eigenlens.tables.values import ReconstructionTable
 
 
+@checked_plot()
 def reconstruction(
     model: Any,
     X: Any,
@@ -57,7 +59,8 @@ def reconstruction(
 
 def check_image_shape(image_shape: tuple[int, int], d: int) -> tuple[int, int]:
     """Check the height and width of images of d pixels."""
-    if len(image_shape) != 2 or image_shape[0] * image_shape[1] != d:
+    sides = list(image_shape) if isinstance(image_shape, tuple | list) else []
+    if len(sides) != 2 or not all(isinstance(side, int) and side > 0 for side in sides) or sides[0] * sides[1] != d:
         what = f"must be (height, width) with a product of {d}, the number of columns"
         raise OptionError(what, argument="image_shape", value=image_shape)
     return image_shape

@@ -55,7 +55,8 @@ def try_fit(
     for c, (label, estimator) in enumerate(zip(classes.tolist(), fresh, strict=True)):
         try:
             if rejected[c]:
-                raise DataError(f"class {label!r}: a column is constant, and has no variance but the floor's")
+                what = "a column of X is constant, and has no variance but the floor's"
+                raise DataError(what, within=f"class {label!r}", fix="leave it out, or give more rows of the class")
             fit_to_class(estimator, "fit", source, codes, c, label)
             require_density(estimator, source.n_features, label)
         except (DataError, OptionError) as error:

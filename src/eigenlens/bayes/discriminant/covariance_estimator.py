@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from eigenlens.arrays import Array, to_numpy
+from eigenlens import checks
+from eigenlens.arrays import Array
 from eigenlens.bayes.class_moments import ClassMoments
 from eigenlens.data.coerce import require_finite
 from eigenlens.data.rows import dense_rows
@@ -51,8 +52,9 @@ def _estimate(X: Array, w: Array, weighted: bool, members: Array, estimator: Any
     options = {"sample_weight": w[mine]} if weighted else {}
     own = clone(estimator, safe=False)
     own.fit(rows, **options)
-    C = np.asarray(to_numpy(getattr(own, "covariance_", None)), dtype=np.float64)
+    C = checks.numbers("covariance_estimator", getattr(own, "covariance_", np.nan))
     if C.shape != 2 * rows.shape[1:] or not np.all(np.isfinite(C)):
-        raise DataError(f"{type(estimator).__name__} has no finite covariance_ {2 * rows.shape[1:]} after fit")
+        what = f"{type(estimator).__name__} has no finite covariance_ {2 * rows.shape[1:]} after fit"
+        raise DataError(what, within="covariance_estimator", fix="give one of sklearn.covariance, or None")
     mean = np.average(rows, axis=0, weights=w[mine])
     return Moments(n, mean, n * 0.5 * (C + C.T), len(rows))

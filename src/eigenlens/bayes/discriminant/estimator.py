@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
@@ -48,12 +47,12 @@ from eigenlens.bayes.discriminant.shrinkage import Rule, Target
 from eigenlens.bayes.explain import Explanation, classes_to_compare, explain_gaussian_classes
 from eigenlens.bayes.labels import encode_labels, partial_fit_labels, require_two_classes
 from eigenlens.bayes.rule import BayesRule, ClassCounts, sample_by_class
-from eigenlens.data.coerce import require_finite, require_no_infinity, rereadable
+from eigenlens.data.coerce import as_source, explain_nonfinite, require_finite, require_no_infinity, rereadable
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import Progress, Source, progress_callback
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import DataError, OptionError
-from eigenlens.estimator.base import ModelEstimator, model_view
+from eigenlens.estimator.base import ModelEstimator, NamedScores, model_view
 from eigenlens.estimator.rows import dense_blocks, per_row, validate_rows
 from eigenlens.linalg.operators import concatenate
 from eigenlens.linalg.spectrum import Outcome
@@ -209,7 +208,10 @@ class GaussianClasses(StandardizedColumns, ClassCounts, BayesRule, ModelEstimato
         with np.errstate(divide="ignore"):
             found = np.concatenate(list(self._log_likelihoods(X)))
             found += np.log(self._prior) + self._decision_constant
-        return np.asarray(found[:, 1] - found[:, 0] if len(self.classes_) == 2 else found)
+            decision = np.asarray(found[:, 1] - found[:, 0] if len(self.classes_) == 2 else found)
+        if np.isnan(decision).any():
+            raise explain_nonfinite(as_source(X))
+        return decision
 
     def _draw(self, labels: Array, rng: np.random.Generator) -> Any:
         parts: Sequence[Any] = self._mixture.components
@@ -217,7 +219,7 @@ class GaussianClasses(StandardizedColumns, ClassCounts, BayesRule, ModelEstimato
 
 
 @dataclass(eq=False, repr=False)
-class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClasses):  # type: ignore[misc]
+class LinearDiscriminant(NamedScores, GaussianClasses):
     """Fisher's discriminants: Gaussian classes with one covariance, a linear rule, a map to at most C − 1 directions.
 
         ln p(c | x) = w_c·x + b_c + const,   w_c = S⁻¹ (m_c − m),   b_c = ln pi_c − ½ |m_c − m|²_S − w_c·m
@@ -287,10 +289,11 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
     def _estimate(self, statistics: Any, shrinkage: Shrinkage) -> tuple[FisherRule, Array]:
         require_rows(statistics, self.classes_, 0.0, "give the rows of every class before asking for results")
         if not np.any(row_counts(statistics) > 1.0):
-            raise DataError("every class has 1 row, so no class varies", fix="give more rows than classes")
+            what = "every class has 1 row, so no class varies"
+            raise DataError(what, within="y", fix="give more rows than classes")
         covariance, amounts = pooled_covariance(statistics, shrinkage)
         if not covariance.rank:
-            raise DataError("no column varies within any class, so there is no covariance", fix="check X and y")
+            raise DataError("X: no column varies within any class, so there is no covariance", fix="check X and y")
         rule = FisherRule(self._prior, statistics.mean, covariance)
         warn_about_linear(rule, self)
         return rule, amounts
@@ -469,7 +472,7 @@ class QuadraticDiscriminant(GaussianClasses):
         require_rows(statistics, self.classes_, 1.0, fix)
         own = class_covariances(statistics, shrinkage)
         if not all(getattr(C, "rank", 1) for C in own.covariances):
-            raise DataError("no column varies within any class, so there is no covariance", fix="check X and y")
+            raise DataError("X: no column varies within any class, so there is no covariance", fix="check X and y")
         warn_about_quadratic(own, statistics.rows, self)
         return gaussian_classes(self._prior, statistics.mean, own.covariances), own.amounts
 

@@ -82,7 +82,7 @@ def require_rows(statistics: Any, classes: Array, minimum: float, fix: str) -> N
     if few:
         fix = "give the rows of every class before asking for results" if np.any(count == 0.0) else fix
         rows = "row" if minimum == 1 else "rows"
-        what = f"each class needs more than {minimum:g} {rows}, which class {join_limited(few)} does not have"
+        what = f"y: each class needs more than {minimum:g} {rows}, which class {join_limited(few)} does not have"
         raise DataError(what, fix=fix)
 
 

@@ -36,7 +36,7 @@ from eigenlens.data.coerce import rereadable
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import progress_callback
 from eigenlens.data.table import observed_rows
-from eigenlens.estimator.base import IterativeFit, ModelEstimator, forward
+from eigenlens.estimator.base import IterativeFit, ModelEstimator, forward, require_possible
 from eigenlens.estimator.rows import column_as_table, per_row, rows_dtype
 from eigenlens.estimator.sampled_rows import sampled_rows
 from eigenlens.native.class_sums import winners
@@ -215,6 +215,7 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
         if X is None:
             return super()._likelihood(X, sample_weight)
         (log_density, _), w = self._fit_to(X, sample_weight)
+        require_possible(np.where(w > 0.0, log_density, 0.0))
         return float(w @ np.where(w > 0.0, log_density, 0.0)), float(w.sum())
 
     def _fit_to(self, X: Any, sample_weight: Any) -> tuple[tuple[Array, Array], Array]:
@@ -229,7 +230,7 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
 
     def sample(self, n_samples: int = 1, *, random_state: Any = None, return_labels: bool = False) -> Any:
         """Draw rows (n_samples, d), a frame where a frame was fitted; with return_labels also their components."""
-        model, n = self.model_, checks.integer("n_samples", n_samples, 1)
+        model, n = self.model_, checks.sample_size("n_samples", n_samples, self.n_features_in_)
         rng = checks.generator(self.random_state if random_state is None else random_state)
         labels = rng.choice(len(model.prior), size=n, p=model.prior)
         drawn = self._like.exact(rows_from_columns(model.sample(labels, rng), self._plan.fields, self._frame))
@@ -258,12 +259,14 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
 
     def density(self, column: Any, component: int) -> Any:
         """Return the density of a column, by name or number, in a component, from 0."""
+        check_is_fitted(self)
         fields, model = self._plan.fields, self.model_
         place = checks.column_number("column", column, len(fields), [field.name for field in fields])
         return model.density(checks.integer("component", component, 0, len(model.prior) - 1), place)
 
     def probability_table(self) -> ProbabilityTable:
         """Return all P(x_j = category | component), a line for each column and category; print it."""
+        check_is_fitted(self)
         components = np.arange(self.n_components_)
         return class_probability_table(self.model_, self._fitted.statistics, self._plan, components)
 

@@ -18,7 +18,7 @@ from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionE
 def check_latent_class_options(estimator: Any) -> LatentClassOptions:
     """Return the options of a `MixtureModel`, each checked."""
     return LatentClassOptions(
-        n_init=checks.integer("n_init", estimator.n_init, 1),
+        n_init=checks.integer("n_init", estimator.n_init, 1, checks.MAX_STARTS),
         tol=checks.not_negative("tol", estimator.tol),
         max_iter=checks.integer("max_iter", estimator.max_iter, 1),
         accelerate=checks.boolean("accelerate", estimator.accelerate),

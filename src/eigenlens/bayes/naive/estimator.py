@@ -44,6 +44,7 @@ from eigenlens.bayes.rule import BayesRule, check_prior
 from eigenlens.data.coerce import fields_of
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import progress_callback
+from eigenlens.errors import OptionError
 from eigenlens.estimator.base import ModelEstimator, forward
 
 
@@ -328,7 +329,13 @@ class NaiveBayes(BayesRule, ModelEstimator):
 
     def to_logistic(self) -> Any:
         """Return the scikit-learn LogisticRegression with the same predict_proba, where the rule is linear."""
-        return storage.logistic(self, self._linear)
+        check_is_fitted(self)
+        try:
+            rule = self._linear
+        except AttributeError as error:
+            what = f": {error}"
+            raise OptionError(what, argument="features", value=self.features, fix="fit with such families") from None
+        return storage.logistic(self, rule)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from eigenlens.arrays import Array
 from eigenlens.bayes.naive.fit import row_slices
@@ -16,7 +15,7 @@ from eigenlens.data.column_kinds import Field
 from eigenlens.data.source import Source
 from eigenlens.data.table import MixedRows, numbers_of
 from eigenlens.errors import DataError
-from eigenlens.estimator.rows import column_as_table, validate_rows
+from eigenlens.estimator.rows import check_feature_names, column_as_table, validate_rows
 
 JOINT_ENTRIES = 1 << 18
 """Numbers ln p(x, c) computed at a time: 2 MB, which stays in the cache of a core."""
@@ -34,7 +33,7 @@ def table_to_fit(estimator: Any, X: Any, *, reset: bool = False) -> Source:
         source = source if reset else _by_name(source, getattr(estimator, "feature_names_in_", None))
         validate_rows(estimator, source, reset=reset)
     else:
-        validate_data(estimator, X, skip_check_array=True, reset=reset)
+        check_feature_names(estimator, X, reset=reset)
     return source
 
 

@@ -35,7 +35,7 @@ def check_naive_options(estimator: Any, fields: Sequence[Field]) -> NaiveOptions
         added_variance=_check_by_column("added_variance", estimator.added_variance, fields),
         bandwidth=bandwidth,
         kernel=check_smoothing_kernel(estimator.kernel),
-        max_components=checks.integer("max_components", estimator.max_components, 1),
+        max_components=checks.integer("max_components", estimator.max_components, 1, checks.MAX_STARTS),
     )
 
 

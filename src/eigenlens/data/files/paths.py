@@ -9,9 +9,10 @@ from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from eigenlens.data.files.standard_input import STANDARD_INPUT, is_pipe
-from eigenlens.errors import DataError, SourceChanged
+from eigenlens.errors import DataError, OptionError, SourceChanged
 
 PathLike = str | os.PathLike[str]
 
@@ -71,7 +72,12 @@ def expand_paths(path: PathLike | Iterable[PathLike], suffixes: Container[str] =
       ...
     eigenlens.errors.DataError: 'no/such/file.csv' does not exist; check the spelling and the folder.
     """
-    given = [path] if isinstance(path, str | os.PathLike) else list(path)
+    single = isinstance(path, str | os.PathLike)
+    given: list[Any] = [path] if single else list(path) if isinstance(path, Iterable) else [path]
+    wrong = [one for one in given if not isinstance(one, str | os.PathLike)]
+    if wrong or isinstance(path, bytes):
+        fix = "give the path of a file, or a list of them"
+        raise OptionError(f"holds a {type((wrong or [path])[0]).__name__}", argument="path", value=path, fix=fix)
     if not given:
         raise DataError("names no file; at least 1 is needed", argument="path", value=[])
     files = [file for one in given for file in _matches(os.path.expanduser(os.fspath(one)))]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.data.column_kinds import ColumnKind
 from eigenlens.data.files.base import Reader, Selection, reject_damaged
@@ -311,9 +312,10 @@ def open_files(
     path: PathLike | Iterable[PathLike], *, block_rows: int | None = None, transpose: bool | None = None, **written: Any
 ) -> FileSource:
     """Return all columns of files, of whatever kind, as a source; `written`: how they are written, as for `scan`."""
-    if block_rows is not None and block_rows < 1:
-        fix = "or None for blocks near 16 MB"
-        raise OptionError("must be at least 1", argument="block_rows", value=block_rows, fix=fix)
+    if block_rows is not None:
+        checks.integer("block_rows", block_rows, 1)
+    checks.boolean("transpose", bool(transpose) if transpose is None else transpose)
+    written = {option: _check_option(option, value) for option, value in written.items()}
     given = expand_paths(path, FORMATS)
     streams = {each: copy_stream(each) for each in given}
     paths = tuple(each if (stream := streams[each]) is None else stream.path for each in given)
@@ -350,6 +352,21 @@ def _check_options(make: Callable[..., Reader], written: dict[str, Any], path: P
             what = f"is an option of {kind}, and '{path}' is not that"
             raise OptionError(what, argument=option, value=value, fix="leave it out")
     return given
+
+
+def _check_option(option: str, value: Any) -> Any:
+    """Return an option of how files are written if it is of its type, whatever the format; None is not given."""
+    if value is None or option in ("words", "formats"):
+        return value
+    if option in ("skip", "footer"):
+        return checks.integer(option, value, 0)
+    if option == "header":
+        return checks.boolean(option, value)
+    if option in ("na", "text", "dates"):
+        return value if isinstance(value, str) else checks.listed(option, value)
+    if not isinstance(value, str):
+        raise OptionError("must be a text", argument=option, value=value)
+    return value
 
 
 def _options(make: Any) -> frozenset[str]:

@@ -83,7 +83,7 @@ def bandwidth(
     """
     rows, smoother = _read_rows(x), smoothing_kernel(kernel)
     weight = checks.weights(sample_weight, len(rows))
-    chosen = checks.choice("rule", rule, BANDWIDTH_RULES, BANDWIDTH_RULE_ALIASES)
+    chosen = checks.choice("rule", rule, BANDWIDTH_RULES, BANDWIDTH_RULE_ALIASES, "x, weight")
     h = bandwidth_by_rule(rows, weight, chosen, smoother, smoother.name != "gaussian")
     return float(h) if rows.shape[1] == 1 and h.size == 1 else h
 

@@ -43,7 +43,7 @@ def make_kernel(
     (RBF(gamma=0.5), Cosine())
     """
     own = dict(parameters or {})
-    kernel = checks.choice("kernel", kernel, KERNELS)
+    kernel = checks.choice("kernel", kernel, KERNELS, takes="X, Y")
     if isinstance(kernel, str):
         shared = {"gamma": float(gamma), "degree": int(degree), "coef0": float(coef0)}
         takes = kernel_options(KERNELS[kernel])

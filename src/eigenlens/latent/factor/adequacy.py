@@ -11,6 +11,7 @@ from scipy.special import chdtrc
 from eigenlens import checks
 from eigenlens.arrays import Array, dense, is_sparse
 from eigenlens.data.coerce import as_source
+from eigenlens.data.number_array import table_array
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
@@ -115,10 +116,12 @@ def correlation_sphericity(R: Array, n: float) -> Sphericity:
     1.0
     """
     d = len(R)
+    if d < 2:
+        raise DataError("has 1 column, and correlations need at least 2", argument="X", fix="give more columns")
     factor = n - 1.0 - (2 * d + 5) / 6.0
     if factor <= 0.0:
-        what = f"n={n:g} rows are too few for Bartlett's test of {d} columns"
-        raise DataError(what, fix=f"it needs {(2 * d + 11) // 6 + 1}")
+        what = f"has n={n:g} rows, too few for Bartlett's test of {d} columns"
+        raise DataError(what, argument="X", fix=f"it needs {(2 * d + 11) // 6 + 1}")
     _require_inverse(R)
     df = d * (d - 1) // 2
     chi2 = max(-factor * float(np.linalg.slogdet(R)[1]), 0.0)
@@ -130,7 +133,7 @@ def _require_inverse(R: Array) -> None:
     values = np.linalg.eigvalsh(R)
     if values[0] <= MIN_EIGENVALUE_RATIO * values[-1]:
         raise DataError(
-            f"the correlation matrix is singular (its smallest eigenvalue is {values[0]:.1e}): some column is a "
+            f"X: the correlation matrix is singular (its smallest eigenvalue is {values[0]:.1e}): some column is a "
             "combination of others, or there are fewer rows than columns",
             fix="leave such columns out, or take more rows",
         )
@@ -138,7 +141,8 @@ def _require_inverse(R: Array) -> None:
 
 def as_covariance(X: Any) -> Array | None:
     """Return X (d, d) if it is symmetric with a positive diagonal, which rows never are by chance; else None."""
-    shape: tuple[int, ...] = np.shape(X) if isinstance(X, list | tuple) else getattr(X, "shape", ())
+    X = table_array(X) if isinstance(X, list | tuple) else X
+    shape: tuple[int, ...] = getattr(X, "shape", ())
     if isinstance(X, Source) or is_sparse(X) or len(shape) != 2 or shape[0] != shape[1] or shape[0] < 2:
         return None
     S = np.concatenate([dense(rows) for rows in as_source(X).rows()])

@@ -199,7 +199,7 @@ class FactorAnalysis(LatentGaussian):
             "standardize": checks.boolean("standardize", self.standardize),
             "tol": checks.real("tol", self.tol, 0.0, 1.0),
             "max_iter": checks.integer("max_iter", self.max_iter, 1),
-            "n_init": checks.integer("n_init", self.n_init, 1),
+            "n_init": checks.integer("n_init", self.n_init, 1, checks.MAX_STARTS),
             "floor": checks.real("min_uniqueness", self.min_uniqueness, 0.0, 1.0),
             "rng": checks.generator(self.random_state),
         }

@@ -37,7 +37,8 @@ class ExpectedLatents(NamedTuple):
 
 def expected_latents(model: LinearGaussian, X: Any) -> ExpectedLatents:
     """Return the expectations of the latent values given the rows of X (n, d): the E-step."""
-    X, W, noise = _complete_rows(X, model.mean), model.loadings, _one_noise(model)
+    noise = _one_noise(model)
+    X, W = _complete_rows(X, model.mean), model.loadings
     M = W.T @ W + noise * np.eye(W.shape[1])
     Z = np.linalg.solve(M, W.T @ (X - model.mean).T).T
     return ExpectedLatents(Z, len(X) * noise * np.linalg.inv(M) + Z.T @ Z)
@@ -63,7 +64,8 @@ def _expected_error(centred: Array, W: Array, latents: ExpectedLatents) -> float
 
 def em_step(model: LinearGaussian, X: Any) -> LinearGaussian:
     """Return the model after one step of EM on the rows of X (n, d): expectations, then their maximum."""
-    return maximise_expected(model.mean, X, expected_latents(model, X))
+    latents = expected_latents(model, X)
+    return maximise_expected(model.mean, X, latents)
 
 
 def em_step_of_covariance(model: LinearGaussian, S: Any) -> LinearGaussian:
@@ -71,7 +73,8 @@ def em_step_of_covariance(model: LinearGaussian, S: Any) -> LinearGaussian:
 
     W ← S W (sigma² I + M⁻¹ WᵀSW)⁻¹,    sigma² ← (tr S − tr(S W M⁻¹ W̃ᵀ)) / d with W̃ the new W (ibid., eq. 29 and 30).
     """
-    W, noise, S = model.loadings, _one_noise(model), _check_covariance(S, model.mean.size)
+    noise = _one_noise(model)
+    W, S = model.loadings, _check_covariance(S, model.mean.size)
     eye = np.eye(W.shape[1])
     M, SW = W.T @ W + noise * eye, S @ W
     new = np.linalg.solve((noise * eye + np.linalg.solve(M, W.T @ SW)).T, SW.T).T
@@ -81,7 +84,8 @@ def em_step_of_covariance(model: LinearGaussian, S: Any) -> LinearGaussian:
 
 def complete_log_likelihood(model: LinearGaussian, X: Any, Z: Any) -> float:
     """Return Σ log p(x_i, z_i) = Σ log N(x_i | W z_i + mu, sigma² I) + log N(z_i | 0, I), as if Z (n, k) were known."""
-    X, Z, noise = _complete_rows(X, model.mean), as_rows(Z), _one_noise(model)
+    noise = _one_noise(model)
+    X, Z = _complete_rows(X, model.mean), as_rows(Z, argument="Z")
     wanted = len(X), model.loadings.shape[1]
     if Z.shape != wanted:
         raise DataError(f"has shape {Z.shape}, but the rows and the model need {wanted}", argument="Z")
@@ -92,7 +96,8 @@ def complete_log_likelihood(model: LinearGaussian, X: Any, Z: Any) -> float:
 
 def expected_complete_log_likelihood(model: LinearGaussian, X: Any, latents: ExpectedLatents) -> float:
     """Return the expectation of `complete_log_likelihood`, which the M-step maximises over models (ibid.)."""
-    X, noise = _complete_rows(X, model.mean), _one_noise(model)
+    noise = _one_noise(model)
+    X = _complete_rows(X, model.mean)
     left = _expected_error(X - model.mean, model.loadings, latents)
     of_latents = latents.means.size * np.log(2.0 * np.pi) + np.trace(latents.squares)
     return float(-0.5 * (X.size * np.log(2.0 * np.pi * noise) + left / noise + of_latents))
@@ -109,11 +114,14 @@ def _complete_rows(X: Any, mean: Array) -> Array:
     return rows
 
 
-def _one_noise(model: LinearGaussian) -> float:
+def _one_noise(model: Any, argument: str = "model") -> float:
     """Return sigma²; raise for a model with one noise variance per column, which is factor analysis."""
+    if not isinstance(model, LinearGaussian):
+        what = f"is a {type(model).__name__}, and must be a LinearGaussian"
+        raise OptionError(what, argument=argument, fix="make one, or give model_ of a fitted ProbabilisticPCA")
     if np.ndim(model.noise):
         what = "has one noise variance per column, but probabilistic PCA has one sigma²"
-        raise OptionError(what, argument="model", fix="use FactorAnalysis(solver='em')")
+        raise OptionError(what, argument=argument, fix="use FactorAnalysis(solver='em')")
     return float(model.noise)
 
 
@@ -135,9 +143,10 @@ class EMPath(NamedTuple):
 
 def em_path(start: LinearGaussian, S: Any, n: float, steps: int) -> EMPath:
     """Return the models of `steps` steps of EM on the covariance S (d, d), divisor n, of n rows."""
+    _one_noise(start, "start")
     S, weight = _check_covariance(S, start.mean.size), checks.real("n", n, 0.0)
     models = [start]
-    for _ in range(checks.integer("steps", steps, 0)):
+    for _ in range(checks.integer("steps", steps, 0, checks.MAX_REPLICATES)):
         models.append(em_step_of_covariance(models[-1], S))
     return EMPath(tuple(models), np.array([_log_likelihood(model, S, weight) for model in models]))
 
