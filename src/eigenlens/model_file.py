@@ -109,7 +109,7 @@ def read(path: str | os.PathLike[str]) -> tuple[str, dict[str, Array], dict[str,
 
 
 def _error(path: str | os.PathLike[str], what: str, fix: str = _COPY_AGAIN) -> ModelFileError:
-    return ModelFileError(f"{os.fspath(path)!r} {what}", fix=fix)
+    return ModelFileError(f"{os.fspath(path)} {what}", fix=fix)
 
 
 def _version() -> str:

@@ -111,7 +111,7 @@ def _histogram(ax: Axes, x: Array, colours: str | Array) -> None:
     try:
         edges = np.histogram_bin_edges(x[finite], "auto") if finite.any() else np.array([0.0, 1.0])
     except ValueError:  # the values differ by their rounding only
-        edges = np.linspace(*np.nextafter([x[finite].min(), x[finite].max()], [-np.inf, np.inf]), 2)
+        edges = np.nextafter([x[finite].min(), x[finite].max()], [-np.inf, np.inf])
     look: Any = {"stacked": True, "linewidth": 0.5, "edgecolor": _style.page_color()}
     ax.hist([x[group] for group in groups], bins=edges.tolist(), color=shades, **look)
 
