@@ -381,7 +381,7 @@ class TestWeights:
     def test_shape_and_kind(self):
         with pytest.raises(DataError, match="2 dimensions"):
             PCA(2).fit(X, sample_weight=np.ones((30, 1)))
-        with pytest.raises(DataError, match="sample_weight has dtype"):
+        with pytest.raises(DataError, match="sample_weight is a list; it must hold numbers"):
             PCA(2).fit(X, sample_weight=["heavy"] * 30)
 
     @pytest.mark.parametrize("solver", NAMES)

@@ -118,7 +118,7 @@ def version_advice(path: str | os.PathLike[str]) -> str:
 
 
 def _error(path: str | os.PathLike[str], what: str, fix: str = _COPY_AGAIN) -> ModelFileError:
-    return ModelFileError(f"{os.fspath(path)!r} {what}", fix=fix)
+    return ModelFileError(f"{os.fspath(path)} {what}", fix=fix)
 
 
 def _version() -> str:

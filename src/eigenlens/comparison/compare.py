@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -118,8 +118,8 @@ def compare(
             out by zero weights.
         cv: the number of folds. sample_weight: (n,) counts of rows, in fits and in means. random_state: of the folds.
 
-    An estimator that raises an error in a fold stays in the table, with the error, unless all of them reject X. Cost:
-    cv fits each.
+    An estimator that raises an error in a fold stays in the table, with the error, unless all have the same. Cost: cv
+    fits each.
 
     >>> from sklearn.mixture import GaussianMixture
     >>> from sklearn.neighbors import KernelDensity
@@ -142,8 +142,8 @@ def compare(
     rows = _Streamed(X, weight, folds) if streamed else _Sliced(X, weight, folds)
     results = {str(name): _cross_validate_one(estimator, rows, k) for name, estimator in estimators.items()}
     causes = [found.cause if isinstance(found, _Failure) else None for found in results.values()]
-    if len(causes) > 1 and all(isinstance(cause, DataError) and cause.argument == "X" for cause in causes):
-        raise cast(DataError, causes[0])  # it concerns X, not the estimators
+    if len(causes) > 1 and isinstance(causes[0], DataError) and len(set(map(str, causes))) == 1:
+        raise causes[0]  # it concerns X, not the estimators
     return _rank_results(results, folds, np.ones(n) if weight is None else weight)
 
 

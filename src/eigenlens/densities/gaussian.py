@@ -66,10 +66,9 @@ class Gaussian:
     fitted: Fitted | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mean", checks.numbers("mean", self.mean))
+        object.__setattr__(self, "mean", np.atleast_1d(checks.numbers("mean", self.mean)))
         check_record(self.fitted)
         read_only(self, "mean")
-        object.__setattr__(self, "mean", self.mean.reshape(-1) if self.mean.ndim == 0 else self.mean)
         if not hasattr(self.covariance, "whiten"):
             object.__setattr__(self, "covariance", _as_covariance(self.covariance, self.mean.size))
         if self.mean.shape != (self.covariance.size,):
@@ -158,7 +157,7 @@ class Gaussian:
         With return_std, also the conditional standard deviations (n, d), 0 for observed entries.
         """
         return_std = checks.boolean("return_std", return_std)
-        filled = np.array(as_rows(X, self.mean.size), dtype=np.float32 if _is_single(X) else np.float64)
+        filled = np.array(as_rows(X, self.mean.size), np.float32 if getattr(X, "dtype", 0) == np.float32 else None)
         deviation = np.zeros(filled.shape if return_std else (0, 0))
         for part in self._parts(len(filled)):
             mine = np.flatnonzero(np.isnan(filled[part]).any(axis=1)) + part.start
@@ -279,8 +278,6 @@ class GaussianFamily:
 
     def __post_init__(self) -> None:
         checks.name("covariance", self.covariance, GAUSSIAN_FITS)
-        if self.names is not None:
-            checks.listed("names", self.names)
 
     def summarise(self, block: Block) -> Any:
         """Return `Moments` of a block for full covariances, otherwise `ColumnMoments`."""
@@ -312,10 +309,6 @@ class GaussianFamily:
         v = np.broadcast_to(sigma**2, (d,)).copy()
         loglik = -0.5 * float(np.sum(moments.weight * np.log(2.0 * np.pi * v) + square / v))
         return Gaussian(moments.mean, Diagonal(v), Fitted(weight, loglik, d, 0.0, self.names, known=True))
-
-
-def _is_single(X: Any) -> bool:
-    return isinstance(X, np.ndarray) and X.dtype == np.float32
 
 
 def _as_covariance(value: Any, d: int) -> Covariance:

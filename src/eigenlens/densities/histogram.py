@@ -191,6 +191,9 @@ class HistogramFamily:
     edges: Any
     smoothing: float | Sequence[float] = 0.0
 
+    def __post_init__(self) -> None:
+        _check_edges("edges", checks.numbers("edges", self.edges))
+
     def summarise(self, block: Block) -> BinCounts:
         """Return the counts of a block of one column; missing values are left out."""
         edges = _check_edges("edges", checks.numbers("edges", self.edges))

@@ -163,8 +163,9 @@ class ProjectionEstimator(NamedScores, ModelEstimator):
         fewer: whether scores of the leading components only will do.
         """
         check_is_fitted(self)
-        Z = X if is_tensor(X) else number_array(X)
+        Z: Any = X if is_tensor(X) or isinstance(X, np.ndarray) else number_array(X)
         self._check_score_shape(Z, fewer)
+        Z = number_array(Z) if isinstance(Z, np.ndarray) and Z.shape[1] else Z
         if not np.all(np.isfinite(to_numpy(Z))):
             what = f"contains NaN or infinity, so there are no rows with these {self._score_words[0]}"
             raise DataError(what, argument="X", fix="give finite numbers")

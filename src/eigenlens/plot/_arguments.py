@@ -1,4 +1,4 @@
-"""What every plot checks of its arguments before it works: models and tables that are ones, and the axes."""
+"""Checks that all plots share: of models and tables by the attribute that a plot needs, and of the axes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ def checked_plot(**needed: str) -> Callable[[Plot], Plot]:
 def _require(argument: str, value: Any, attribute: str, optional: bool) -> None:
     if value is None and optional:
         return
-    for each in (isinstance(value, Mapping) and argument == "model" and list(value.values())) or [value]:
+    if argument == "model" and isinstance(value, Mapping) and not value:
+        raise OptionError("is an empty dict", argument=argument, fix=f"give {GIVEN[argument]}, or some by name")
+    for each in value.values() if isinstance(value, Mapping) and argument == "model" else [value]:
         if isinstance(each, type) or not hasattr(each, attribute):
             kind = f"the class {each.__name__}" if isinstance(each, type) else f"a {type(each).__name__}"
             lacks = "" if attribute == "__class__" else f" without {attribute}"

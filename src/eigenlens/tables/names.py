@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from eigenlens import checks
 from eigenlens.errors import DataError, OptionError
 
 
 def feature_names(model: Any, d: int, names: Iterable[str] | None = None) -> tuple[str, ...]:
     """Return the names of the d columns: those given, those of a fitted model, or x0, x1, … as scikit-learn has it."""
+    from eigenlens import checks  # imported here: the command line starts without NumPy
+
     known = getattr(model, "feature_names_in_", None) if names is None else names
     found = tuple(f"x{j}" for j in range(d)) if known is None else tuple(map(str, checks.listed("names", known)))
     if len(found) != d:
@@ -60,6 +61,8 @@ def row_labels(labels: Iterable[Any] | None, n: int, *, at_least: bool = False) 
     """Return one label per row as text, or None; with `at_least`, labels of rows that are not shown may follow."""
     if labels is None:
         return None
+    from eigenlens import checks  # imported here: the command line starts without NumPy
+
     found = tuple(map(text_of, checks.listed("labels", labels)))
     if len(found) < n or (len(found) > n and not at_least):
         what = f"has {len(found)} entries, but X has {n} rows"

@@ -47,7 +47,7 @@ from eigenlens.bayes.discriminant.shrinkage import Rule, Target
 from eigenlens.bayes.explain import Explanation, classes_to_compare, explain_gaussian_classes
 from eigenlens.bayes.labels import encode_labels, partial_fit_labels, require_two_classes
 from eigenlens.bayes.rule import BayesRule, ClassCounts, sample_by_class
-from eigenlens.data.coerce import as_source, explain_nonfinite, require_finite, require_no_infinity, rereadable
+from eigenlens.data.coerce import require_finite, require_no_infinity, rereadable
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import Progress, Source, progress_callback
 from eigenlens.densities.mixture import Mixture
@@ -209,8 +209,7 @@ class GaussianClasses(StandardizedColumns, ClassCounts, BayesRule, ModelEstimato
             found = np.concatenate(list(self._log_likelihoods(X)))
             found += np.log(self._prior) + self._decision_constant
             decision = np.asarray(found[:, 1] - found[:, 0] if len(self.classes_) == 2 else found)
-        if np.isnan(decision).any():
-            raise explain_nonfinite(as_source(X))
+        require_finite(X, np.where(np.isinf(decision), 0.0, decision))
         return decision
 
     def _draw(self, labels: Array, rng: np.random.Generator) -> Any:
@@ -289,8 +288,7 @@ class LinearDiscriminant(NamedScores, GaussianClasses):
     def _estimate(self, statistics: Any, shrinkage: Shrinkage) -> tuple[FisherRule, Array]:
         require_rows(statistics, self.classes_, 0.0, "give the rows of every class before asking for results")
         if not np.any(row_counts(statistics) > 1.0):
-            what = "every class has 1 row, so no class varies"
-            raise DataError(what, within="y", fix="give more rows than classes")
+            raise DataError("every class has 1 row, so no class varies", within="y", fix="give more rows than classes")
         covariance, amounts = pooled_covariance(statistics, shrinkage)
         if not covariance.rank:
             raise DataError("X: no column varies within any class, so there is no covariance", fix="check X and y")
