@@ -24,7 +24,11 @@ from eigenlens.data.files.decode import (
     remove_comments,
     text_encoding,
     text_head,
+    text_tail,
+    western_encoding,
+    without_footer,
 )
+from eigenlens.data.files.layout.footer import find_remarks, reject_second_table
 from eigenlens.data.files.layout.header import (
     NUMBER_LIKE,
     count_header_rows,
@@ -120,6 +124,13 @@ class Dialect:
             lines = f"the first {self.skip} lines are" if self.skip > 1 else "the first line is"
             fix = "if that is wrong, give {skip}"
             yield Decision("title", f"{lines} taken for a title and left out", (), fix, {"skip": 0}, surprising=True)
+        if self.footer and "footer" not in given:
+            lines = f"the last {self.footer} lines are" if self.footer > 1 else "the last line is"
+            fix = "if that is wrong, give {footer}"
+            yield Decision("remarks", f"{lines} taken for remarks and left out", (), fix, {"footer": 0}, surprising=True)
+        if self.encoding and "encoding" not in given:
+            what, fix = "the text is not UTF-8 and is read with {encoding}", "if letters look wrong, give another"
+            yield Decision("encoding", what, (), fix, {"encoding": self.encoding}, surprising=True)
         if not self.header and "header" not in given:
             what, fix = "the first line holds no names, so columns are numbered", "if it does, give {header}"
             yield Decision("names", what, (), fix, {"header": True})
@@ -147,8 +158,9 @@ def find_dialect(
     footer: int | None = None,
 ) -> Dialect:
     """Return the dialect of a file: what is given, and the rest as its first lines show."""
-    encoding = None if encoding is None else text_encoding(encoding)
+    encoding = None if encoding is None else text_encoding(encoding) or "utf-8"
     _check_is_text(path, encoding)
+    encoding = western_encoding(path) if encoding is None else text_encoding(encoding)
     _check_comment(comment)
     least = {"skip": 0, "footer": 0, "header_rows": 1}
     given = {"skip": skip, "footer": footer, "header_rows": header_rows}
@@ -163,6 +175,12 @@ def find_dialect(
         title, separator = find_title(path, text, separator)
         found, text = replace(found, skip=title), "".join(text.splitlines(keepends=True)[title:])
     separator = separator or find_separator(path, text)
+    if footer is None:
+        whole = len(head.encode()) < SAMPLE_BYTES
+        end = text if whole else text_tail(path, encoding)
+        reject_second_table(path, end, separator, above=found.skip if whole and prefix is None else None)
+        remarks = find_remarks(path, end, separator, len(next(filter(None, read_cells(path, text, separator)), [])))
+        found, text = replace(found, footer=remarks), without_footer(text, remarks) if whole else text
     rows, row_names = _first_rows(path, text, separator, header)
     missing = MISSING_MARKERS | {token.lower() for token in found.number_markers}
     rows = _without_repeated(rows, missing)
