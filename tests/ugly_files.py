@@ -229,8 +229,9 @@ ugly("title lines above the names", "People of 2024\nmeasured by Ida\n\n" + LINE
 REMARK = "\nSource: our own measurements\n"
 ugly("notes below the table", LINES + REMARK, notes=("the last line is taken for remarks and left out", *WHO))
 ugly(
-    "notes below the table, in cells of a spreadsheet", LINES + ',,,\n"* in cm, without shoes",,,\nour own figures,,,\n',
-    notes=("the last 3 lines are taken for remarks and left out; if that is wrong, give --footer 0", *WHO),
+    "notes below the table, in cells of a spreadsheet",
+    LINES + ',,,\n"* in cm, without shoes",,,\nour own figures,,,\n',
+    notes=("the last 3 lines are taken for remarks and left out; give --footer 3 to confirm, or another number", *WHO),
 )  # fmt: skip
 ugly(
     "notes below the table with commas in them", LINES + "\nNote: in cm, kg\nSource: clinic, 2024\n",
@@ -364,7 +365,10 @@ for encoding, sign in (("latin-1", "Größe"), ("cp1252", "Größe in €")):
         notes=(f"the text is not UTF-8 and is read with --encoding {encoding}; if letters look wrong", *ORT),
     )  # fmt: skip
 GREEK = text([("μήκος", X[:, 0]), ("mass", X[:, 1]), ("age", X[:, 2])]).encode("cp1253")
-fails("an alphabet that the bytes do not tell", GREEK, "is not UTF-8", ("--encoding", "latin-1"), active=("ìÞêïò", "mass", "age"))
+fails(
+    "an alphabet that the bytes do not tell", GREEK, "is not UTF-8", ("--encoding", "latin-1"),
+    active=(GREEK.decode("latin-1").partition(",")[0], "mass", "age"),
+)  # fmt: skip
 MIXED = FOREIGN.encode().replace("Köln".encode(), b"K\xf6ln", 1)
 MANGLED = "Größe".encode().decode("cp1252")
 fails(
@@ -377,6 +381,21 @@ ugly("gzip", gzip.compress(text(people()).encode()), path="people.csv.gz")
 fails("gzip without saying so", gzip.compress(text(people()).encode(), mtime=0), "is gzip")
 fails("a program called .csv", bytes(RNG.integers(0, 256, 4_000, dtype=np.uint8)), "is binary")
 fails("a folder", lambda target: target.mkdir(), "is a folder", path="people")
+
+# ---- columns that by their names are not measurements ------------------------------------------------------------
+
+WEIGHTS = np.round(np.linspace(0.4, 1.7, N), 3)
+ugly(
+    "a column of survey weights", text([*people(), ("weight", WEIGHTS)]), active=(*NAMES, "weight"),
+    rows=np.column_stack([X, WEIGHTS]),
+    warnings=("'weight' may hold weights of rows (positive, mean 1.05) and is fitted; if it does, give --weight",),
+)  # fmt: skip
+SCORES = np.round((X - X.mean(axis=0)) @ np.linalg.svd(X - X.mean(axis=0))[2].T[:, :2], 3)
+ugly(
+    "scores of an earlier fit beside the rows", text([*people(), ("PC1", SCORES[:, 0]), ("PC2", SCORES[:, 1])]),
+    active=(*NAMES, "PC1", "PC2"), rows=np.hstack([X, SCORES]),
+    warnings=("columns 'PC1', 'PC2' are called like scores of an earlier fit, which follow from the rest",),
+)  # fmt: skip
 
 # ---- few columns, many columns ----------------------------------------------------------------------------------
 

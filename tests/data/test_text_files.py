@@ -73,7 +73,7 @@ def test_compressed(tmp_path, pack):
 @pytest.mark.parametrize("chunk", [7, 50, 1 << 20])
 def test_what_cannot_be_decoded_is_named_by_its_place(tmp_path, monkeypatch, chunk):
     monkeypatch.setattr(text_files, "CHUNK_BYTES", chunk)
-    lines = ["a,b,note", *(f"{i},{i}.5,plain" for i in range(30)), "7,8,caf\u00e9", "9,10,plain"]
+    lines = ["a,b,note", *(f"{i},{i}.5,plain" for i in range(30)), "7,8,caf\u00e9\u00e9\u00e9", "9,10,plain"]
     data = "\n".join(lines).encode("latin-1")
     (tmp_path / "t.csv").write_bytes(data)
     place = f"byte 0xe9 at position {data.index(0xE9)}, in line 32"
@@ -84,7 +84,7 @@ def test_what_cannot_be_decoded_is_named_by_its_place(tmp_path, monkeypatch, chu
 
 
 def test_the_way_out_is_by_the_bytes(tmp_path):
-    cases = {"\u201cquoted\u201d": ("cp1252", "encoding='cp1252'"), "plain,text": ("utf-16-le", "encoding='utf-16-le'")}
+    cases = {"\u201cquoted\u201d\u2026\u2026": ("cp1252", "encoding='cp1252'"), "plain,text": ("utf-16-le", "encoding='utf-16-le'")}
     for word, (encoding, way) in cases.items():
         (tmp_path / "t.csv").write_bytes(f"{word},b\n1,2\n".encode(encoding))
         with pytest.raises(DataError, match=way):

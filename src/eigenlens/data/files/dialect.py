@@ -126,8 +126,8 @@ class Dialect:
             yield Decision("title", f"{lines} taken for a title and left out", (), fix, {"skip": 0}, surprising=True)
         if self.footer and "footer" not in given:
             lines = f"the last {self.footer} lines are" if self.footer > 1 else "the last line is"
-            fix = "if that is wrong, give {footer}"
-            yield Decision("remarks", f"{lines} taken for remarks and left out", (), fix, {"footer": 0}, surprising=True)
+            what, fix = f"{lines} taken for remarks and left out", "give {footer} to confirm, or another number"
+            yield Decision("remarks", what, (), fix, {"footer": self.footer}, surprising=True)
         if self.encoding and "encoding" not in given:
             what, fix = "the text is not UTF-8 and is read with {encoding}", "if letters look wrong, give another"
             yield Decision("encoding", what, (), fix, {"encoding": self.encoding}, surprising=True)
@@ -158,9 +158,9 @@ def find_dialect(
     footer: int | None = None,
 ) -> Dialect:
     """Return the dialect of a file: what is given, and the rest as its first lines show."""
-    encoding = None if encoding is None else text_encoding(encoding) or "utf-8"
-    _check_is_text(path, encoding)
-    encoding = western_encoding(path) if encoding is None else text_encoding(encoding)
+    said = None if encoding is None else text_encoding(encoding)
+    _check_is_text(path, said)
+    encoding = western_encoding(path) if encoding is None else said
     _check_comment(comment)
     least = {"skip": 0, "footer": 0, "header_rows": 1}
     given = {"skip": skip, "footer": footer, "header_rows": header_rows}
