@@ -176,11 +176,8 @@ def find_dialect(
         found, text = replace(found, skip=title), "".join(text.splitlines(keepends=True)[title:])
     separator = separator or find_separator(path, text)
     if footer is None:
-        whole = len(head.encode()) < SAMPLE_BYTES
-        end = text if whole else text_tail(path, encoding)
-        reject_second_table(path, end, separator, above=found.skip if whole and prefix is None else None)
-        remarks = find_remarks(path, end, separator, len(next(filter(None, read_cells(path, text, separator)), [])))
-        found, text = replace(found, footer=remarks), without_footer(text, remarks) if whole else text
+        remarks, text = _cut_remarks(path, text, separator, found, whole=len(head.encode()) < SAMPLE_BYTES)
+        found = replace(found, footer=remarks)
     rows, row_names = _first_rows(path, text, separator, header)
     missing = MISSING_MARKERS | {token.lower() for token in found.number_markers}
     rows = _without_repeated(rows, missing)
@@ -195,6 +192,17 @@ def find_dialect(
     named = header_rows is not None or (is_header(plain, found.number_markers) if header is None else header)
     return replace(found, separator=separator, header=lines if named else 0, numbers=numbers, row_names=row_names,
                    repeats=named and bool(numeric_columns_below(rows[1:], missing)))  # fmt: skip
+
+
+def _cut_remarks(path: Path, text: str, separator: str, found: Dialect, *, whole: bool) -> tuple[int, str]:
+    """Return the number of lines of remarks below the table, and its first lines without them, if these are `whole`.
+
+    A second table below the first is an error.
+    """
+    end = text if whole else text_tail(path, found.encoding)
+    reject_second_table(path, end, separator, above=found.skip if whole and found.comment is None else None)
+    remarks = find_remarks(path, end, separator, len(next(filter(None, read_cells(path, text, separator)), [])))
+    return remarks, without_footer(text, remarks) if whole else text
 
 
 def _without_repeated(rows: list[list[str]], missing: Collection[str]) -> list[list[str]]:
