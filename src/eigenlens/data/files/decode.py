@@ -119,9 +119,14 @@ def text_head(path: Path, encoding: str | None = None, skip: int = 0, footer: in
         raise
 
 
-def text_tail(path: Path, encoding: str | None = None) -> str:
-    """Return the last whole lines, 64 kB, of a text longer than that; nothing if it must be decoded from its start."""
-    with _open_text(path, encoding) as file:
+def text_tail(path: Path, encoding: str | None = None, skip: int = 0) -> str | None:
+    """Return the last whole lines, 64 kB, of a text that is longer; None for a shorter one, which is its own head.
+
+    Nothing, the empty text, if all of it would have to be decoded or decompressed.
+    """
+    with _open_text(path, encoding, skip) as file:
+        if len(file.read(SAMPLE_BYTES)) < SAMPLE_BYTES:
+            return None
         if path.suffix.lower() in COMPRESSED or not file.seekable():
             return ""
         file.seek(-SAMPLE_BYTES, io.SEEK_END)

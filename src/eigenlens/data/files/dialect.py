@@ -158,9 +158,7 @@ def find_dialect(
     footer: int | None = None,
 ) -> Dialect:
     """Return the dialect of a file: what is given, and the rest as its first lines show."""
-    said = None if encoding is None else text_encoding(encoding)
-    _check_is_text(path, said)
-    encoding = western_encoding(path) if encoding is None else said
+    encoding = _find_encoding(path, encoding)
     _check_comment(comment)
     least = {"skip": 0, "footer": 0, "header_rows": 1}
     given = {"skip": skip, "footer": footer, "header_rows": header_rows}
@@ -176,8 +174,7 @@ def find_dialect(
         found, text = replace(found, skip=title), "".join(text.splitlines(keepends=True)[title:])
     separator = separator or find_separator(path, text)
     if footer is None:
-        remarks, text = _cut_remarks(path, text, separator, found, whole=len(head.encode()) < SAMPLE_BYTES)
-        found = replace(found, footer=remarks)
+        found, text = _cut_remarks(path, text, separator, found, text_tail(path, encoding, skip or 0))
     rows, row_names = _first_rows(path, text, separator, header)
     missing = MISSING_MARKERS | {token.lower() for token in found.number_markers}
     rows = _without_repeated(rows, missing)
@@ -194,15 +191,22 @@ def find_dialect(
                    repeats=named and bool(numeric_columns_below(rows[1:], missing)))  # fmt: skip
 
 
-def _cut_remarks(path: Path, text: str, separator: str, found: Dialect, *, whole: bool) -> tuple[int, str]:
-    """Return the number of lines of remarks below the table, and its first lines without them, if these are `whole`.
+def _find_encoding(path: Path, encoding: str | None) -> str | None:
+    """Return the encoding that is given, or that the bytes show with certainty; None for UTF-8 and marked files."""
+    given = None if encoding is None else text_encoding(encoding)
+    _check_is_text(path, given)
+    return western_encoding(path) if encoding is None else given
 
-    A second table below the first is an error.
+
+def _cut_remarks(path: Path, text: str, separator: str, found: Dialect, tail: str | None) -> tuple[Dialect, str]:
+    """Return the dialect with the number of lines of remarks below the table, and the first lines without them.
+
+    A second table below the first is an error. `tail`: the last lines, or None where the text has them.
     """
-    end = text if whole else text_tail(path, found.encoding)
-    reject_second_table(path, end, separator, above=found.skip if whole and found.comment is None else None)
+    end = text if tail is None else tail
+    reject_second_table(path, end, separator, above=found.skip if tail is None and found.comment is None else None)
     remarks = find_remarks(path, end, separator, len(next(filter(None, read_cells(path, text, separator)), [])))
-    return remarks, without_footer(text, remarks) if whole else text
+    return replace(found, footer=remarks), without_footer(text, remarks) if tail is None else text
 
 
 def _without_repeated(rows: list[list[str]], missing: Collection[str]) -> list[list[str]]:

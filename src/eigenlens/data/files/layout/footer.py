@@ -1,4 +1,4 @@
-"""What stands below a table in the same text: remarks, which are left out, or a second table, which is an error."""
+"""Find what stands below a table in the same text: remarks, or a second table, which is an error."""
 
 from __future__ import annotations
 
