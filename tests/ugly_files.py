@@ -227,7 +227,24 @@ ugly(
 )  # fmt: skip
 ugly("title lines above the names", "People of 2024\nmeasured by Ida\n\n" + LINES, notes=("the first 3 lines", *WHO))
 REMARK = "\nSource: our own measurements\n"
-fails("notes below the table", LINES + REMARK, "row 26 has 1 cell", ("--footer", "1"), active=NAMES, notes=WHO)
+ugly("notes below the table", LINES + REMARK, notes=("the last line is taken for remarks and left out", *WHO))
+ugly(
+    "notes below the table, in cells of a spreadsheet",
+    LINES + ',,,\n"* in cm, without shoes",,,\nour own figures,,,\n',
+    notes=("the last 3 lines are taken for remarks and left out; give --footer 3 to confirm, or another number", *WHO),
+)  # fmt: skip
+ugly(
+    "notes below the table with commas in them", LINES + "\nNote: in cm, kg\nSource: clinic, 2024\n",
+    notes=("the last 2 lines are taken for remarks", *WHO),
+)  # fmt: skip
+fails("a last line that is cut short", LINES + "Zoro,17", "row 26 has 2 cells")
+RAIN = "\nsite,rain\n" + "".join(f"S{i},{40 + i}\n" for i in range(6))
+PLOTS = "\nplot,length,width,depth\n" + "".join(f"P{i},{40 + i},{i},{9 - i}\n" for i in range(6))
+for shape, second in (("two columns", RAIN), ("as many columns", PLOTS)):
+    fails(
+        f"a second table of {shape} below the first", LINES + second, "holds a second table below a blank line",
+        ("--footer", "7"), active=NAMES, notes=WHO,
+    )  # fmt: skip
 ugly("comments above the names", "# people\n# 2024\n" + LINES, notes=WHO)
 AMONG = LINES.replace("Eve,", "# after lunch\nEve,")
 fails("comments among the rows", AMONG, "row 6 has 1 cell", ("--comment", "#"), active=NAMES, notes=WHO)
@@ -342,9 +359,15 @@ ugly("a byte order mark", b"\xef\xbb\xbf" + text(people()).encode())
 ugly("UTF-16", text(people()).encode("utf-16"))
 FOREIGN = text([("Größe", X[:, 0]), ("mass", X[:, 1]), ("age", X[:, 2]), ("Ort", cycled(["Köln", "Graz", "Wörth"]))])
 ORT = ("'Ort' colours the rows",)
+for encoding, sign in (("latin-1", "Größe"), ("cp1252", "Größe in €")):
+    ugly(
+        encoding, FOREIGN.replace("Größe", sign).encode(encoding), active=(sign, "mass", "age"),
+        notes=(f"the text is not UTF-8 and is read with --encoding {encoding}; if letters look wrong", *ORT),
+    )  # fmt: skip
+GREEK = text([("μήκος", X[:, 0]), ("mass", X[:, 1]), ("age", X[:, 2])]).encode("cp1253")
 fails(
-    "latin-1", FOREIGN.encode("latin-1"), "is not UTF-8", ("--encoding", "latin-1"), active=("Größe", "mass", "age"),
-    notes=ORT,
+    "an alphabet that the bytes do not tell", GREEK, "is not UTF-8", ("--encoding", "latin-1"),
+    active=(GREEK.decode("latin-1").partition(",")[0], "mass", "age"),
 )  # fmt: skip
 MIXED = FOREIGN.encode().replace("Köln".encode(), b"K\xf6ln", 1)
 MANGLED = "Größe".encode().decode("cp1252")
@@ -358,6 +381,21 @@ ugly("gzip", gzip.compress(text(people()).encode()), path="people.csv.gz")
 fails("gzip without saying so", gzip.compress(text(people()).encode(), mtime=0), "is gzip")
 fails("a program called .csv", bytes(RNG.integers(0, 256, 4_000, dtype=np.uint8)), "is binary")
 fails("a folder", lambda target: target.mkdir(), "is a folder", path="people")
+
+# ---- columns that by their names are not measurements ------------------------------------------------------------
+
+WEIGHTS = np.round(np.linspace(0.4, 1.7, N), 3)
+ugly(
+    "a column of survey weights", text([*people(), ("weight", WEIGHTS)]), active=(*NAMES, "weight"),
+    rows=np.column_stack([X, WEIGHTS]),
+    warnings=("'weight' may hold weights of rows (positive, mean 1.05) and is fitted; if it does, give --weight",),
+)  # fmt: skip
+SCORES = np.round((X - X.mean(axis=0)) @ np.linalg.svd(X - X.mean(axis=0))[2].T[:, :2], 3)
+ugly(
+    "scores of an earlier fit beside the rows", text([*people(), ("PC1", SCORES[:, 0]), ("PC2", SCORES[:, 1])]),
+    active=(*NAMES, "PC1", "PC2"), rows=np.hstack([X, SCORES]),
+    warnings=("columns 'PC1', 'PC2' are called like scores of an earlier fit, which follow from the rest",),
+)  # fmt: skip
 
 # ---- few columns, many columns ----------------------------------------------------------------------------------
 

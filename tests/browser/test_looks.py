@@ -81,6 +81,23 @@ def test_the_theme_button_turns_heat_maps_and_classes_too(visit, tmp_path):
     assert colours() == light
 
 
+def test_layers_with_a_place_in_the_palette_are_bright_in_the_dark(visit, tmp_path):
+    """The line and the dots of a curve have one colour, which is lighter on dark paper than on light."""
+    layers = [
+        {"type": kind, "colour": k, "data": {"x": [1, 2], "y": [k, k + 1]}} for k in (0, 1) for kind in ("line", "dot")
+    ]
+    path = page(tmp_path, {"kind": "marks", "title": "Curves", "marks": layers, "x": {}, "y": {}})
+    drawn = {}
+    for scheme in ("light", "dark"):
+        shown = visit(path, scheme=scheme).card("Curves")
+        lines = shown.locator("[aria-label=line]").evaluate_all("(all) => all.map((n) => getComputedStyle(n).stroke)")
+        dots = shown.locator("[aria-label=dot]").evaluate_all("(all) => all.map((n) => getComputedStyle(n).fill)")
+        assert dots[:2] == lines
+        assert len(set(lines)) == 2
+        drawn[scheme] = lightness(lines)
+    assert drawn["dark"][0] > drawn["light"][0] + 20.0
+
+
 # ---- the ends of scales -------------------------------------------------------------------------------------
 
 

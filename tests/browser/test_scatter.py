@@ -74,6 +74,39 @@ def test_any_two_axes_can_be_chosen(open_chart):
     assert "PC1 (60.0%) against PC4 (5.0%)" in seen.stage("Scores").get_attribute("aria-label")
 
 
+def empty(seen, values):
+    """The share of the frame's height in which no row lies."""
+    rules = seen.stage("Scores").locator("line.rule").first
+    high = float(rules.get_attribute("y2")) - float(rules.get_attribute("y1"))
+    places = seen.places("Scores", values[:, 0], values[:, 1])[:, 1]
+    return 1.0 - np.ptp(places) / high
+
+
+def test_a_plot_with_equal_units_is_no_higher_than_its_rows_need(open_chart):
+    """Rows in a flat strip would otherwise lie in a frame that is mostly empty; the unit is the same on both axes."""
+    flat = Z / np.ptp(Z, axis=0) * [10.0, 4.0, 9.0, 0.1]
+    seen = open_chart(axes(flat))
+    assert seen.stage("Scores").bounding_box()["height"] < 400.0
+    assert empty(seen, flat[:, :2]) < 0.2
+    assert seen.axis("Scores", up=False)[0] == pytest.approx(-seen.axis("Scores", up=True)[0], rel=1e-2)
+    before = seen.stage("Scores").bounding_box()["height"]
+    seen.stage("Scores").press("+")
+    seen.settle()
+    assert seen.stage("Scores").bounding_box()["height"] == before
+    choose(seen, "Up", LABELS[2])
+    assert seen.stage("Scores").bounding_box()["height"] == 420.0
+    choose(seen, "Up", LABELS[3])
+    assert seen.stage("Scores").bounding_box()["height"] == 220.0
+
+
+def test_rows_that_differ_by_rounding_alone_have_one_place(open_chart):
+    """Ticks between them would have fifteen digits."""
+    values = 38.025 * (1.0 + 2.2e-16 * (np.arange(N) % 5))
+    ids = np.arange(N, dtype=float)
+    seen = open_chart(axes(np.stack([ids, values], axis=1), equal=False))
+    assert max(len(text) for text in seen.stage("Scores").locator("text.tick").all_text_contents()) <= 4
+
+
 def test_an_axis_that_the_other_has_changes_places_with_it(open_chart):
     seen = open_chart(axes(Z))
     choose(seen, "Across", "PC2 (20.0%)")

@@ -270,7 +270,7 @@ def test_decimal_commas_no_names_and_missing_marks(run, tmp_path):
     told = json.loads(done(run("info", "komma.csv", "--na", "?", "--json")))
     assert told["text"] == {"separator": ";", "header": True, "decimal": ",", "na": ["?"], "encoding": "utf-8",
                             "thousands": None, "comment": None, "header_rows": None, "skip": None,
-                            "footer": None}  # fmt: skip
+                            "footer": None, "max_ratio": None}  # fmt: skip
 
 
 @pytest.mark.parametrize(

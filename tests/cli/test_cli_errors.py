@@ -51,12 +51,12 @@ BAD = {
     "binary.csv": (bytes(range(256)) * 8, "is binary, not delimited text", "write it as CSV"),
     "parquet.csv": (b"PAR1" + b"x" * 50, "is Parquet, not delimited text", "suffix of its format"),
     "latin.csv": (
-        "caf\u00e9,b\n1,2\n3,4\n".encode("latin1"),
-        "is not UTF-8 (byte 0xe9 at position 3, in line 1)",
+        "\u03bc\u03ae\u03ba\u03bf\u03c2,b\n1,2\n3,4\n".encode("cp1253"),
+        "is not UTF-8 (byte 0xec at position 0, in line 1)",
         "--encoding latin-1",
     ),
     "windows.csv": (
-        "\u201ca\u201d,b\n1,2\n".encode("cp1252"),
+        "\u201ca\u201d\u2026\u2026,b\n1,2\n".encode("cp1252"),
         "is not UTF-8 (byte 0x93 at position 0, in line 1)",
         "--encoding cp1252",
     ),
@@ -85,7 +85,7 @@ LATE = {
     "long.csv": ("1,2,3,4", "is ragged: row 3001 has 4 cells, and the first has 3", "mend that row"),
     "short.csv": ("1,2", "is ragged: row 3001 has 2 cells, and the first has 3", "mend that row"),
     "quoted.csv": ('1,"2,3"', "is ragged: row 3001 has 2 cells, and the first has 3", "mend that row"),
-    "latin.csv": ("1,2,caf\u00e9", "is not UTF-8 (byte 0xe9", "--encoding latin-1"),
+    "latin.csv": ("1,2,caf\u00e9\u00e9\u00e9", "is not UTF-8 (byte 0xe9", "--encoding latin-1"),
     "text.csv": ("1,many,3", "column 'b' has text in 1 row (first: row 3000, 'many')", "add --na many"),
 }
 

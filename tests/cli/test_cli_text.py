@@ -47,9 +47,9 @@ TABLE = "Stra\u00dfe;Ertrag;H\u00f6he\n" + "".join(f"Gr\u00fcnweg {i};{a};{b}\n"
 def test_an_encoding_goes_with_the_file(run, tmp_path, encoding):
     """Through info and fit to the command that comes next, which runs as it is printed."""
     (tmp_path / "t.csv").write_bytes(TABLE.encode(encoding))
-    code, _, err = run("info", "t.csv")
-    assert code == 3
-    assert "--encoding" in err
+    code, out, err = run("info", "t.csv")
+    assert code == (3 if encoding.startswith("utf") else 0)
+    assert "--encoding" in out + err
     code, out, _ = run("info", "t.csv", "--encoding", encoding, "--json")
     told = json.loads(out)
     assert code == 0

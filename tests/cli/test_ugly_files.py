@@ -110,7 +110,9 @@ def test_the_page_has_the_score_of_every_file(monkeypatch):
     assert score_table() in PAGE.read_text(encoding="utf-8")
 
 
-CHANGES = ("--active", "--drop", "--label", "--text", "--footer", "--transpose", "--standardize", "--rows")
+CHANGES = (
+    "--active", "--drop", "--label", "--text", "--footer", "--transpose", "--standardize", "--rows", "--weight"
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("file", FILES, ids=[file.title for file in FILES])

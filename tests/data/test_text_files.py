@@ -13,7 +13,7 @@ from eigenlens import scan
 from eigenlens.data.files import decode as text_files
 from eigenlens.data.files.decode import iterate_pieces
 from eigenlens.data.files.dialect import Dialect
-from eigenlens.errors import DataError, OptionError
+from eigenlens.errors import DataError, DataWarning, OptionError
 
 RNG = np.random.default_rng(5)
 ROWS = RNG.standard_normal((40, 3)).round(6)
@@ -56,6 +56,36 @@ def test_files_of_one_table_may_differ_in_encoding(tmp_path):
     np.testing.assert_array_equal(found, np.concatenate([ROWS, ROWS]))
 
 
+def test_western_text_is_read_with_a_warning(tmp_path):
+    (tmp_path / "t.csv").write_bytes("Höhe,b\n1,2\n3,5\n".encode("latin-1"))
+    with pytest.warns(DataWarning, match="is not UTF-8 and is read with encoding='latin-1'"):
+        assert scan(tmp_path / "t.csv").names == ("Höhe", "b")
+    with pytest.raises(DataError, match="is not UTF-8"):
+        scan(tmp_path / "t.csv", encoding="utf-8")
+
+
+def test_the_end_and_the_letters_of_one_file_say_nothing_about_another(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n3,4\n\nNote: all in cm\n", encoding="utf-8")
+    (tmp_path / "b.csv").write_text("a,b\n5,6\n7,8\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"row 4 has 1 cell, .* footer=1"):
+        scan(tmp_path / "*.csv")
+    (tmp_path / "a.csv").write_bytes("é,b\n1,2\n3,4\n".encode("latin-1"))
+    with pytest.raises(DataError, match="is not UTF-8"):
+        scan(tmp_path / "*.csv")
+
+
+@pytest.mark.parametrize("rows", [5, 20_000])
+def test_what_stands_below_a_table_of_any_length(tmp_path, rows):
+    path, table = tmp_path / "t.csv", "a,b\n" + "".join(f"{i},{i % 7}.5\n" for i in range(rows))
+    path.write_text(table + "\nmeasured twice\n* by hand\n", encoding="utf-8")
+    with pytest.warns(DataWarning, match="the last 2 lines are taken for remarks"):
+        assert sum(map(len, scan(path).rows())) == rows
+    path.write_text(table + "\nc,d\n1,2\n3,4\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"a second table below a blank line \('c', 'd'\); fit the first with footer=3"):
+        scan(path)
+    assert sum(map(len, scan(path, footer=3).rows())) == rows
+
+
 @pytest.mark.parametrize("pack", [gzip, bz2, lzma])
 def test_compressed(tmp_path, pack):
     path = tmp_path / f"t.csv.{ {gzip: 'gz', bz2: 'bz2', lzma: 'xz'}[pack] }"
@@ -73,7 +103,7 @@ def test_compressed(tmp_path, pack):
 @pytest.mark.parametrize("chunk", [7, 50, 1 << 20])
 def test_what_cannot_be_decoded_is_named_by_its_place(tmp_path, monkeypatch, chunk):
     monkeypatch.setattr(text_files, "CHUNK_BYTES", chunk)
-    lines = ["a,b,note", *(f"{i},{i}.5,plain" for i in range(30)), "7,8,caf\u00e9", "9,10,plain"]
+    lines = ["a,b,note", *(f"{i},{i}.5,plain" for i in range(30)), "7,8,caf\u00e9\u00e9\u00e9", "9,10,plain"]
     data = "\n".join(lines).encode("latin-1")
     (tmp_path / "t.csv").write_bytes(data)
     place = f"byte 0xe9 at position {data.index(0xE9)}, in line 32"
@@ -84,7 +114,10 @@ def test_what_cannot_be_decoded_is_named_by_its_place(tmp_path, monkeypatch, chu
 
 
 def test_the_way_out_is_by_the_bytes(tmp_path):
-    cases = {"\u201cquoted\u201d": ("cp1252", "encoding='cp1252'"), "plain,text": ("utf-16-le", "encoding='utf-16-le'")}
+    cases = {
+        "\u201cquoted\u201d\u2026\u2026": ("cp1252", "encoding='cp1252'"),
+        "plain,text": ("utf-16-le", "encoding='utf-16-le'"),
+    }
     for word, (encoding, way) in cases.items():
         (tmp_path / "t.csv").write_bytes(f"{word},b\n1,2\n".encode(encoding))
         with pytest.raises(DataError, match=way):

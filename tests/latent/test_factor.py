@@ -434,7 +434,7 @@ def test_adequacy_rejects_what_has_no_partial_correlations():
             measure(X)
     with pytest.raises(DataError, match="singular"):
         bartlett_sphericity(table(n=20, d=30))
-    with pytest.raises(DataError, match=r"n=3 rows are too few for Bartlett's test of 4 columns; it needs 4"):
+    with pytest.raises(DataError, match=r"n=3 rows, too few for Bartlett's test of 4 columns; it needs 4"):
         bartlett_sphericity(table(n=3, d=4))
     X[:, 3] = 1.0
     with pytest.raises(DataError, match="column 3 of X is constant"):

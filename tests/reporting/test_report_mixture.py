@@ -47,7 +47,7 @@ def test_rows_and_ellipses_lie_on_the_plane_that_separates_the_components(plane)
         values = np.linalg.eigvalsh(V.T @ model.covariances_[k] @ V)
         np.testing.assert_allclose([ellipse["b"], ellipse["a"]], np.sqrt(5.991464547 * values), rtol=1e-4)
         np.testing.assert_allclose([ellipse["x"], ellipse["y"]], (model.means_[k] - mean) @ V, atol=1e-4)
-        assert ellipse["label"] == str(k)
+        assert ellipse["label"] == f"component {k}"
 
 
 def test_the_second_direction_of_two_components_is_that_in_which_they_differ_most(plane):

@@ -307,9 +307,10 @@ export function marks(chart: MarksChart): Drawn {
   return { node: holder, columns: layers.flatMap(([mark, rows], i) => behind(mark, rows, i, chart)), picture };
 }
 
-/** The colour of the layer at some place: its own, else one of the palette, as the page is light or dark. */
+/** The colour of the layer at some place: its own, else that of its own place or of this one in the palette, as the page is
+ * light or dark. */
 function ink(mark: Mark, place: number): string {
-  return mark.colour ?? categories()[place % 8];
+  return typeof mark.colour === "string" ? mark.colour : categories()[(mark.colour ?? place) % 8];
 }
 
 /** Named layers in their colours. */

@@ -57,7 +57,8 @@ export interface Grid {
 export interface Mark {
   type: "bar" | "bar-x" | "line" | "dot" | "area" | "band" | "rule-x" | "rule-y" | "text" | "cell" | "interval" | "link";
   label?: string;
-  colour?: string;
+  /** As #rrggbb, or a place in the palette. */
+  colour?: string | number;
   dash?: boolean;
   data: Record<string, Values>;
 }

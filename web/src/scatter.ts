@@ -9,7 +9,7 @@ import { cloud, extent, type Cloud, type View } from "./points";
 import { inside, Nearby, nearest, next, pixel, type Place } from "./reach";
 import { type RowsChart } from "./report";
 import { styled } from "./save";
-import { dot, HEIGHT, over, shapes, under, type Span, type Wishes } from "./scene";
+import { dot, over, shapes, under, type Span, type Wishes } from "./scene";
 import { opacity, type State } from "./state";
 import { paper } from "./theme";
 import { Tip } from "./tip";
@@ -73,7 +73,7 @@ export class Scatter {
     const wide = this.port?.width ?? 0;
     this.points = plane(this.chart, pair);
     this.port = new Viewport(this.points, () => this.later());
-    this.port.width = wide;
+    this.resize(wide);
     this.cloud = cloud(this.points.x, this.points.y);
     this.nearby = this.written = null;
     const { x, xlabel, ylabel } = this.points;
@@ -109,6 +109,7 @@ export class Scatter {
     if (width <= 0) return;
     this.port.width = width;
     this.stage.style.setProperty("--wide", String(width));
+    this.stage.style.setProperty("--tall", String(this.port.height));
     this.later();
   }
 
@@ -136,9 +137,9 @@ export class Scatter {
     this.canvas.hidden = drawn;
     if (!drawn) this.raster(this.canvas, v, box, paper() ? FINE : window.devicePixelRatio || 1);
     for (const layer of [this.underlay, this.overlay]) {
-      layer.setAttribute("width", String(this.port.width));
-      layer.setAttribute("height", String(HEIGHT));
-      layer.setAttribute("viewBox", `0 0 ${this.port.width} ${HEIGHT}`);
+      layer.setAttribute("width", String(v.width));
+      layer.setAttribute("height", String(v.height));
+      layer.setAttribute("viewBox", `0 0 ${v.width} ${v.height}`);
     }
     this.underlay.replaceChildren(...under(v, box), ...(drawn ? [this.shapes(v, box)] : []));
     this.overlay.replaceChildren(...over(this.points, v, box, this.state, this.wishes), ...this.loop());
@@ -233,7 +234,7 @@ export class Scatter {
   private hover(px: number, py: number): void {
     const row = this.near(px, py);
     if (row < 0) this.tip.hide();
-    else this.tip.show(this.words(row), px, py, this.port.width, HEIGHT, thumbnail(this.state, row));
+    else this.tip.show(this.words(row), px, py, this.port.width, this.port.height, thumbnail(this.state, row));
   }
 
   /** What is said of a row: its name, its place, and what it is coloured by. */

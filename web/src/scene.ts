@@ -9,7 +9,9 @@ import { extent, type View } from "./points";
 import { type RowsChart } from "./report";
 import { type State } from "./state";
 
-export const HEIGHT = 420;
+/** How high a plot is, and the least that it is where the units of its axes are equal and rows lie in a flat strip. */
+const HEIGHT = 420;
+const LEAST = 220;
 const MARGIN = { right: 16, top: 12, bottom: 46 };
 
 /** How wide a letter is, about. */
@@ -77,25 +79,37 @@ function stretch(range: [number, number], value: number): void {
   [range[0], range[1]] = [Math.min(range[0], value), Math.max(range[1], value)];
 }
 
+/** Values that differ by less, as part of their size, differ by rounding alone, and have one place. */
+const SAME = 1e-13;
+
 function pad([low, high]: [number, number]): [number, number] {
-  const by = 0.07 * (high - low) || 0.5 * Math.abs(low) || 1;
+  const size = Math.max(Math.abs(low), Math.abs(high));
+  const by = high - low > SAME * size ? 0.07 * (high - low) : 0.5 * size || 1;
   return [low - by, high + by];
 }
 
 /** The frame of the axes: as wide at the left as the names of its ticks. */
-export function frame({ ylabel }: Points, span: Span, width: number): Box {
+export function frame({ ylabel }: Points, span: Span, width: number, height: number): Box {
   const names = tickNames(alongSide(...span.y));
   const left = Math.max(...names.map((name) => measured(name))) + (ylabel ? 34 : 16);
-  return { x0: Math.ceil(left), x1: width - MARGIN.right, y0: MARGIN.top, y1: HEIGHT - MARGIN.bottom };
+  return { x0: Math.ceil(left), x1: width - MARGIN.right, y0: MARGIN.top, y1: height - MARGIN.bottom };
 }
 
-export function view(points: Points, span: Span, width: number): View {
-  const { x0, x1, y0, y1 } = frame(points, span, width);
+/** How high the plot of a span is: where the units of both axes are equal, no higher than the span fills it. */
+export function tall(points: Points, span: Span, width: number): number {
+  if (!points.chart.equal) return HEIGHT;
+  const { x0, x1 } = frame(points, span, width, HEIGHT);
+  const filled = ((x1 - x0) * (span.y[1] - span.y[0])) / (span.x[1] - span.x[0]);
+  return Math.round(Math.max(LEAST, Math.min(HEIGHT, MARGIN.top + filled + MARGIN.bottom)));
+}
+
+export function view(points: Points, span: Span, width: number, height: number): View {
+  const { x0, x1, y0, y1 } = frame(points, span, width, height);
   const [w, ht] = [x1 - x0, y1 - y0];
   let [sx, sy] = [w / (span.x[1] - span.x[0]), ht / (span.y[1] - span.y[0])];
   if (points.chart.equal) sx = sy = Math.min(sx, sy);
   const [cx, cy] = [(span.x[0] + span.x[1]) / 2, (span.y[0] + span.y[1]) / 2];
-  return { sx, tx: x0 + w / 2 - sx * cx, sy: -sy, ty: y0 + ht / 2 + sy * cy, width, height: HEIGHT };
+  return { sx, tx: x0 + w / 2 - sx * cx, sy: -sy, ty: y0 + ht / 2 + sy * cy, width, height };
 }
 
 /** How wide a point is drawn. */
@@ -180,7 +194,7 @@ function names({ xlabel, ylabel }: Points, v: View, box: Box): SVGElement[] {
   return [
     ...across.map(({ at, name }) => svg("text", { class: "tick", x: at, y: box.y1 + 16, "text-anchor": "middle" }, name)),
     ...up.map(({ at, name }) => svg("text", { class: "tick", x: box.x0 - 6, y: at + 4, "text-anchor": "end" }, name)),
-    svg("text", { class: "label", x: middle, y: HEIGHT - 9, "text-anchor": "middle" }, brief(xlabel, Math.floor((box.x1 - box.x0) / LETTER))),
+    svg("text", { class: "label", x: middle, y: v.height - 9, "text-anchor": "middle" }, brief(xlabel, Math.floor((box.x1 - box.x0) / LETTER))),
     svg("text", { class: "label", transform: `translate(13 ${half}) rotate(-90)`, "text-anchor": "middle" }, brief(ylabel, Math.floor((box.y1 - box.y0) / LETTER))),
   ];
 }

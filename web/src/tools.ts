@@ -87,7 +87,7 @@ function selectors({ axes, pair: [i, j], turn }: Asked, settle: () => void): HTM
 const GROUPS: ["centroids" | "rows" | "mean", string, string][] = [
   ["centroids", "Centroids", "The mean of the rows of each colour"],
   ["rows", "95% of rows", "Ellipses that hold 95% of a Gaussian with the mean and covariance of each colour"],
-  ["mean", "95% of mean", "Dashed: ellipses of 95% confidence for the mean of each colour"],
+  ["mean", "95% of mean", "Dashed ellipses of 95% confidence for the mean of each colour"],
 ];
 
 function grouped(wishes: Wishes, again: () => void): HTMLElement[] {
@@ -103,5 +103,5 @@ function words({ groups }: Wishes, { rows }: State): string {
   const kinds = GROUPS.flatMap(([name, , what]) => (name !== "centroids" && groups.has(name) ? [what] : []));
   const [shown, total] = [rows.shown, rows.total].map((n) => n.toLocaleString("en"));
   const sampled = rows.total > rows.shown ? ` They are of the ${shown} rows shown, a sample of ${total}: of all rows, the regions of the means would be smaller.` : "";
-  return `${kinds.join("; ")}.${sampled}`;
+  return `${kinds.join(". ")}.${sampled}`;
 }

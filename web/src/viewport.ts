@@ -3,7 +3,7 @@ import { type Box } from "./labels";
 import { type Points } from "./planes";
 import { type View } from "./points";
 import { pixel, type Place } from "./reach";
-import { frame, holds, most, view, whole, type Span } from "./scene";
+import { frame, holds, most, tall, view, whole, type Span } from "./scene";
 
 /** Whether numbers can tell the places of a range apart: nobody zooms in, or out, beyond. */
 function told([low, high]: Place): boolean {
@@ -23,6 +23,11 @@ export class Viewport {
     this.span = this.all = whole(points);
   }
 
+  /** Pixels up: as many as all rows need, so that it stays as it is while part of them is looked at. */
+  get height(): number {
+    return tall(this.points, this.all, this.width);
+  }
+
   /** What most rows fill, where a few that lie far off leave them no room. */
   get crowd(): Span | null {
     return most(this.points);
@@ -36,7 +41,8 @@ export class Viewport {
   }
 
   where(): { v: View; box: Box } {
-    return { v: view(this.points, this.span, this.width), box: frame(this.points, this.span, this.width) };
+    const { points, span, width, height } = this;
+    return { v: view(points, span, width, height), box: frame(points, span, width, height) };
   }
 
   get middle(): Place {

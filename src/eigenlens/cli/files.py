@@ -128,7 +128,7 @@ def _check_formulas(columns: Mapping[str, Any], escape: bool) -> Mapping[str, An
     names = pl.DataFrame({"names": list(map(str, columns))})
     cells = pl.selectors.string()
     formula = cells.str.contains(FORMULA_STARTS) & cells.cast(pl.Float64, strict=False).is_null()
-    if not any(any(each.select(formula.any()).row(0)) for each in (frame, names)):
+    if not any(column.any() for each in (frame, names) for column in each.select(formula).iter_columns()):
         return columns
     if escape:
         marked = pl.when(formula).then(pl.concat_str(pl.lit("'"), cells)).otherwise(cells).name.keep()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.cli.advice.column_names import misleading_names
 from eigenlens.cli.advice.column_totals import derived_columns
 from eigenlens.cli.advice.copies import copied_rows
 from eigenlens.cli.advice.sentinels import describe_sentinels, numeric_columns
@@ -84,7 +85,7 @@ def warn_suspicious_columns(table: Table) -> None:
     """Raise for columns without an entry, and warn of what looks wrong.
 
     Warned of are a first column that counts 0, 1, 2, …, numbers as categories, numbers that mean missing,
-    rows and columns that are totals of others, and rows that repeat others.
+    weights and scores among the columns, rows and columns that are totals of others, and rows that repeat others.
     Rows that stay in files are not looked at.
     """
     if table.missing is None:
@@ -99,7 +100,7 @@ def warn_suspicious_columns(table: Table) -> None:
     found = describe_sentinels(numeric_columns(table.source), table.paths)
     for message in [*found, *describe_totals(table)]:
         warn_user(message, UserWarning)
-    for warning in (*derived_columns(table), *copied_rows(table)):
+    for warning in (*misleading_names(table), *derived_columns(table), *copied_rows(table)):
         warn_user(warning)
 
 

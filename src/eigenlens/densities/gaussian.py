@@ -92,8 +92,7 @@ class Gaussian:
         column  mean  std. error       low    high  variance  std. error
         0          3     0.79057  0.094837  5.9052       2.5      1.7678
         """
-        family = GaussianFamily(checks.name("covariance", covariance, GAUSSIAN_FITS), sigma=sigma)
-        source = numeric_source(X, sample_weight)
+        family, source = GaussianFamily(covariance, sigma=sigma), numeric_source(X, sample_weight)
         with np.errstate(invalid="ignore", over="ignore"):
             statistics = accumulate(source, family.summarise)
         if not np.all(np.isfinite(statistics.mean)):
@@ -121,9 +120,8 @@ class Gaussian:
 
     def sample(self, n: int, rng: Any = None) -> Array:
         """Draw n rows (n, d)."""
-        rng = checks.generator(rng, "rng")
-        n = checks.sample_size("n", n, self.mean.size, 0)
-        return np.asarray(self.mean + self.covariance.colour(rng.standard_normal((n, self.mean.size))))
+        shape = checks.sample_size("n", n, self.mean.size, 0), self.mean.size
+        return np.asarray(self.mean + self.covariance.colour(checks.generator(rng, "rng").standard_normal(shape)))
 
     def scaled(self, scale: Array) -> Gaussian:
         """Return the Gaussian of the columns times `scale` (d,)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from eigenlens.mixture.options import check_mixture_options
 from eigenlens.mixture.start_rule import PART_NAMES
 from eigenlens.mixture.structures import COVARIANCE_STRUCTURES, make_structure, structure_name
 from eigenlens.mixture.structures.base import CovarianceStructure
-from eigenlens.stats.moments import ColumnMoments, Moments
+from eigenlens.stats.moments import ColumnMoments, Moments, full_rest
 
 UNCHANGED_NAMES = ("loglik", "n_iter", "converged", "interrupted", "weight", "rows", "parameters", "empty")
 """Fields of a fit that are stored under their own names."""
@@ -32,8 +33,10 @@ MIXTURE_FIT_LAYOUT = Layout(
     place="fit",
 )
 
-JOINT_MOMENTS_LAYOUT = Layout(Moments, arrays=["weight", "mean", "scatter"], prefix="moments.")
-COLUMN_MOMENTS_LAYOUT = Layout(ColumnMoments, arrays=["weight", "mean", "square"], prefix="moments.")
+JOINT_MOMENTS_LAYOUT = Layout(Moments, arrays=["weight", "mean", "scatter", "rest"], prefix="moments.", later=["rest"])
+COLUMN_MOMENTS_LAYOUT = Layout(
+    ColumnMoments, arrays=["weight", "mean", "square", "rest"], prefix="moments.", later=["rest"]
+)
 
 
 def _moments_layout(structure: CovarianceStructure) -> Layout:
@@ -47,7 +50,8 @@ def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
     arrays, header = pack(fit, MIXTURE_FIT_LAYOUT)
     arrays |= {"weights": fit.model.weights, "means": fit.model.means} | structure.arrays(fit.model.components)
     if chunks is not None:
-        arrays |= pack(chunks.moments, _moments_layout(structure))[0]
+        moments = replace(chunks.moments, rest=full_rest(chunks.moments))
+        arrays |= pack(moments, _moments_layout(structure))[0]
     header |= {
         # A start given by the user is not part of the model.
         "parameters": dict.fromkeys(PART_NAMES) | ({} if isinstance(estimator.init, str) else {"init": "k-means++"}),

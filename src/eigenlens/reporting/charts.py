@@ -37,17 +37,19 @@ def _axis(name: str, given: str | Chart, layers: Iterable[Chart]) -> Chart:
     return shown | ({"type": "band"} if named else {})
 
 
-def layer(kind: str, label: str = "", *, colour: str = "", dash: bool = False, **data: Any) -> Chart:
+def layer(kind: str, label: str = "", *, colour: str | int | None = None, dash: bool = False, **data: Any) -> Chart:
     """Return one layer, a "bar", "line", "dot", "band", …, with columns of equal length, numbers or names.
 
-    colour: one of `COLOURS`, or as #rrggbb.
+    colour: one of `COLOURS`, as #rrggbb, or a place in the palette of the page, which has a light and a dark form.
 
     >>> layer("bar", x=["a", "b"], y=[1.0, 2.0])
     {'type': 'bar', 'data': {'x': ['a', 'b'], 'y': [1.0, 2.0]}}
     """
     found: Chart = {"type": kind, "data": {name: cells(values) for name, values in data.items()}}
-    style = {"label": label, "colour": COLOURS.get(colour, colour), "dash": dash}
-    return found | {name: value for name, value in style.items() if value}
+    style = {"label": label or None, "colour": colour, "dash": dash or None}
+    if isinstance(colour, str):
+        style["colour"] = COLOURS.get(colour, colour)
+    return found | {name: value for name, value in style.items() if value is not None}
 
 
 def cells(values: Any) -> Any:

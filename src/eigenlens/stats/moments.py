@@ -54,6 +54,7 @@ class ColumnMoments:
         "weight": "(K) not negative | (K, d) not negative",
         "mean": "(K, d) finite",
         "square": "(K, d) not negative",
+        "rest": "(K, d) finite",
     }
 
     weight: Any
@@ -224,7 +225,12 @@ class Moments:
     array([[ 4.,  6.], [ 6., 12.]])
     """
 
-    laws: ClassVar[Laws] = {"weight": "(K) not negative", "mean": "(K, d) finite", "scatter": "(K, d, d) covariance"}
+    laws: ClassVar[Laws] = {
+        "weight": "(K) not negative",
+        "mean": "(K, d) finite",
+        "scatter": "(K, d, d) covariance",
+        "rest": "(K, d) finite",
+    }
 
     weight: Any
     mean: Array

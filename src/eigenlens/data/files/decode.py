@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import numpy as np
 
-from eigenlens.data.files.decompress import open_bytes
+from eigenlens.data.files.decompress import COMPRESSED, open_bytes
 from eigenlens.errors import DataError, OptionError
 
 if TYPE_CHECKING:
@@ -32,6 +32,9 @@ BYTE_ORDER_MARKS = {codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32"
          codecs.BOM_UTF16_BE: "utf-16"}  # fmt: skip
 """Encodings by their byte order marks; the mark of UTF-32 starts with that of UTF-16, so it comes first."""
 
+
+NOT_WESTERN = re.compile(rb"[\xc2-\xf4][\x80-\xbf]|[\x80-\xff]{3}")
+"""Bytes of UTF-8, or of words in another alphabet."""
 
 SEPARATOR_LINE = re.compile(rb'(\xef\xbb\xbf)?"?sep=.?"?\r?\n', re.IGNORECASE)
 """The line that some spreadsheets put above the names, for themselves."""
@@ -93,6 +96,38 @@ def text_head(path: Path, encoding: str | None = None, skip: int = 0, footer: in
     except UnicodeDecodeError:
         reject_undecodable(path, encoding)
         raise
+
+
+def text_tail(path: Path, encoding: str | None = None, skip: int = 0) -> str | None:
+    """Return the last whole lines, 64 kB, of a text that is longer; None for a shorter one, which is its own head.
+
+    Nothing, the empty text, if all of it would have to be decoded or decompressed.
+    """
+    with _open_text(path, encoding, skip) as file:
+        if len(file.read(SAMPLE_BYTES)) < SAMPLE_BYTES:
+            return None
+        if path.suffix.lower() in COMPRESSED or not file.seekable():
+            return ""
+        file.seek(-SAMPLE_BYTES, io.SEEK_END)
+        file.readline()
+        return file.read().decode(errors="replace")
+
+
+def without_footer(text: str, lines: int) -> str:
+    """Return a text without its last lines; blank ones do not count."""
+    return text.encode()[: _footer_start(text.encode(), lines)].decode()
+
+
+def western_encoding(path: Path) -> str | None:
+    """Return latin-1 or cp1252 where the first 4 MB are certainly one of them; None for UTF-8 and all else.
+
+    They are where a letter beyond ASCII stands among others, as in a Western word, and none is a character of UTF-8.
+    """
+    with open_bytes(path) as file:
+        sample = file.read(PIECE_BYTES)
+    if sample.isascii() or b"\x00" in sample or NOT_WESTERN.search(sample):
+        return None
+    return detect_encoding(sample)
 
 
 def file_encoding(path: Path, encoding: str | None = None) -> str:

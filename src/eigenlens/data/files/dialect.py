@@ -23,8 +23,12 @@ from eigenlens.data.files.decode import (
     remove_comments,
     text_encoding,
     text_head,
+    text_tail,
+    western_encoding,
+    without_footer,
 )
 from eigenlens.data.files.decompress import open_bytes
+from eigenlens.data.files.layout.footer import find_remarks, reject_second_table
 from eigenlens.data.files.layout.header import (
     NUMBER_LIKE,
     count_header_rows,
@@ -122,6 +126,13 @@ class Dialect:
             lines = f"the first {self.skip} lines are" if self.skip > 1 else "the first line is"
             fix = "if that is wrong, give {skip}"
             yield Decision("title", f"{lines} taken for a title and left out", (), fix, {"skip": 0}, surprising=True)
+        if self.footer and "footer" not in given:
+            lines = f"the last {self.footer} lines are" if self.footer > 1 else "the last line is"
+            what, fix = f"{lines} taken for remarks and left out", "give {footer} to confirm, or another number"
+            yield Decision("remarks", what, (), fix, {"footer": self.footer}, surprising=True)
+        if self.encoding and "encoding" not in given:
+            what, fix = "the text is not UTF-8 and is read with {encoding}", "if letters look wrong, give another"
+            yield Decision("encoding", what, (), fix, {"encoding": self.encoding}, surprising=True)
         if not self.header and "header" not in given:
             what, fix = "the first line holds no names, so columns are numbered", "if it does, give {header}"
             yield Decision("names", what, (), fix, {"header": True})
@@ -150,8 +161,7 @@ def find_dialect(
     max_ratio: float | None = None,
 ) -> Dialect:
     """Return the dialect of a file: what is given, and the rest as its first lines show."""
-    encoding = None if encoding is None else text_encoding(encoding)
-    _check_is_text(path, encoding)
+    encoding = _find_encoding(path, encoding)
     _check_comment(comment)
     least = {"skip": 0, "footer": 0, "header_rows": 1}
     given = {"skip": skip, "footer": footer, "header_rows": header_rows}
@@ -168,6 +178,8 @@ def find_dialect(
         title, separator = find_title(path, text, separator)
         found, text = replace(found, skip=title), "".join(text.splitlines(keepends=True)[title:])
     separator = separator or find_separator(path, text)
+    if footer is None:
+        found, text = _cut_remarks(path, text, separator, found, text_tail(path, encoding, skip or 0))
     rows, row_names = _first_rows(path, text, separator, header)
     missing = MISSING_MARKERS | {token.lower() for token in found.number_markers}
     rows = _without_repeated(rows, missing)
@@ -186,6 +198,24 @@ def _check_decimal(numbers: NumberFormat, separator: str) -> None:
     if numbers.decimal == "," == separator:
         what = "numbers with decimal commas cannot also be separated by commas"
         raise OptionError(what, fix="say what separates them: {separator}", settings={"separator": ";"})
+
+
+def _find_encoding(path: Path, encoding: str | None) -> str | None:
+    """Return the encoding that is given, or that the bytes show with certainty; None for UTF-8 and marked files."""
+    given = None if encoding is None else text_encoding(encoding)
+    _check_is_text(path, given)
+    return western_encoding(path) if encoding is None else given
+
+
+def _cut_remarks(path: Path, text: str, separator: str, found: Dialect, tail: str | None) -> tuple[Dialect, str]:
+    """Return the dialect with the number of lines of remarks below the table, and the first lines without them.
+
+    A second table below the first is an error. `tail`: the last lines, or None where the text has them.
+    """
+    end = text if tail is None else tail
+    reject_second_table(path, end, separator, above=found.skip if tail is None and found.comment is None else None)
+    remarks = find_remarks(path, end, separator, len(next(filter(None, read_cells(path, text, separator)), [])))
+    return replace(found, footer=remarks), without_footer(text, remarks) if tail is None else text
 
 
 def _without_repeated(rows: list[list[str]], missing: Collection[str]) -> list[list[str]]:

@@ -71,7 +71,9 @@ class DelimitedReader(Reader):
     ) -> None:
         self.paths = paths
         na = written.get("na")
-        self.dialect = find_dialect(paths[0], **written | {"na": (na,) if isinstance(na, str) else na})
+        # The end and the letters of one file say nothing about those of others.
+        alone: dict[str, Any] = {} if len(paths) == 1 else {"footer": 0, "encoding": "utf-8"}
+        self.dialect = find_dialect(paths[0], **alone | written | {"na": (na,) if isinstance(na, str) else na})
         levels = {path: header_levels(path, self.dialect) for path in paths}
         columns = {path: column_names(path, self.dialect, levels[path]) for path in paths}
         same_columns(paths, list(columns.values()))

@@ -182,7 +182,7 @@ WORDS = f"Each ellipse holds {LEVEL:.0%} of the rows that its component would dr
 
 def _plane(title: str, plane: planes.Plane, rows: ShownRows, axes: Any, about: str, *, equal: bool = False) -> Chart:
     ellipses = [
-        {"x": each.x, "y": each.y, "a": each.a, "b": each.b, "angle": each.angle, "label": str(k)}
+        {"x": each.x, "y": each.y, "a": each.a, "b": each.b, "angle": each.angle, "label": f"component {k}"}
         for k, each in enumerate(plane.ellipses)
     ]
     more, words = ({}, "") if not title else density_backdrops(rows, plane.points, [(0, 1)], plane.project)[0]

@@ -29,10 +29,10 @@ def _criterion_curve(found: MixtureSelection, name: str, own: tuple[int, dict[st
     curves = mixture_tables.curves(found, name)
     layers = []
     for t, (kind, x, y) in enumerate(zip(curves.types, curves.components, curves.values, strict=True)):
-        colour, label = CURVE_COLOURS[t % len(CURVE_COLOURS)], kind if len(curves.types) > 1 else ""
+        label = kind if len(curves.types) > 1 else ""
         titles = [f"{kind}, K = {k}: {v:.6g}" for k, v in zip(x, y, strict=True)]
-        layers.append(layer("line", label, x=x, y=y, colour=colour))
-        layers.append(layer("dot", x=x, y=y, title=titles, colour=colour))
+        layers.append(layer("line", label, x=x, y=y, colour=t))
+        layers.append(layer("dot", x=x, y=y, title=titles, colour=t))
     kind, K = curves.best
     text = f"best: {K}" + (f", {kind}" if len(curves.types) > 1 else "")
     best = layer("rule-x", x=[float(K)], text=[text], dash=True, colour="grey")
@@ -42,9 +42,6 @@ def _criterion_curve(found: MixtureSelection, name: str, own: tuple[int, dict[st
     words = f"{CRITERION_MEANINGS[name]} {words}".strip()
     title = CRITERION_TITLES[name]
     return marks(f"{title} by the number of components", *layers, best, about=words, x="components K", y=title)
-
-
-CURVE_COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00")
 
 
 def _selection_table(found: MixtureSelection, there: list[str]) -> Chart:
