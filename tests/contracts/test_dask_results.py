@@ -115,7 +115,12 @@ def test_chunks_of_unknown_length_are_not_computed_before_they_are_needed(model,
     lazy, runs = counted(X)
     found = getattr(model, method)(lazy)
     assert runs == []
-    np.testing.assert_array_equal(found.compute(), getattr(model, method)(X[X[:, 0] > -0.5]))
+    wanted = getattr(model, method)(X[X[:, 0] > -0.5])
+    # BLAS may add products of other numbers of rows in another order.
+    if wanted.dtype.kind == "f":
+        np.testing.assert_allclose(found.compute(), wanted, rtol=1e-13, atol=1e-15)
+    else:
+        np.testing.assert_array_equal(found.compute(), wanted)
 
 
 def test_models_are_fitted_to_chunks_of_unknown_length():

@@ -136,7 +136,7 @@ def test_what_cannot_be_a_table_says_why(X, words):
 
 def test_what_cannot_be_a_category_says_where():
     X = np.array([["a"], [{"b": 1}]], dtype=object)
-    with pytest.raises(TypeError, match=r"row 1 .* string or a number"):
+    with pytest.raises(TypeError, match=r"in row 1: .* string or a number"):
         list(as_table(X).rows())
 
 

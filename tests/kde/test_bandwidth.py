@@ -387,7 +387,7 @@ def test_a_matrix_of_ones_own_is_not_for_products():
 def test_weights_without_measure():
     for X in (normal(20), rows(20)):
         for rule in ("sheather-jones", "lscv"):
-            with pytest.raises(DataError, match=r"count as .*e\+301"):
+            with pytest.raises(DataError, match=r"as large as 1e\+300; their sum must be at most 1e\+100"):
                 bandwidth(X, rule, sample_weight=np.full(20, 1e300))
 
 

@@ -360,7 +360,7 @@ def test_draws_in_several_dimensions():
 def test_what_is_only_for_one_column():
     f = KernelEstimate(rows()[0], 0.5)
     for call in (f.derivative, f.ppf):
-        with pytest.raises(OptionError, match="is for one column"):
+        with pytest.raises(OptionError, match="is for X of one column"):
             call(np.array([0.5]))
 
 

@@ -83,7 +83,7 @@ def test_copies_of_one_row_do_not_make_the_width_zero():
 @pytest.mark.parametrize("rule", ["scale", "median"])
 @pytest.mark.parametrize("value", [0.0, 0.1, 1e8 / 3.0])
 def test_rows_that_do_not_vary_are_rejected(rule, value):
-    with pytest.raises(DataError, match=f"gamma='{rule}' needs rows that differ.*give gamma as a number"):
+    with pytest.raises(DataError, match=f"gamma='{rule}' needs rows of X that differ.*give gamma as a number"):
         resolve_gamma(rule, np.full((31, 3), value))
 
 

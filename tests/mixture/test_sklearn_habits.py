@@ -263,5 +263,5 @@ def test_one_column_may_have_one_dimension(kind):
 
 
 def test_one_dimension_with_labels_is_an_error():
-    with pytest.raises(ValueError, match="Expected 2D array"):
+    with pytest.raises(ValueError, match="X has one dimension"):
         GaussianMixture(2).fit(IRIS[:, 0], np.zeros(150))

@@ -189,7 +189,7 @@ def test_a_legend_of_long_names_is_no_wider_than_the_pairs():
 
 def test_several_densities_are_checked():
     kde = KernelDensity().fit(X[:, :1])
-    with pytest.raises(OptionError, match="model is empty"):
+    with pytest.raises(OptionError, match="model is an empty dict"):
         plot.density({})
     with pytest.raises(OptionError, match="label"):
         plot.density({"a": kde}, label="b")

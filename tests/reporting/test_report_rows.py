@@ -13,7 +13,6 @@ import eigenlens
 from eigenlens import (
     PCA,
     BayesClassifier,
-    DataError,
     GaussianMixture,
     KernelDensity,
     LinearDiscriminant,
@@ -143,11 +142,10 @@ def test_a_mixture_has_all_rows_behind_it_too(few, tmp_path):
     assert "are not fitted here" in named(found["first"]["charts"], "How many components")["paragraphs"][0]
 
 
-def test_dask_frames_are_rejected_with_a_way_out(tmp_path):
+def test_dask_frames_are_rows(tmp_path):
     frame = pytest.importorskip("dask.dataframe").from_pandas(X, npartitions=2)
-    with pytest.raises(DataError, match="to_dask_array"):
-        report(PCA(2).fit(X), frame, tmp_path / "x.html")
-    assert not list(tmp_path.iterdir())
+    pages = [contents(report(PCA(2).fit(X), rows, tmp_path / "x.html")) for rows in (frame, X)]
+    assert pages[0]["rows"]["shown"] == pages[1]["rows"]["shown"] == len(X)
 
 
 def test_wide_tables_show_fewer_rows():

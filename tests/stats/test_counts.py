@@ -132,7 +132,7 @@ def test_declared_levels():
 
 
 def test_a_list_cannot_be_a_level():
-    with pytest.raises(DataError, match=r"row 1 holds \{'b': 1\}: the argument must be a string or a number"):
+    with pytest.raises(DataError, match=r"holds \{'b': 1\} in row 1: the argument must be a string or a number"):
         Counts.of(["a", {"b": 1}])
 
 

@@ -108,7 +108,7 @@ def test_chosen_components_come_in_the_order_asked_for(rows):
 
 
 def test_the_largest_are_sorted_and_keep_their_names(rows):
-    table = tables.column_contributions(PCA().fit(rows), [2], names="abcdef")
+    table = tables.column_contributions(PCA().fit(rows), [2], names=list("abcdef"))
     first = table.largest(3)
     by_name = dict(zip(table.names, table.values[:, 0], strict=True))
     assert first.values[:, 0].tolist() == sorted(by_name.values(), reverse=True)[:3]
@@ -118,7 +118,7 @@ def test_the_largest_are_sorted_and_keep_their_names(rows):
 def test_names_come_from_the_frame_the_argument_or_the_position(rows):
     frame = pd.DataFrame(rows, columns=list("uvwxyz"))
     assert tables.loadings(PCA().fit(frame)).names == tuple("uvwxyz")
-    assert tables.loadings(PCA().fit(frame), names="abcdef").names == tuple("abcdef")
+    assert tables.loadings(PCA().fit(frame), names=list("abcdef")).names == tuple("abcdef")
     assert tables.loadings(PCA().fit(rows)).names == ("x0", "x1", "x2", "x3", "x4", "x5")
     assert str(tables.loadings(PCA(2).fit(frame))).splitlines()[0].split() == ["loading", "PC1", "PC2"]
 

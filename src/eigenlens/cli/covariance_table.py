@@ -33,7 +33,7 @@ def find_covariance(table: Any) -> CovarianceTable | None:
     try:
         correlations_from_covariance(S, names)
     except DataError:
-        _warn_of_distances(S)
+        _warn_of_distances(S, half=bool(table.missing))
         return None
     unit = np.allclose(S.diagonal(), 1.0, rtol=0.0, atol=1e-8)
     return CovarianceTable(S, "correlation matrix" if unit else "covariance matrix", names)
@@ -49,9 +49,12 @@ def _square(table: Any) -> Array | None:
     return _fill_half(np.asarray(table.source.array, dtype=np.float64))
 
 
-def _warn_of_distances(S: Array) -> None:
-    """Warn of a symmetric matrix with zeros on its diagonal and no negative entry."""
+def _warn_of_distances(S: Array, half: bool) -> None:
+    """Warn of a symmetric matrix with zeros on its diagonal and no negative entry; `half` of one is an error."""
     if np.all(S >= 0.0) and not S.diagonal().any() and np.allclose(S, S.T):
+        if half:
+            fix = "give the measurements themselves, or the distances of all pairs"
+            fail("the table is one half of a matrix of distances, and rows of measurements are needed", fix, "data")
         what = (
             "the table looks like a matrix of distances, and its lines are fitted as if they were rows of measurements"
         )

@@ -89,8 +89,8 @@ def _remembered(model: Any) -> dict[str, Any]:
     return found
 
 
-OPTION_TYPES = {
-    each.name: {"str": str, "bool": bool, "int": int}.get(str(each.type).partition(" ")[0], list)
+OPTION_TYPES = {MARKERS: list} | {
+    each.name: {"str": str, "bool": bool, "int": int, "float": float}.get(str(each.type).partition(" ")[0], list)
     for each in fields(ReadingOptions)
 }
 """The types of the options for reading a table."""

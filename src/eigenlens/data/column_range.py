@@ -8,7 +8,7 @@ from eigenlens.arrays import Array, dense
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError
 
-MAX_ENTRY, MIN_ENTRY = 1e152, 1e-146
+MAX_ENTRY, MIN_ENTRY = 1e152, 1e-151
 """Columns whose largest entry is beyond these have squares that overflow, or are 0 or not exact."""
 
 ROWS_LOOKED_AT = 1000
@@ -55,5 +55,5 @@ def _out_of_range(source: Source, j: int, size: float) -> DataError:
     if size > MAX_ENTRY:
         what = f"has entries as large as {size:.3g}, above 1e150, and squares overflow"
     else:
-        what = f"has entries no larger than {size:.3g}, below 1e-145, and squares outside the range of floats"
+        what = f"has entries no larger than {size:.3g}, below 1e-150, and squares outside the range of floats"
     return DataError(f"column {name} of X {what}", columns=[name.strip("'")], fix=f"divide it by {unit}")

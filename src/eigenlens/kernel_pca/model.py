@@ -82,6 +82,10 @@ class KernelComponents:
     row_weight: Array | None = None
     scale: Array | None = None
 
+    def __post_init__(self) -> None:
+        # The order that a file has: the last bits of products depend on it.
+        object.__setattr__(self, "coefficients", np.ascontiguousarray(self.coefficients))
+
     @property
     def variances(self) -> Array:
         """Variances (k,) of the scores: the eigenvalues over Σw − 1; over Σw without centring, as no mean is fitted."""

@@ -52,6 +52,8 @@ def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
     if chunks is not None:
         moments = replace(chunks.moments, rest=full_rest(chunks.moments))
         arrays |= pack(moments, _moments_layout(structure))[0]
+        if not moments.rest.any():
+            del arrays["moments.rest"]  # the default, which files of earlier versions do not have
     header |= {
         # A start given by the user is not part of the model.
         "parameters": dict.fromkeys(PART_NAMES) | ({} if isinstance(estimator.init, str) else {"init": "k-means++"}),

@@ -118,7 +118,8 @@ class ColumnMoments:
         >>> y = np.zeros(2, dtype=np.int32)
         >>> halves = [ColumnMoments.of_classes(np.array(X), y, None, 1) for X in ([[1.0], [3.0]], [[np.nan], [5.0]])]
         >>> halves[0] + halves[1]
-        ColumnMoments(weight=array([[3.]]), mean=array([[3.]]), square=array([[8.]]), rows=0, missing=0)
+        ColumnMoments(weight=array([[3.]]), mean=array([[3.]]), square=array([[8.]]), rows=0, missing=0,
+            rest=array([[0.]]))
         """
         first, zeros = slice(0, CENTRE_ROWS), np.zeros((n_classes, rows.shape[1]))
         with np.errstate(all="ignore"):  # the mean shows what is not finite, and the caller explains it

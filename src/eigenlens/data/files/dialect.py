@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from eigenlens import checks
 from eigenlens.data.files.base import pl, unreadable
 from eigenlens.data.files.decision import Decision
 from eigenlens.data.files.decode import (
@@ -163,10 +162,6 @@ def find_dialect(
     """Return the dialect of a file: what is given, and the rest as its first lines show."""
     encoding = _find_encoding(path, encoding)
     _check_comment(comment)
-    least = {"skip": 0, "footer": 0, "header_rows": 1}
-    given = {"skip": skip, "footer": footer, "header_rows": header_rows}
-    skip, footer, header_rows = (None if n is None else checks.integer(o, n, least[o]) for o, n in given.items())
-    max_ratio = None if max_ratio is None else checks.real("max_ratio", max_ratio, 1.0)
     head = text_head(path, encoding, skip or 0, footer or 0)
     check_column_count(path, head)
     separator = one_character(separator)

@@ -354,16 +354,24 @@ def _check_options(make: Callable[..., Reader], written: dict[str, Any], path: P
     return given
 
 
+LEAST_LINES = {"skip": 0, "footer": 0, "header_rows": 1}
+"""Options that are numbers of lines, and the least of each."""
+
+
 def _check_option(option: str, value: Any) -> Any:
     """Return an option of how files are written if it is of its type, whatever the format; None is not given."""
     if value is None or option in ("words", "formats"):
         return value
-    if option in ("skip", "footer"):
-        return checks.integer(option, value, 0)
+    if option in LEAST_LINES:
+        return checks.integer(option, value, LEAST_LINES[option])
+    if option == "max_ratio":
+        return checks.real(option, value, 1.0)
     if option == "header":
         return checks.boolean(option, value)
-    if option in ("na", "text", "dates"):
-        return value if isinstance(value, str) else checks.listed(option, value)
+    if option in ("na", "text", "dates", "fill_down"):
+        # One column may be given by its name or its number.
+        single = isinstance(value, str) or (option != "na" and np.ndim(value) == 0)
+        return value if single else checks.listed(option, value)
     if not isinstance(value, str):
         raise OptionError("must be a text", argument=option, value=value)
     return value
