@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ import numpy as np
 import eigenlens
 from campaigns.base import Outcome, Result, case_rng
 from eigenlens.cli.files import write_table
+from eigenlens.cli.options import RunningOptions
 from eigenlens.reporting import report
 
 LIMIT = 120.0
@@ -48,7 +50,8 @@ def _save_report(path: Path, version: int) -> None:
 
 def _save_table(path: Path, version: int) -> None:
     numbers = np.random.default_rng(version).normal(size=(3, 20_000))
-    write_table({f"x{j}": column for j, column in enumerate(numbers)}, path)
+    now: Any = SimpleNamespace(running=RunningOptions(), check_interrupt=lambda: None)
+    write_table({f"x{j}": column for j, column in enumerate(numbers)}, path, now)
 
 
 FILES: dict[str, Callable[[Path, int], Any]] = {

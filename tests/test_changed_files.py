@@ -106,6 +106,7 @@ def test_what_could_not_be_loaded_is_not_saved(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.filterwarnings("ignore")  # as the campaign does, which looks at results
 @pytest.mark.parametrize("first", range(0, 300, 30))
 def test_files_changed_at_random_end_well(first: int) -> None:
     results = [model_files.run_case(17, number) for number in range(first, first + 30)]

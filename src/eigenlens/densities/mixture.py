@@ -59,7 +59,7 @@ class Mixture:
 
     def log_joint(self, X: Any) -> Array:
         """Return ln pi_k + ln p_k(x_i) (n, K) of rows X (n, d)."""
-        rows = as_rows(X) if self.terms is not None else _numbers_or_text(X)
+        rows = _numbers_or_text(X) if self.terms is None else as_rows(X, self.terms.means.shape[1])
         if self.terms is not None and not np.isnan(rows).any():
             return self.terms.log_joint(rows)
         with np.errstate(divide="ignore"):

@@ -23,6 +23,7 @@ import numpy as np
 
 from eigenlens import checks
 from eigenlens.arrays import Array
+from eigenlens.data.column_range import MAX_ENTRY
 from eigenlens.densities.base import as_rows
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import DataError, MissingValues, OptionError
@@ -111,6 +112,9 @@ def _complete_rows(X: Any, mean: Array) -> Array:
         raise MissingValues("X has missing values, and these steps are for complete rows", fix=fix)
     if not np.isfinite(rows).all():
         raise DataError("X contains infinity", fix="replace the values, or leave those rows out")
+    if np.abs(rows).max(initial=0.0) > MAX_ENTRY:
+        what = f"X has entries as large as {np.abs(rows).max():.3g}, and squares overflow"
+        raise DataError(what, fix="divide its columns by a constant")
     return rows
 
 
