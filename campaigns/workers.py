@@ -11,6 +11,7 @@ import functools
 import multiprocessing
 import os
 import sys
+import tempfile
 import threading
 import time
 import warnings
@@ -277,7 +278,7 @@ def run_case(seed: int, number: int) -> Result:
     with dask.config.set(scheduler="synchronous"):
         expected = answer(case, lazy_rows(case, 0.0, ("", 0, "")))
     first = STEP * int(case.moment * N / STEP)
-    bad = (case.fate, first, f"/tmp/campaign-{os.getpid()}-{seed}-{number}")
+    bad = (case.fate, first, os.path.join(tempfile.gettempdir(), f"campaign-{os.getpid()}-{seed}-{number}"))
     pause = float(np.clip(3.0 / len(CALLS), 0.01, 0.1))
     workers().ready()
     X = lazy_rows(case, pause, bad)

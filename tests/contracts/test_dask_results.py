@@ -116,8 +116,7 @@ def test_chunks_of_unknown_length_are_not_computed_before_they_are_needed(model,
     found = getattr(model, method)(lazy)
     assert runs == []
     wanted = getattr(model, method)(X[X[:, 0] > -0.5])
-    # BLAS may add products of other numbers of rows in another order.
-    if wanted.dtype.kind == "f":
+    if isinstance(model, el.KernelPCA):  # BLAS may add the products of other numbers of rows in another order
         np.testing.assert_allclose(found.compute(), wanted, rtol=1e-13, atol=1e-15)
     else:
         np.testing.assert_array_equal(found.compute(), wanted)

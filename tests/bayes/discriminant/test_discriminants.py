@@ -693,7 +693,7 @@ def test_units_of_any_size_change_nothing_or_are_rejected(kind, options, rows):
     expected = kind(**options).fit(X, y).predict_log_proba(X)
     for scale in (1e-120, 1e120):
         assert_allclose(kind(**options).fit(X * scale, y).predict_log_proba(X * scale), expected, rtol=1e-6, atol=1e-7)
-    for scale, message in ((1e-155, "below 1e-1(45|50)"), (1e155, "above 1e150")):
+    for scale, message in ((1e-155, "below 1e-150"), (1e155, "above 1e150")):
         with pytest.raises(DataError, match=message):
             kind(**options).fit(X * scale, y)
 
