@@ -40,6 +40,9 @@ from eigenlens.missing.result import step_label
 N_RATIOS = 3
 """The gain still to come is estimated by the largest of this many ratios of successive gains."""
 
+N_ROUNDING_STEPS = 8
+"""EM ends where this many steps together gain no more than rounding."""
+
 CLEAR_GAIN = 100.0
 """Gains of this many times their rounding show by which factor they shrink."""
 
@@ -95,8 +98,13 @@ def run_plain_em(
 
 
 def _ended(path: Sequence[float], left: float, within: float, enough: float) -> str:
-    """Return why EM ends here; "" if it goes on."""
-    if len(path) < 2 or (left > enough and path[-1] - path[-2] > _rounding(path)):
+    """Return why EM ends here; "" if it goes on.
+
+    A step whose gain is rounding still brings W and sigma² closer, by the square root of what it gains, so several must
+    pass before EM ends for that.
+    """
+    rounding = len(path) > N_ROUNDING_STEPS and path[-1] - path[-N_ROUNDING_STEPS - 1] <= _rounding(path)
+    if len(path) < 2 or (left > enough and not rounding):
         return ""
     if left <= enough:
         return "converged"
