@@ -13,6 +13,15 @@ import numpy as np
 
 import data
 import results
+from eigenlens.native.genotypes import (
+    add_missing_pairs,
+    add_missing_pairs_numpy,
+    genotype_counts,
+    genotype_counts_numpy,
+    genotype_panel,
+    genotype_panel_numpy,
+    pack_codes,
+)
 from eigenlens.native.moments import NARROW, moments_about, moments_about_numpy
 from eigenlens.native.runtime import active
 from eigenlens.native.sparse import normal_product, normal_product_numpy
@@ -69,6 +78,23 @@ def products(n: int, d: int, repeat: int) -> list[tuple[float, ...]]:
     return found
 
 
+def genotypes(n: int, m: int, repeat: int) -> list[tuple[float, ...]]:
+    """(people, kernel, twin) of counts, panels and pairs of missing calls, in calls per second."""
+    rng = np.random.default_rng(0)
+    packed = pack_codes(rng.choice(4, (m, n), p=[0.1, 0.01, 0.39, 0.5]).astype(np.uint8))
+    values, pairs = rng.standard_normal((m, 4)), np.zeros((n, n), dtype=np.int32)
+    works = (
+        (genotype_counts, genotype_counts_numpy, ()),
+        (genotype_panel, genotype_panel_numpy, (values,)),
+        (add_missing_pairs, add_missing_pairs_numpy, (pairs,)),
+    )
+    found = []
+    for kernel, twin, more in works:
+        runs = (lambda work=work, more=more: work(packed, n, *more) for work in (kernel, twin))
+        found.append((n, *(n * m / seconds for seconds in best_in_turn(repeat, *runs))))
+    return found
+
+
 def show(title: str, columns: tuple[str, ...], found: list[tuple[float, ...]]) -> None:
     """A table in GF/s."""
     rows = [(f"{size:.0f}", *(f"{rate / 1e9:.1f}" for rate in rates)) for size, *rates in found]
@@ -90,6 +116,9 @@ def main() -> None:
     shape = (5_000, 4_000) if small else (200_000, 20_000)
     found = products(*shape, options.repeat)
     show(f"Sparse normal product, {shape[0]:,}×{shape[1]:,}", ("columns of V", "kernel", "NumPy"), found)
+    found = genotypes(*((500, 400) if small else (5_000, 2_000)), options.repeat)
+    for what, line in zip(("Counts", "Panels", "Missing pairs"), found, strict=True):
+        show(f"{what} of packed genotypes (calls)", ("people", "kernel", "NumPy"), [line])
 
 
 def _named(widths: dict[Any, int]) -> str:

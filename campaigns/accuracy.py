@@ -12,13 +12,16 @@ import sys
 import warnings
 from collections.abc import Callable
 from math import erfc, sqrt
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn import decomposition, discriminant_analysis, mixture, naive_bayes, neighbors
 
 import eigenlens as el
+from campaigns.accuracy_extremes import EXTREME_CASES
 from campaigns.accuracy_references import (
+    AccuracyCase,
+    Comparison,
     centred_rows,
     exact,
     gaussian_log_density,
@@ -32,22 +35,6 @@ GOOD_ENOUGH, FACTOR = 1e-13, 10.0
 
 Array = np.ndarray[Any, Any]
 Rng = np.random.Generator
-
-
-class Comparison(NamedTuple):
-    """What this package, scikit-learn (None where it has no such thing) and the reference find."""
-
-    found: Any
-    theirs: Any
-    wanted: Any
-    scale: Any = None  # what errors are relative to, where not to the reference itself
-
-
-class AccuracyCase(NamedTuple):
-    """A case: its name, and a function of a random generator."""
-
-    name: str
-    compare: Callable[[Rng], Comparison]
 
 
 def _error(found: Any, wanted: Any, scale: Any) -> float:
@@ -71,12 +58,14 @@ def _grid(rng: Rng, n: int = 200, d: int = 4) -> Array:
     return np.round(1024.0 * _correlated(rng, n, d)) / 1024.0
 
 
-def _variances(X: Array, ours: Any = None, weight: Array | None = None) -> Comparison:
+def _variances(X: Array, ours: Any = None, weight: Array | None = None, graded: bool = False) -> Comparison:
+    """Compare all variances; of `graded` ones relative to √(λ λ₁), what rounding of the rows does to the smallest."""
     with_weight = {} if weight is None else {"sample_weight": weight}
     model = (ours or el.PCA()).fit(X, **with_weight)
     k = model.explained_variance_.size
     theirs = None if weight is not None else decomposition.PCA(k).fit(X).explained_variance_
-    return Comparison(model.explained_variance_, theirs, principal_axes(centred_rows(X, weight))[0][:k])
+    wanted = principal_axes(centred_rows(X, weight))[0][:k]
+    return Comparison(model.explained_variance_, theirs, wanted, np.sqrt(wanted * wanted[0]) if graded else None)
 
 
 def _partial_fits(X: Array) -> Comparison:
@@ -140,7 +129,8 @@ PCA_CASES = [
     ),
     AccuracyCase("PCA, float32 of mean 1e3", lambda rng: _variances((_grid(rng) + 1e3).astype(np.float32))),
     AccuracyCase(
-        "PCA, weights over 20 decades", lambda rng: _variances(_correlated(rng), None, np.logspace(-10.0, 10.0, 200))
+        "PCA, weights over 20 decades",
+        lambda rng: _variances(_correlated(rng), None, np.logspace(-10.0, 10.0, 200), graded=True),
     ),
     AccuracyCase("PCA, fewer rows than columns", lambda rng: _variances(_correlated(rng, 4, 8) + 1e6, el.PCA(3))),
     AccuracyCase("PCA, deviations of 1e-9", lambda rng: _variances(1.0 + 2.0**-30 * _grid(rng))),
@@ -193,7 +183,7 @@ LATENT_CASES = [
     ),
     *(
         AccuracyCase(f"ProbabilisticPCA, noise {s:g}", lambda rng, s=s: _noise_to_zero(rng, s))
-        for s in (1e-2, 1e-4, 1e-6)
+        for s in (1e-2, 1e-4, 1e-6, 1e-8)
     ),
 ]
 
@@ -261,15 +251,19 @@ def _or_infinite(find: Callable[[], Any]) -> Any:
         return np.inf
 
 
-def _clusters(rng: Rng, apart: float) -> Comparison:
-    """Clusters so far from each other that every row belongs to one: the variances are those of the clusters."""
+def _clusters(rng: Rng, apart: float, structure: str) -> Comparison:
+    """Clusters so far from each other that every row belongs to one: the covariances are those of the clusters."""
     parts = [_grid(rng, 100, 2), _grid(rng, 100, 2) + apart]
     X, means = np.concatenate(parts), np.array([[0.0, 0.0], [apart, apart]])
-    ours = el.GaussianMixture(2, covariance_type="diag", random_state=0, floor=1e-30).fit(X)
-    theirs = mixture.GaussianMixture(2, covariance_type="diag", reg_covar=0.0, means_init=means, random_state=0)
-    there = _or_infinite(lambda: theirs.fit(X).covariances_[np.argsort(theirs.means_[:, 0])])
-    wanted = np.stack([exact(part).var(axis=0) for part in parts])
-    return Comparison(ours.covariances_[np.argsort(ours.means_[:, 0])], there, wanted, np.abs(wanted).max())
+    ours = el.GaussianMixture(2, covariance_type=structure, means_init=means, random_state=0, floor=1e-30).fit(X)
+    theirs = mixture.GaussianMixture(2, covariance_type=structure, reg_covar=0.0, means_init=means, random_state=0)
+    each = np.stack([A.T @ A * np.longdouble(99) / 100 for A in map(centred_rows, parts)])
+    wanted = {"full": each, "tied": each.mean(axis=0), "diag": np.einsum("kii->ki", each)}[structure]
+    found = ours.covariances_[np.argsort(ours.means_[:, 0])] if structure != "tied" else ours.covariances_
+    there = _or_infinite(lambda: theirs.fit(X).covariances_)
+    if structure != "tied" and np.ndim(there):
+        there = there[np.argsort(theirs.means_[:, 0])]
+    return Comparison(found, there, wanted, np.abs(wanted).max())
 
 
 def _labelled(rng: Rng, offset: float, spread: float = 1.0) -> tuple[Array, Array]:
@@ -315,7 +309,8 @@ QDA = discriminant_analysis.QuadraticDiscriminantAnalysis
 
 CLASS_CASES = [
     *(
-        AccuracyCase(f"GaussianMixture, clusters {a:g} apart", lambda rng, a=a: _clusters(rng, a))
+        AccuracyCase(f"GaussianMixture, {t}, clusters {a:g} apart", lambda rng, a=a, t=t: _clusters(rng, a, t))
+        for t in ("full", "tied", "diag")
         for a in (1e3, 1e6, 1e8)
     ),
     *(
@@ -326,12 +321,12 @@ CLASS_CASES = [
             ),
         )
         for name, theirs in (("LinearDiscriminant", LDA), ("QuadraticDiscriminant", QDA))
-        for o, s in ((0.0, 1.0), (1e6, 1.0), (0.0, 2.0**-10), (1e6, 2.0**-10))
+        for o, s in ((0.0, 1.0), (1e6, 1.0), (0.0, 2.0**-10), (1e6, 2.0**-10), (0.0, 2.0**-16))
     ),
     *(AccuracyCase(f"NaiveBayes, offset {o:g}", lambda rng, o=o: _naive(rng, o)) for o in (0.0, 1e6, 1e8)),
 ]
 
-CASES: list[AccuracyCase] = [*PCA_CASES, *LATENT_CASES, *DENSITY_CASES, *CLASS_CASES]
+CASES: list[AccuracyCase] = [*PCA_CASES, *LATENT_CASES, *DENSITY_CASES, *CLASS_CASES, *EXTREME_CASES]
 
 
 def describe(seed: int, number: int) -> str:

@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 Array = np.ndarray[Any, Any]
+Rng = np.random.Generator
+
+
+class Comparison(NamedTuple):
+    """What this package, scikit-learn (None where it has no such thing) and the reference find."""
+
+    found: Any
+    theirs: Any
+    wanted: Any
+    scale: Any = None  # what errors are relative to, where not to the reference itself
+
+
+class AccuracyCase(NamedTuple):
+    """A case: its name, and a function of a random generator."""
+
+    name: str
+    compare: Callable[[Rng], Comparison]
+
+
 SWEEPS = 30
 """Sweeps of Jacobi's method; it converges quadratically after a few."""
 

@@ -1,41 +1,22 @@
 """What arguments mean: for each, values that it takes, written as Python, by its name or by `owner.name`.
 
 `{n}` and `{d}` are the rows and columns of the table, `{s}` a seed. The rest of a call's arguments are of
-`campaigns.values`.
+`campaigns.values` and `campaigns.tables`.
 """
 
 from __future__ import annotations
 
-from campaigns.values import LABELS, PLAIN, WEIGHTS
+from campaigns.examples import COMPARISON, FITTED
+from campaigns.tables import LABELS, PLAIN, WEIGHTS
 
 COLUMNS = ["0", "[0]", "[1, 0]", "'height'"]
-FITTED = {
-    name: f"eigenlens.{name}({options}).fit(rows({{n}}, {{d}}, {{s}}){', labels({n})' if classes else ''})"
-    for name, options, classes in [
-        ("PCA", "", False),
-        ("KernelPCA", "", False),
-        ("SparsePCA", "2", False),
-        ("ProbabilisticPCA", "1", False),
-        ("FactorAnalysis", "1", False),
-        ("GaussianMixture", "2, n_init=1", False),
-        ("MixtureModel", "2, n_init=1", False),
-        ("KernelDensity", "", False),
-        ("NaiveBayes", "", True),
-        ("BayesClassifier", "eigenlens.GaussianMixture()", True),
-        ("LinearDiscriminant", "", True),
-        ("QuadraticDiscriminant", "", True),
-    ]
-}
-"""One fitted model of each kind."""
-
 _PROJECTIONS = [FITTED[name] for name in ("PCA", "SparsePCA", "ProbabilisticPCA", "FactorAnalysis")]
 _CLASSIFIERS = [
     FITTED[name] for name in ("NaiveBayes", "BayesClassifier", "LinearDiscriminant", "QuadraticDiscriminant")
 ]
 _KDE, _MIXTURES = [FITTED["KernelDensity"]], [FITTED["GaussianMixture"], FITTED["MixtureModel"]]
-COMPARISON = (
-    "eigenlens.compare({{'one': eigenlens.GaussianMixture(), 'two': eigenlens.KernelDensity()}}, rows({n}, 1, {s}))"
-)
+_LINEAR = "densities.LinearGaussian(np.zeros({d}), np.ones(({d}, 1)), 1.0)"
+_COUNTS = "densities.CategoricalFamily().summarise(block([0, 1, 1]))"
 
 GOOD: dict[str, list[str]] = {
     # tables, labels and weights
@@ -271,17 +252,14 @@ GOOD: dict[str, list[str]] = {
     "em_path.n": ["40"],
     "textbook.Z": ["rows({n}, 1, {s})"],
     "what": ["'variances'", "'ratios'"],
+    "maximise_expected.mean": ["np.zeros({d})"],
+    "latents": [f"textbook.expected_latents({_LINEAR}, rows({{n}}, {{d}}, {{s}}))"],
+    "block": ["block(rows({n}, 1, {s}) > 0)", "block(rows({n}, 2, {s}), weights({n}))", "block([[1.0]], [nan])"],
+    "statistics": ["densities.GaussianFamily().summarise(block(rows({n}, 2, {s})))", _COUNTS],
+    "deviations": ["rows({n}, 2, {s})", "rows({n}, 1, {s})"],
+    "z": ["rows({n}, 2, {s})"],
+    "rest": COLUMNS,
+    "source": ["as_source(rows({n}, {d}, {s}))"],
+    "summarise": ["(lambda block: block.rows.sum())"],
 }  # fmt: skip
 """Values that an argument takes: `function.name` or `Class.name` goes before `name`."""
-
-DENSITIES = {
-    "Bernoulli": "densities.Bernoulli(0.3)",
-    "Categorical": "densities.Categorical([0.2, 0.8])",
-    "Gaussian": "densities.Gaussian([0.0, 1.0], densities.Full(np.eye(2)))",
-    "Histogram": "densities.Histogram([0.0, 1.0, 3.0], [0.4, 0.6])",
-    "LinearGaussian": "densities.LinearGaussian(np.zeros(2), np.ones((2, 1)), 0.5)",
-    "Mixture": "densities.Mixture([0.4, 0.6], (densities.Gaussian([0.0], densities.Spherical(1.0, 1)),) * 2)",
-    "Multinomial": "densities.Multinomial([0.2, 0.3, 0.5], 4)",
-    "Product": "densities.Product((densities.Bernoulli(0.3), densities.Histogram([0.0, 1.0, 3.0], [0.4, 0.6])))",
-}
-"""One density of each kind."""

@@ -6,18 +6,22 @@ argument, a parameter or a column.
 
 from __future__ import annotations
 
-import dataclasses
+import contextlib
 import inspect
 import re
+import tempfile
+import traceback
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import matplotlib as mpl
 import numpy as np
 
-from campaigns import values
-from campaigns.arguments import COMPARISON, DENSITIES, FITTED, GOOD
+from campaigns import tables, values
+from campaigns.arguments import GOOD
 from campaigns.base import Outcome, Result, case_rng, judge_error
+from campaigns.examples import COMPARISON, DENSITIES, FITTED
+from campaigns.results import inspect_result
 from eigenlens import catalogue, datasets, densities, plot, textbook
 from eigenlens import errors as package_errors
 from eigenlens.comparison.compare import Comparison
@@ -27,15 +31,18 @@ mpl.use("Agg")
 LIMIT = 60.0
 
 FUNCTIONS = [
-    "bandwidth", "bartlett_sphericity", "choose_gamma", "compare", "cronbach_alpha", "gram", "kmo", "load",
-    "principal_angles", "procrustes", "report", "scan", "select_components", "select_mixture",
+    "accumulate", "bandwidth", "bartlett_sphericity", "choose_gamma", "compare", "cronbach_alpha", "gram", "kmo",
+    "load", "principal_angles", "procrustes", "report", "scan", "select_components", "select_mixture",
 ]  # fmt: skip
 INTERNAL = {"get_params", "set_params", "get_metadata_routing", "set_output"}
-PROGRAMS = {"Block", "Density", "Family", "LikelihoodMaximum", "log_likelihood", "maximise_likelihood"}
-"""Names of `densities` that are types, or take programs of the user's, whose own exceptions are theirs."""
+PROGRAMS = {"Block", "Density", "Family", "LikelihoodMaximum"}
+"""Names of `densities` that are types."""
 
 
-STEPS = ["em_path", "em_step", "em_step_of_covariance", "expected_latents", "power_path", "complete_log_likelihood"]
+STEPS = [
+    "em_path", "em_step", "em_step_of_covariance", "expected_latents", "power_path", "complete_log_likelihood",
+    "expected_complete_log_likelihood", "maximise_expected",
+]  # fmt: skip
 RESULTS: list[tuple[str, Any]] = [
     (f"{FITTED['PCA']}.bootstrap(rows({{n}}, {{d}}, {{s}}), 5).interval", Bootstrap.interval),
     (f"{COMPARISON}.margins", Comparison.margins),
@@ -98,14 +105,15 @@ class _Draw:
 def _hard(name: str, owners: tuple[str, ...]) -> list[str] | None:
     """Return the hard and odd values of tables, labels and weights."""
     if name in ("X", "x", "Y", "points") or f"{owners[0]}.{name}" == "supplementary.columns":
-        return values.EXTREME * 2 + values.ODD
-    return {"y": values.LABELS, "sample_weight": values.WEIGHTS, "feature_weight": values.WEIGHTS}.get(name)
+        return tables.EXTREME * 2 + tables.ODD
+    return {"y": tables.LABELS, "sample_weight": tables.WEIGHTS, "feature_weight": tables.WEIGHTS}.get(name)
 
 
 # ---- targets --------------------------------------------------------------------------------------------------
 
 
-def _methods(cls: Any) -> list[str]:
+def public_methods(cls: Any) -> list[str]:
+    """Return the names of the methods of a class that are called, of which scikit-learn's own are no part."""
     names = [name for name in dir(cls) if not name.startswith(("_", "set_")) and name not in INTERNAL]
     kinds = {name: inspect.getattr_static(cls, name) for name in names}
     return [name for name, kind in kinds.items() if callable(kind) or isinstance(kind, staticmethod | classmethod)]
@@ -115,7 +123,7 @@ def _estimator(draw: _Draw) -> Target:
     """Return a method of an estimator: `fit` more often than the others, and these mostly after a fit."""
     name = draw.one(sorted(catalogue.MODELS))
     cls = catalogue.estimator_class(name)
-    method = "fit" if draw.chance(0.35) else draw.one(_methods(cls))
+    method = "fit" if draw.chance(0.35) else draw.one(public_methods(cls))
     made = f"eigenlens.{name}({draw.arguments(cls, (name,), 0.12)})"
     first = method.startswith(("fit", "partial_fit"))
     if not first and not draw.chance(0.02):
@@ -124,7 +132,7 @@ def _estimator(draw: _Draw) -> Target:
 
 
 def _fit_call(draw: _Draw, name: str) -> str:
-    X = draw.one(values.PLAIN) if draw.chance(0.7) else draw.one(values.EXTREME)
+    X = draw.one(tables.PLAIN) if draw.chance(0.7) else draw.one(tables.EXTREME)
     y = ", labels({n})" if catalogue.MODELS[name].classes else ""
     return f".fit({X}{y})"
 
@@ -160,7 +168,7 @@ def _density(draw: _Draw) -> Target:
         name = draw.one(sorted(set(densities.__all__) - PROGRAMS))
         return Target(f"densities.{name}", getattr(densities, name), (name,))
     name = draw.one(sorted(DENSITIES))
-    method = draw.one(_methods(getattr(densities, name)))
+    method = draw.one(public_methods(getattr(densities, name)))
     call = getattr(getattr(densities, name), method)
     return Target(f"{DENSITIES[name]}.{method}", call, (f"{name}.{method}", method, name))
 
@@ -199,18 +207,42 @@ def describe(seed: int, number: int) -> str:
 
 def run_case(seed: int, number: int) -> Result:
     """Return how the call of a case ended."""
-    text, target = _case(seed, number)
+    return judge_call(*_case(seed, number))
+
+
+def judge_call(text: str, target: Target) -> Result:
+    """Return how a call ended, of which files are written to a folder of its own."""
     names = {name: getattr(values, name) for name in values.__all__} | {"__file__": values.__file__}
     try:
-        found = eval(text, names)
-        outcome, detail = _inspect(found, target)
+        with _scratch_folder():
+            outcome, detail = inspect_result(eval(text, names), target.text)
     except Exception as error:
         outcome, detail = judge_error(error, _subjects(text, target))
-        if isinstance(error, package_errors.MissingExtra):
+        named = package_errors.MissingExtra, package_errors.ModelFileError  # the package to install, or the file
+        if isinstance(error, named) or _is_raised_by_argument(error):
             outcome = Outcome.CLEAR
     finally:
         _close_figures()
     return Result(outcome, text, detail)
+
+
+@contextlib.contextmanager
+def _scratch_folder() -> Iterator[None]:
+    """Make a new folder the working directory and that of temporary files, and remove it."""
+    before = tempfile.tempdir
+    whole = tempfile.TemporaryDirectory(prefix="campaign-", ignore_cleanup_errors=True)
+    with whole as folder, contextlib.chdir(folder):
+        tempfile.tempdir = folder
+        try:
+            yield
+        finally:
+            tempfile.tempdir = before
+
+
+def _is_raised_by_argument(error: BaseException) -> bool:
+    """Return whether a function that was given as an argument raised, whose errors are those of the caller."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return last.filename == values.__file__ or (last.filename == "<string>" and last.name == "<lambda>")
 
 
 def _close_figures() -> None:
@@ -224,7 +256,7 @@ def _subjects(text: str, target: Target) -> set[str]:
     names = set(inspect.signature(target.call).parameters) - {"self", "options"}
     names |= set(re.findall(r"[(, ](\w+)=", text)) | {"X", "y", "sample_weight", *values.NAMES}
     if target.text in ("eigenlens.load", "eigenlens.scan"):  # an error about a file names it
-        names |= {"nothing.csv", "nothing.safetensors", "values.py", "'.'", "model", "rows.csv"}
+        names |= {"values.py", "rows.csv", *re.findall(r"'([^']+)'", text)}
     for call in re.findall(r"eigenlens\.(\w+)\(", text):
         names |= set(inspect.signature(getattr(values.eigenlens, call)).parameters)
     for owner in target.owners:
@@ -232,65 +264,6 @@ def _subjects(text: str, target: Target) -> set[str]:
             names |= set(inspect.signature(getattr(densities, owner)).parameters)
     if target.estimator:
         names |= set(inspect.signature(catalogue.estimator_class(target.estimator)).parameters)
-    return names | {f"column {j}" for j in range(30)} | {f"columns {j}" for j in range(30)}
-
-
-def _inspect(found: Any, target: Target) -> tuple[Outcome, str]:
-    """Return whether a result holds NaN or an infinity, and where."""
-    if type(found).__name__ in NAN_WHERE_NOT_TESTED or getattr(found, "failures", None) or _has_failed_fits(found):
-        return Outcome.OK, ""
-    for place, numbers in _numbers(found, "result", 0):
-        if np.isnan(numbers).any() and not re.search(NAN_IS_MEANT, place):
-            return Outcome.NAN, f"NaN in {place}"
-        infinite = np.isposinf(numbers) if re.search(MAY_BE_MINUS_INFINITY, place) else np.isinf(numbers)
-        if infinite.any() and not re.search(INFINITY_IS_MEANT, place):
-            return Outcome.INFINITE, f"infinity in {place}"
-    return Outcome.OK, ""
-
-
-def _has_failed_fits(found: Any) -> bool:
-    """Return whether a table of mixtures has remarks about fits that failed, whose numbers are NaN."""
-    return bool(getattr(found, "remarks", None))
-
-
-NAN_IS_MEANT = r"held_out|\.share$|theta_|var_"
-"""Documented: without folds, of a rule that does not apply, and of columns that are not Gaussian."""
-
-NAN_WHERE_NOT_TESTED = {"GoodnessOfFit", "FactorErrors"}
-"""Results with NaN for tests without degrees of freedom, and errors of parameters at their bound, as documented."""
-
-INFINITY_IS_MEANT = r"bounds|edges|kernel\.radius|_limit$"
-"""Open ends, kernels of unbounded support, and the limit of a residual that is 0."""
-
-MAY_BE_MINUS_INFINITY = r"^result$|class_log_prior_"
-"""The logarithm of the density of a row outside the support, or of a probability of 0."""
-
-
-def _numbers(found: Any, place: str, depth: int) -> Iterator[tuple[str, Any]]:
-    """Yield the arrays of numbers in a result, and where they are."""
-    if depth > 3 or found is None or isinstance(found, str | bytes | type | np.random.Generator):
-        return
-    if isinstance(found, float | np.floating):
-        yield place, np.array(found)
-    elif isinstance(found, np.ndarray):
-        yield from [(place, found)] if found.dtype.kind == "f" else []
-    elif hasattr(found, "to_numpy") and hasattr(found, "columns"):
-        yield from _numbers(found.to_numpy(), place, depth)
-    elif isinstance(found, dict):
-        for key, value in found.items():
-            yield from _numbers(value, f"{place}[{key!r}]", depth + 1)
-    elif isinstance(found, list | tuple):
-        for i, value in enumerate(found[:5]):
-            yield from _numbers(value, f"{place}[{i}]", depth + 1)
-    elif dataclasses.is_dataclass(found) and not hasattr(found, "get_params"):
-        for field in dataclasses.fields(found):
-            yield from _numbers(getattr(found, field.name, None), f"{place}.{field.name}", depth + 1)
-    elif hasattr(found, "get_params"):
-        yield from _learned(found, place, depth)
-
-
-def _learned(estimator: Any, place: str, depth: int) -> Iterator[tuple[str, Any]]:
-    """Yield the learned attributes of an estimator; those that a fit does not have raise AttributeError."""
-    for name in dir(estimator):
-        if name.endswith("_") and not name.startswith("_"):
-            yield from _numbers(getattr(estimator, name, None), f"{place}.{name}", depth + 1)
+    return names | {
+        f"{word} {j}" for word in ("column", "columns") for j in [*range(30), *map(repr, map(str, range(30)))]
+    }

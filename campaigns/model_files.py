@@ -325,17 +325,25 @@ OTHER_MODELS: list[tuple[str, str]] = [
     (r"kde:bounds", "-?inf"),
     (r"nb:values", "NaN|all NaN"),
     (r".*:residuals", "empty"),
+    (r"kpca:scale", "removed"),
+    (r".*:header\['parameters'\].*'\$\$estimator'\].*", ".*"),
     (r".*:header\['parameters'\].*", "removed"),
     (r".*:header\['parameters'\].*", "null"),
-    (
-        r".*:header\['parameters'\]\['(random_state|shrinkage|kernel_params|prior|max_memory|features|bandwidth|bounds|rotation_options|n_landmarks|sigma|gamma)'\].*",
-        ".*",
+    *(
+        (rf".*:header\['parameters'\]\['({names})'\]", others)
+        for names, others in (
+            ("random_state", "huge integer"),
+            ("shrinkage|n_landmarks", "half"),
+            ("gamma|sigma|bandwidth|max_memory", "half|huge|huge integer"),
+            ("kernel_params|rotation_options", "object"),
+        )
     ),
     (r".*:header\['(groups|fields)'\].*|.*:header\['classes'\].*", ".*"),
 ]
 """Changes of `ARRAY_BREAKS` and `HEADER_BREAKS` that other models have nevertheless: fewer latent dimensions, a column
-without a bound, a missing value, an accuracy that is not known, other options, the default of an option
-that came later, categories and names of columns."""
+without a bound, a missing value, an accuracy that is not known, columns in other units, options of an
+estimator for later fits, which checks them itself, the default of an option, options that take values of
+several types, categories and names of columns."""
 
 
 def forbidden(case: Case) -> bool:

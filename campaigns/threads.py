@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from campaigns.base import Outcome, Result, case_rng
+from eigenlens.densities import GaussianFamily
 
 LIMIT = 400.0
 ACROSS = 1e-12
@@ -41,6 +42,10 @@ def _incomplete(rng: np.random.Generator) -> Rows:
 
 def _wide(rng: np.random.Generator) -> Rows:
     return _numbers(rng, 300, 2000)
+
+
+def _many_columns(rng: np.random.Generator) -> Rows:
+    return _numbers(rng, 2000, 120)
 
 
 def _few_columns(rng: np.random.Generator) -> Rows:
@@ -72,11 +77,23 @@ MODELS: list[tuple[str, dict[str, Any], Callable[[np.random.Generator], Rows], s
     ("GaussianMixture", {"n_components": 3, "random_state": 0}, _numbers, "score_samples"),
     ("GaussianMixture", {"n_components": 3, "random_state": 0, "covariance_type": "diag"}, _numbers, "score_samples"),
     ("GaussianMixture", {"n_components": 2, "random_state": 0}, _incomplete, "score_samples"),
+    ("GaussianMixture", {"n_components": 3, "random_state": 0, "covariance_type": "tied"}, _numbers, "score_samples"),
+    ("GaussianMixture", {"n_components": 3, "random_state": 0, "covariance_type": "ppca"}, _numbers, "score_samples"),
+    ("GaussianMixture", {"n_components": 2, "random_state": 0, "covariance_type": "factor"}, _numbers, "score_samples"),
+    (
+        "GaussianMixture",
+        {"n_components": 2, "random_state": 0, "covariance_type": "diag"},
+        _incomplete,
+        "score_samples",
+    ),
+    ("GaussianMixture", {"n_components": 2, "random_state": 0, "n_init": 2}, _many_columns, "score_samples"),
+    ("MixtureModel", {"n_components": 3, "random_state": 0}, _numbers, "score_samples"),
+    ("MixtureModel", {"n_components": 2, "random_state": 0}, _incomplete, "score_samples"),
     ("KernelDensity", {}, _few_columns, "score_samples"),
     ("KernelDensity", {"kernel": "epanechnikov"}, _few_columns, "score_samples"),
     ("KernelDensity", {"adaptive": True}, _few_columns, "score_samples"),
     ("NaiveBayes", {}, _numbers, "predict_log_proba"),
-    ("BayesClassifier", {"density": "gaussian"}, _numbers, "predict_log_proba"),
+    ("BayesClassifier", {"density": GaussianFamily()}, _numbers, "predict_log_proba"),
     ("LinearDiscriminant", {}, _numbers, "predict_log_proba"),
     ("QuadraticDiscriminant", {}, _numbers, "predict_log_proba"),
 ]
@@ -98,12 +115,16 @@ def run_case(seed: int, number: int) -> Result:
     for threads, runs in found.items():
         if any(run != runs[0] for run in runs):
             return Result(Outcome.WRONG, describe(seed, number), f"runs of {threads} threads differ")
-    one, two = (np.array([float.fromhex(text) for text in runs[0]["values"]]) for runs in found.values())
-    apart = float(np.max(np.abs(one - two)) / np.max(np.abs(one)))
-    fine = apart <= ACROSS
-    return Result(
-        Outcome.OK if fine else Outcome.WRONG, describe(seed, number), f"numbers of threads: {apart:.1e} apart"
-    )
+    values, likelihoods = (_apart(*(runs[0][name] for runs in found.values())) for name in ("values", "loglik"))
+    fine = max(values, likelihoods) <= ACROSS
+    detail = f"numbers of threads: {values:.1e} apart, log-likelihoods {likelihoods:.1e}"
+    return Result(Outcome.OK if fine else Outcome.WRONG, describe(seed, number), detail)
+
+
+def _apart(one: list[str], two: list[str]) -> float:
+    """Return the largest difference of numbers, as a share of the largest; 0 where there are none."""
+    a, b = (np.array(list(map(float.fromhex, texts))) for texts in (one, two))
+    return float(np.max(np.abs(a - b)) / np.max(np.abs(a))) if a.size else 0.0
 
 
 def _in_process(seed: int, number: int, threads: int) -> Any:
@@ -114,7 +135,7 @@ def _in_process(seed: int, number: int, threads: int) -> Any:
     return json.loads(done.stdout)
 
 
-def fit_twice(seed: int, number: int) -> dict[str, list[str]]:
+def fit_twice(seed: int, number: int) -> dict[str, Any]:
     """Return values of a fitted model, to the last bit; an error if a second fit in the same process differs."""
     import eigenlens as el
 
@@ -127,7 +148,8 @@ def fit_twice(seed: int, number: int) -> dict[str, list[str]]:
         found.append([value.hex() for value in values.ravel().tolist()])
     if found[0] != found[1]:
         raise AssertionError(f"two fits of {name} in one process differ")
-    return {"values": found[0]}
+    loglik = [float(model.loglik_).hex()] if hasattr(model, "loglik_") else []
+    return {"values": found[0], "loglik": loglik}
 
 
 if __name__ == "__main__":

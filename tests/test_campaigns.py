@@ -14,6 +14,7 @@ import eigenlens
 from eigenlens import densities, plot, textbook
 from eigenlens.errors import DataError, EigenlensError, OptionError
 
+pytest.importorskip("torch", reason="PYTORCH IS NOT INSTALLED, of which the campaign makes tensors")
 sys.path.append(str(Path(__file__).parents[1]))
 from campaigns import base, calls
 from campaigns.values import labels, named, rows, scaled, spoilt, weights

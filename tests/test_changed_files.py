@@ -49,6 +49,45 @@ CHANGES: dict[str, tuple[str, dict[str, Any], dict[str, Any], str]] = {
     "no kernel": ("kde", {}, {"kernel": "hat"}, "kernel='hat' is not known"),
     "a dtype of texts": ("lda", {}, {"class_dtype": "<U999999999"}, "not labels of the dtype '<U9"),
     "a name too few": ("pca", {}, {"feature_names": ["a"]}, "'feature_names' has 1 names for 3 columns"),
+    "a surplus array": ("kde", {"surplus": np.ones(3)}, {}, "has the array 'surplus', which is not part"),
+    "a surplus entry": ("gmm-full", {}, {"surplus": 1}, "the header has 'surplus', which is not part"),
+    "an entry that nobody reads": ("nb", {}, {"groups": [{"family": "gaussian", "columns": [0, 1, 2], "said": "x"}]},
+                                   "'said' is 'x', and such a model would store None"),
+    "no names in a list": ("ppca", {}, {"feature_names": []}, "'feature_names' is a list, and such a model"),
+    "other axes than the moments": ("pca", {"components": np.eye(3)[:2]}, {}, "'components' explain more of a column"),
+    "half of the moments": ("pca", {"moments_scatter": np.eye(3)}, {}, "are not those of 'moments_scatter'"),
+    "variances below the discarded": ("pca", {"variances": np.full(2, 1e-300)}, {}, "below those that were discarded"),
+    "a mean without a square": ("pca", {"mean": np.full(3, 1e200)}, {}, "'mean' holds 1e\\+200"),
+    "a scale without a square": ("gmm-diag", {"scale": np.full(3, np.nan)}, {}, "'scale' holds nan"),
+    "a weight of one row": ("pca-uncentred", {}, {"weight": 1.0}, "'weight' holds 1.0, and must be above 1"),
+    "bounds below variances": ("spca", {"bounds": np.zeros(2)}, {}, "'variances' are above 'bounds'"),
+    "rows of another fit": ("kpca", {"rows": np.ones((24, 3))}, {}, "are not those of one fit"),
+    "half of the coefficients": ("kpca-poly-uncentred", {"coefficients": np.ones((24, 2))}, {}, "those of one fit"),
+    "no trace": ("kpca", {}, {"numbers": {"centre_norm": 0.5, "trace": 0.0, "weight": 24.0, "left_out": 0.0}},
+                 "'trace' is 0"),
+    "a path that ends elsewhere": ("ppca-missing", {"path": np.array([-9.0, -8.0])}, {},
+                                   "'path' does not end with 'loglik'"),
+    "a path without end": ("gmm-full", {"path": np.array([np.inf])}, {}, "'path' holds inf"),
+    "variances below the rest": ("lda", {"covariance.rest": np.array(1.0)}, {}, "is below that off the axes"),
+    "classes in another order": ("qda", {}, {"classes": ["right", "middle", "left"]}, "not in ascending order"),
+    "more ones than rows": ("nb-bernoulli", {"group0.total": np.full((2, 3), 99.0)}, {}, "more ones than"),
+    "a column of more rows": ("nb-multinomial", {"group0.rows": np.ones(2)}, {}, "'weight' is above 'rows'"),
+    "counts without end": ("nb-multinomial", {"group0.total": np.full((2, 3), 1e200)}, {}, "what rows can count"),
+    "moments of other rows": ("gmm-partial", {"moments.weight": np.ones(2)}, {}, "does not have the sum 'weight'"),
+    "shares of other weights": ("mix", {"prior": np.array([0.01, 0.99])}, {}, "the shares of 'weight'"),
+    "points without a square": ("kde", {"points": np.full((24, 1), 1e200)}, {}, "'points' holds 1e\\+200"),
+    "no deviations": ("bayes-full", {},
+                      {"family": ["GaussianFamily", {"covariance": "full", "names": None, "sigma": []}]},
+                      "'sigma' has shape"),
+    "two columns of one name": ("mix", {}, {"fields": [[0, "text", None], [0, "text", None]]}, "of the same name"),
+    "a name that is no number": ("mix", {}, {"fields": [[{"$float": "inf"}, "text", None], [1, "text", None]]},
+                                 "name is not finite"),
+    "half of a column": ("mix", {}, {"fields": [[0, "text"], [1, "text", None]]}, "'fields' must have a list of 3"),
+    "half of a choice": ("mix", {}, {"choices": [["categorical"], ["categorical", "text"]]}, "'choices' must have"),
+    "words among numbers": ("mix", {}, {"fields": [[0, "number", None], [1, "text", None]]}, "are not all numbers"),
+    "weights of no columns": ("nb", {"group0.weight": np.ones(3)}, {}, "'weight' has shape"),
+    "no inverse variance": ("lda", {"covariance.along": np.array([1.0, 1.0, 1e-310])}, {}, "along' holds 1e-310"),
+    "a class without a square": ("bayes-full", {"1.mean": np.full(3, 1e200)}, {}, "'mean' holds 1e\\+200"),
     "a table of other roles": ("pca", {}, {"table": {"rows": "many"}}, "'rows' is 'many', and must be of the type int"),
 }  # fmt: skip
 
@@ -69,6 +108,12 @@ def test_parameters_are_checked_as_by_fit(tmp_path: Path, name: str, value: Any)
     parameters = Content(original("pca")).envelope["header"]["parameters"]
     with pytest.raises(ModelFileError, match=name):
         eigenlens.load(changed(tmp_path, "pca", header={"parameters": parameters | {name: value}}))
+
+
+def test_a_fit_ended_for_a_reason_that_there_is(tmp_path: Path) -> None:
+    fit = Content(original("ppca-missing")).envelope["header"]["fit"]
+    with pytest.raises(ModelFileError, match="'ended' is not a reason to stop"):
+        eigenlens.load(changed(tmp_path, "ppca-missing", header={"fit": fit | {"ended": "tired"}}))
 
 
 def test_a_parameter_that_every_version_had_may_not_be_missing(tmp_path: Path) -> None:

@@ -279,6 +279,18 @@ ugly(
     "the printer's minus", text(people(AROUND, lambda x: str(x).replace("-", "\u2212"))), rows=AROUND,
     notes=("'\u22128.3' in column 'height' and 2 more is read as -8.3",),
 )  # fmt: skip
+ugly(
+    "means with their errors", text(people(X, lambda x: f"{x} \u00b1 0.4")),
+    notes=("'165.6 ± 0.4' in column 'height' and 2 more is read as 165.6, without its error",),
+)  # fmt: skip
+ugly(
+    "means with errors in brackets", text(people(X, lambda x: f"{x} (1.2)")),
+    notes=("'165.6 (1.2)' in column 'height' and 2 more is read as 165.6, without what is in brackets",),
+)  # fmt: skip
+ugly(
+    "means with intervals", text(people(X, lambda x: f'"{x} [{x - 1:.1f}, {x + 1:.1f}]"')),
+    notes=("in column 'height' and 2 more is read as 165.6, without its interval",),
+)  # fmt: skip
 SMOKES = {"active": (*NAMES, "smokes"), "rows": np.column_stack([X, cycled([1.0, 0.0, 0.0])])}
 YES = "yes and no in column 'smokes' are read as 1 and 0"
 ugly("yes and no", text(beside(cycled(["yes", "no", "no"]), "smokes")), notes=(YES,), **SMOKES)
@@ -303,17 +315,47 @@ ugly(
     notes=("in column 'q1' are read as 1 … 5", "'never' … 'always' in column 'q2' and 2 more", *WHO),
 )  # fmt: skip
 
+MARKS = ("F", "D", "C", "C+", "B-", "B", "A-", "A")
+GIVEN = np.random.default_rng(18).integers(0, 8, (N, 3))
+SUBJECTS = ("maths", "music", "sports")
+ugly(
+    "letter grades", text([(name, [MARKS[i] for i in GIVEN[:, j]]) for j, name in enumerate(SUBJECTS)]),
+    active=SUBJECTS, rows=np.array([1.0, 3.0, 6.0, 7.0, 8.0, 9.0, 11.0, 12.0])[GIVEN],
+    notes=("'F' … 'A+' in column 'maths' and 2 more are read as 1 … 13",),
+)  # fmt: skip
+BRACKETS = ("under 18", "18-24", "25\u201334", "35-64", "65+")
+ugly(
+    "ages in ranges", text(beside(cycled(BRACKETS), "age group")), active=(*NAMES, "age group"),
+    rows=np.column_stack([X, cycled([18.0, 21.0, 29.5, 49.5, 65.0])]),
+    notes=("'under 18' … '65+', are read as their middles, 18 … 65, an open one as its end",),
+)  # fmt: skip
+
 # ---- names of columns -------------------------------------------------------------------------------------------
 
-fails(
-    "a name that repeats", text(people()).replace("mass", "height"), "has 2 columns named 'height'",
-    ("--skip", "1", "--no-header"), active=("column_1", "column_2", "column_3"),
+ugly(
+    "a name that repeats", text(people()).replace("mass", "height"), active=("height", "height_2", "age"),
+    notes=("is called 'height_2'",),
 )  # fmt: skip
 UNNAMED = text(people()).replace("mass", "").replace("age", "")
 ugly("columns without names", UNNAMED, active=("height", "column_2", "column_3"))
 ugly(
     "no line of names", text(people()).partition("\n")[2], active=("column_1", "column_2", "column_3"),
     notes=("the first line holds no names",),
+)  # fmt: skip
+
+COUNTED = np.column_stack([1 + (7 * np.arange(N) // (j + 2) + j * np.arange(N)) % 9 for j in range(5)])
+COUNTED[0] = np.arange(1, 6)
+ugly(
+    "no line of names, and a first row that counts from 1 to 5",
+    "".join(f"{who},{','.join(map(str, row))}\n" for who, row in zip(PEOPLE, COUNTED.tolist(), strict=True)),
+    active=tuple(f"column_{j}" for j in range(2, 7)), rows=COUNTED,
+    notes=("the first line holds no names", "'column_1' names the rows"),
+)  # fmt: skip
+ugly(
+    "no line of names, and units in the cells",
+    "".join(f"{who},{h} cm,{m} kg,{a} years\n" for who, (h, m, a) in zip(PEOPLE, X.tolist(), strict=True)),
+    active=("column_2", "column_3", "column_4"),
+    notes=("the first line holds no names", "'165.6 cm'", "kg'", "years'", "'column_1' names the rows"),
 )  # fmt: skip
 
 ROWS_BELOW = text(people()).partition("\n")[2]
@@ -355,6 +397,15 @@ ugly("line ends within quotation marks", QUOTED, notes=("'note' names the rows",
 RAGGED = LINES.replace(f",{X[4, 2]}\nFinn", f",{X[4, 2]},7\nFinn").replace(f",{X[10, 2]}\nLeo", "\nLeo")
 fails("ragged rows", RAGGED, "row 6 has 5 cells, and the first has 4")
 ugly("a comma at the end of each line", text(beside([""] * N, "")), notes=("'column_4' is left out (no entry)",))
+ENDS = text(people()).partition("\n")
+ugly(
+    "a comma at the end of each row, and none at that of the names",
+    ENDS[0] + "\n" + ENDS[2].replace("\n", ",\n"), notes=("each row ends with a separator",),
+)  # fmt: skip
+ugly(
+    "a comma at the end of the names alone", ENDS[0] + ",\n" + ENDS[2],
+    notes=("the line of names ends with a separator",),
+)  # fmt: skip
 ugly("a byte order mark", b"\xef\xbb\xbf" + text(people()).encode())
 ugly("UTF-16", text(people()).encode("utf-16"))
 FOREIGN = text([("Größe", X[:, 0]), ("mass", X[:, 1]), ("age", X[:, 2]), ("Ort", cycled(["Köln", "Graz", "Wörth"]))])
@@ -397,13 +448,41 @@ ugly(
     warnings=("columns 'PC1', 'PC2' are called like scores of an earlier fit, which follow from the rest",),
 )  # fmt: skip
 
+ugly(
+    "a year and a month", text([("year", cycled([2019, 2020, 2021])), ("month", cycled([3, 6, 9, 12])), *people()]),
+    notes=("'year' is left out (calendar years, by the name); use --active year", "'month' is left out (months"),
+)  # fmt: skip
+YEARS_ONLY = [2024 - i for i in range(N)]
+ugly(
+    "one row per year, the last first", text([("Jahr", YEARS_ONLY), *people()]),
+    notes=("'Jahr' names the rows (calendar years, a different one in each row)",),
+)  # fmt: skip
+BORN = np.array([1950 + 7 * i % 50 for i in range(N)], dtype=float)
+ugly(
+    "years of birth, and years without a name", text([*people(), ("year of birth", BORN.astype(int)),
+    ("t", cycled([2019, 2020, 2021]))]), active=(*NAMES, "year of birth", "t"),
+    rows=np.column_stack([X, BORN, cycled([2019.0, 2020.0, 2021.0])]),
+    warnings=("'year of birth' holds calendar years and is fitted", "'t' may hold calendar years and is fitted"),
+)  # fmt: skip
+FEMALE, SITES = np.array(cycled([1, 0, 0, 1, 0])), np.array(cycled([0, 1, 2, 2]))
+HOT = np.column_stack([FEMALE, 1 - FEMALE, *(i == SITES for i in range(3))]).astype(int)
+HOT_NAMES = ("sex_female", "sex_male", "site_a", "site_b", "site_c")
+ugly(
+    "categories as columns of 0 and 1", text([*people(), *zip(HOT_NAMES, HOT.T, strict=True)]),
+    active=(*NAMES, *HOT_NAMES), rows=np.column_stack([X, HOT]),
+    warnings=(
+        "columns 'sex_female', 'sex_male' are 0 or 1 and sum to 1 in every row, so each follows from the other",
+        "columns 'site_a', 'site_b', 'site_c' are 0 or 1 and sum to 1 in every row, so one follows from the others",
+    ),
+)  # fmt: skip
+
 # ---- few columns, many columns ----------------------------------------------------------------------------------
 
-ugly("one column", text(people()[:1]), active=("height",), rows=X[:, :1])
+ugly("one column", text(people()[:1]), active=("height",), rows=X[:, :1], warnings=("is the only one that is fitted",))
 ugly(
     "one column of numbers among text",
     text([("who", PEOPLE), ("town", cycled(TOWNS)), *people()[:1]]), active=("height",), rows=X[:, :1],
-    notes=("'who' names the rows", "'town' colours the rows"),
+    notes=("'who' names the rows", "'town' colours the rows"), warnings=("is the only one that is fitted",),
 )  # fmt: skip
 fails(
     "nothing but text", text([("who", PEOPLE), ("town", cycled(TOWNS)), ("kind", cycled("ab"))]), "none holds numbers"
@@ -434,6 +513,13 @@ ugly(
     "genes as rows with groups of samples, transposed",
     TABLE_OF_GENES.replace("\n", "\ngroup,old,old,old,new,new,new\n", 1), words=("--transpose",),
     active=tuple(GENE_NAMES), rows=GENES.T, notes=("a line of names describes the rows", "'group' colours the rows"),
+)  # fmt: skip
+ugly(
+    "a GCT file",
+    "#1.2\n40\t6\n" + text([
+        ("Name", GENE_NAMES), ("Description", range(40)), *zip(SAMPLES, GENES.T, strict=True)
+    ], "\t"), path="genes.gct", active=tuple(GENE_NAMES), rows=GENES.T,
+    notes=("the rows of a GCT file are genes, which are read as columns",),
 )  # fmt: skip
 UNITS = X * [1e6, 1.0, 1e-4]
 ugly("units that differ by ten orders", text(people(UNITS, repr)), rows=UNITS, warnings=("--standardize",))
@@ -518,6 +604,179 @@ SHEETS = {"about": [["measured by Ida"]], "people": SHEET, "more": [["a"], [1.0]
 ugly(
     "a spreadsheet of three sheets", lambda target: write_xlsx(target, SHEETS), path="people.xlsx",
     notes=("sheet 'people' of 'people.xlsx' is read, and 2 others not", *WHO),
+)  # fmt: skip
+
+
+# ---- exports of instruments, surveys and offices of statistics --------------------------------------------------
+
+W = np.column_stack([X, np.round(X @ [0.1, 0.3, -0.2] + 3.0 * np.sin(np.arange(N)), 2)])
+AXIS = ("900.5", "890.5", "880.5", "870.5")
+ugly(
+    "spectra: wavelengths as names", text([("sample", PEOPLE), ("kind", cycled(TOWNS)), *zip(AXIS, W.T, strict=True)]),
+    active=AXIS, rows=W, notes=("is read as column names", "'sample' names the rows", "'kind' colours the rows"),
+)  # fmt: skip
+PLATE = ("4", "8", "12", "16")
+ugly(
+    "a plate: numbers as names, and none for the rows", text([("", PEOPLE), *zip(PLATE, W.T, strict=True)], "\t"),
+    active=PLATE, rows=W, notes=("is read as column names", "'column_1' names the rows"),
+)  # fmt: skip
+ANSWERS = np.column_stack([1 + (np.arange(N) * step + np.arange(N) // 3) % 5 for step in (1, 2, 3)])
+ASKED = ("rate price", "rate service", "rate range")
+WORDS = ("Very dissatisfied", "Dissatisfied", "Neutral", "Satisfied", "Very satisfied")
+ugly(
+    "a question above three columns, what is asked below it",
+    "who,rate,,,age\n,price,service,range,years\n"
+    + "".join(f"{who},{','.join(WORDS[a - 1] for a in row)},{age}\n" for who, row, age in zip(
+        PEOPLE, ANSWERS, X[:, 2], strict=True)),
+    active=(*ASKED, "age years"), rows=np.column_stack([ANSWERS, X[:, 2]]),
+    notes=("names are joined from the first 2 lines", "are read as 1 … 5", "'who' names the rows"),
+)  # fmt: skip
+ITEMS = ("i1", "i2", "i3")
+ugly(
+    "codes of answers, as LimeSurvey writes them",
+    text([(item, [f"A{a}" for a in own]) for item, own in zip(ITEMS, ANSWERS.T, strict=True)]),
+    active=ITEMS, rows=ANSWERS, notes=("'A1' in column 'i1' and 2 more, which share their answers, is read as 1",),
+)  # fmt: skip
+SAID = ("gar nicht", "kaum", "teils", "eher", "voll")
+NINES = np.where(np.arange(3 * N).reshape(N, 3) % 23 == 5, 99, ANSWERS)
+CODED = {99: "(99) keine Angabe"} | {a: f"({a}) {word}" for a, word in enumerate(SAID, 1)}
+ugly(
+    "codes with their labels, as SPSS writes them, and those of no answer",
+    text([(item, map(CODED.get, own)) for item, own in zip(ITEMS, NINES.T.tolist(), strict=True)]),
+    words=("--na", "99"),
+    active=ITEMS, rows=np.where(NINES == 99, np.nan, NINES), notes=("'(1) gar nicht' in column 'i1' and 2 more",),
+)  # fmt: skip
+MARKS, FOOTNOTED = {2: "**", 5: "*", 9: "†", 11: "***"}, X.astype(str).astype(object)
+for row, mark in MARKS.items():
+    FOOTNOTED[row, row % 3] += mark
+ugly(
+    "stars of significance", text(people(FOOTNOTED)), notes=("in column 'height' and 1 more is read as",),
+)  # fmt: skip
+FLAGGED = X.astype(str).astype(object)
+FLAGGED[[1, 4, 7], [0, 1, 2]] = [f"{X[1, 0]} [1]", f"{X[4, 1]} p", f"{X[7, 2]} (r)"]
+ugly(
+    "marks of footnotes, and remarks below", text(people(FLAGGED)) + "[1] revised\np provisional\n",
+    notes=("the last 2 lines are taken for remarks", f"[1]' in column 'height' and 2 more is read as {X[1, 0]}"),
+)  # fmt: skip
+YEARS, OFFICIAL = ("2021", "2020", "2019", "2018"), W.astype(str).astype(object)
+OFFICIAL[[1, 3, 6], [0, 1, 2]] = [f"{X[1, 0]} b", f"{X[3, 1]} bd", f"{X[6, 2]} u"]
+OFFICIAL[[4, 8], [1, 2]] = [":", ": c"]
+SEEN = W.copy()
+SEEN[[4, 8], [1, 2]] = np.nan
+ugly(
+    "flags of Eurostat", text([("unit,geo\\time", [f"PC,{who}" for who in PEOPLE]), *(
+        (f"{year} ", [f"{cell} " for cell in own]) for year, own in zip(YEARS, OFFICIAL.T, strict=True))], "\t"),
+    path="people.tsv", active=YEARS, rows=SEEN,
+    notes=("is read as column names", "without its mark", "1 cell is ':'", "names the rows"),
+)  # fmt: skip
+SILENT = {(1, 0): "Inapplicable", (4, 1): "Don't know", (9, 2): "Not applicable", (12, 1): "#DIV/0!", (17, 2): ".a"}
+UNANSWERED, HEARD = marked(SILENT)
+ugly(
+    "answers that were not given, errors of a spreadsheet, Stata's .a", UNANSWERED, rows=HEARD,
+    notes=("1 cell is",),
+)  # fmt: skip
+LAKH = (X * 123_456.7).astype(int)
+
+
+def indian(number: int) -> str:
+    """Return a number with commas as they are set in India: 1,23,45,678."""
+    head, tail = divmod(int(number), 1000)
+    pairs = str(head)
+    groups = [pairs[max(end - 2, 0) : end] for end in range(len(pairs), 0, -2)][::-1]
+    return f'"{",".join([*groups, f"{tail:03d}"])}"'
+
+
+ugly(
+    "lakhs and crores", text(people(LAKH, indian)), rows=LAKH.astype(float),
+    notes=("in column 'height' and 2 more is read as",),
+)  # fmt: skip
+ugly(
+    "times of a log in equal steps", text([("t", [f"{0.25 * i + 3:.2f}" for i in range(N)]), *people()]),
+    notes=("'t' names the rows (evenly spaced numbers that grow from row to row)",),
+)  # fmt: skip
+DAYS = [20_230_100 + 1 + (7 * i) % 28 for i in range(N)]
+ugly(
+    "dates as whole numbers, IP addresses, dates with names of months",
+    text([("day", DAYS), ("ip", [f"81.2.{i % 5}.14" for i in range(N)]),
+          ("seen", [f"{1 + i % 9} Mar 2023" for i in range(N)]), *people()]),
+    notes=("'day' is left out (dates)", "'ip' is left out (IP addresses)", "'seen' is left out (dates)"),
+)  # fmt: skip
+ugly(
+    "a column with a single entry", text([*people(), ("remark", ["5", *[""] * (N - 1)])]),
+    notes=("'remark' is left out (a single entry, 5)",),
+)  # fmt: skip
+ugly(
+    "one row per measurement",
+    text([("who", [who for who in PEOPLE[:8] for _ in NAMES]), ("what", list(NAMES) * 8), ("value", X[:8].ravel())]),
+    active=("value",), rows=X[:8].reshape(-1, 1), notes=("'who' colours the rows", "'what' colours the rows"),
+    warnings=("first make one column of each value of 'what'",),
+)  # fmt: skip
+SPLIT = X.copy()
+SPLIT[::2, 0], SPLIT[1::2, 1] = np.nan, np.nan
+ugly(
+    "two columns that are never observed together", text(people(SPLIT, lambda v: "" if np.isnan(v) else str(v))),
+    rows=SPLIT, warnings=("columns 'height', 'mass' are never observed in the same row",),
+)  # fmt: skip
+RECORDS = [
+    {"who": who, "body": {"height": h, "mass": m}, "ages": [a]}
+    for who, (h, m, a) in zip(PEOPLE, X.tolist(), strict=True)
+]
+ugly(
+    "records inside an object of JSON, with records and lists inside them",
+    json.dumps({"about": {"n": N}, "found": RECORDS}),
+    path="people.json", active=("body.height", "body.mass", "ages.1"), notes=("'who' names the rows",),
+)  # fmt: skip
+ugly(
+    "a series of GEO",
+    '!Series_title\t"people"\n!Sample_title\t"a"\t"b"\n' + text([("who", PEOPLE), *people()], "\t") + "!table_end\n",
+    path="people.txt", notes=("lines that start with ! are left out", "'who' names the rows"),
+)  # fmt: skip
+fails(
+    "delimited text that is called a spreadsheet", text(people()), "is delimited text, not a spreadsheet",
+    path="people.xlsx",
+)  # fmt: skip
+fails(
+    "a web page that is called a spreadsheet", "<html><table><tr><td>1</td></tr></table></html>", "is a web page",
+    path="people.xls",
+)  # fmt: skip
+CAPITALS, UNHEARD = marked({(3, 1): "DK", (5, 1): "REF"})
+fails(
+    "markers in capitals", CAPITALS, "has text in 2 rows", ("--na", "DK", "--na", "REF"), active=NAMES, rows=UNHEARD,
+)  # fmt: skip
+
+
+# ---- leftovers of the first rounds ------------------------------------------------------------------------------
+
+VIEWS = np.round(MORE.integers(1, 900, N) * np.tile([100.0, 100_000.0], N // 2), 0)
+SHORT = [f"{v / 1e3:.1f}K" if v < 1e6 else f"{v / 1e6:.1f}M" for v in VIEWS]
+READ = np.array([float(cell[:-1]) * {"K": 1e3, "M": 1e6}[cell[-1]] for cell in SHORT])
+ugly(
+    "thousands as K and millions as M", text(beside(SHORT, "views")), active=(*NAMES, "views"),
+    rows=np.column_stack([X, READ]), notes=("'views' is read as",), warnings=("'views' has 100% of the variance",),
+)  # fmt: skip
+SECONDS = MORE.integers(1_500, 3_500, N)
+ugly(
+    "minutes and seconds", text(beside([f"{s // 60}:{s % 60:02d}" for s in SECONDS], "split")),
+    active=(*NAMES, "split"), rows=np.column_stack([X, SECONDS]), notes=("seconds",),
+    warnings=("'split' has",),
+)  # fmt: skip
+FINISHED = np.where(np.isin(np.arange(N), (4, 9)), np.nan, SECONDS * 3.0)
+ugly(
+    "times of a race that two did not finish", text(beside(
+        ["DNF" if np.isnan(s) else f"{s // 3600:.0f}:{s // 60 % 60:02.0f}:{s % 60:02.0f}" for s in FINISHED], "time")),
+    active=(*NAMES, "time"), rows=np.column_stack([X, FINISHED]), notes=("seconds", "2 cells are 'DNF'"),
+    warnings=("'time' has",),
+)  # fmt: skip
+ugly(
+    "low, medium and high", text(beside(cycled(["low", "high", "medium", "low", "high"]), "risk")),
+    active=(*NAMES, "risk"), rows=np.column_stack([X, cycled([1, 3, 2, 1, 3])]), notes=("'low' … 'high'",),
+)  # fmt: skip
+ugly(
+    "a gradebook with the points that were possible", text([
+        ("Student", ["Points Possible", *PEOPLE]),
+        *((name, [200, *values]) for name, values in people())]),
+    rows=np.vstack([np.full(3, 200.0), X]), notes=("'Student' names the rows",),
+    warnings=("the first row is called 'Points Possible'",),
 )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import accuracy
 import architecture
+import campaign_figures
 import chooser
 import command_line
 import public_names
@@ -21,6 +22,7 @@ PAGES = {
     "architecture": architecture.pages,
     "chooser": chooser.pages,
     "accuracy": accuracy.pages,
+    "campaigns": campaign_figures.pages,
     "speed": speed.pages,
 }
 """Each returns the text of files by their names under docs/generated."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # for type checkers, which do not read the catalogue; a test 
     from eigenlens.bayes.discriminant.estimator import QuadraticDiscriminant as QuadraticDiscriminant
     from eigenlens.bayes.latent_classes.estimator import MixtureModel as MixtureModel
     from eigenlens.bayes.naive.estimator import NaiveBayes as NaiveBayes
+    from eigenlens.checkpoint.passes import Checkpoint as Checkpoint
     from eigenlens.comparison.compare import compare as compare
     from eigenlens.data.files.scan import scan as scan
     from eigenlens.data.source import Source as Source
@@ -31,6 +32,8 @@ if TYPE_CHECKING:  # for type checkers, which do not read the catalogue; a test 
     from eigenlens.errors import EigenlensError as EigenlensError
     from eigenlens.errors import OptionError as OptionError
     from eigenlens.estimator.storage import load as load
+    from eigenlens.estimator.write_results import write_results as write_results
+    from eigenlens.genotypes.estimator import GenotypePCA as GenotypePCA
     from eigenlens.kde.bandwidth import bandwidth as bandwidth
     from eigenlens.kde.estimator import KernelDensity as KernelDensity
     from eigenlens.kernel_pca.choose_gamma import choose_gamma as choose_gamma
@@ -54,6 +57,7 @@ if TYPE_CHECKING:  # for type checkers, which do not read the catalogue; a test 
 __version__ = "0.1.0"
 
 _FUNCTIONS = {
+    "Checkpoint": "eigenlens.checkpoint.passes",
     "ConvergenceWarning": "eigenlens.errors",
     "DataError": "eigenlens.errors",
     "DataWarning": "eigenlens.errors",
@@ -76,6 +80,7 @@ _FUNCTIONS = {
     "select_components": "eigenlens.pca.select_components",
     "select_mixture": "eigenlens.mixture.select",
     "show_versions": "eigenlens.versions",
+    "write_results": "eigenlens.estimator.write_results",
 }
 """Public names besides the models, by the module that defines each."""
 

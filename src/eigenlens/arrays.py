@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.errors import MissingExtra
+from eigenlens.errors import DataError, MissingExtra
 from eigenlens.workers import compute_chunks
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -21,6 +21,11 @@ Array = np.ndarray[Any, np.dtype[Any]]
 def is_integer(rows: Any) -> bool:
     """Return whether rows are an array of integers or booleans, which can be used as codes."""
     return isinstance(rows, np.ndarray) and rows.dtype.kind in "iub"
+
+
+def is_plain(x: Any) -> bool:
+    """Return whether x is an array of NumPy's own kind, or of a file; masked arrays and matrices are other kinds."""
+    return type(x) is np.ndarray or isinstance(x, np.memmap)
 
 
 TENSORS = {"torch.Tensor", "cupy.ndarray", "array_api_strict.Array"}
@@ -52,14 +57,35 @@ def namespace(x: Any) -> Any:
     return array_api_compat.array_namespace(x)
 
 
-def to_numpy(x: Any) -> Array:
-    """Return x as a NumPy array on the host, without a copy where possible.
+def dimensions(x: Any) -> int | None:
+    """Return the number of dimensions of an array or a frame; None for anything else, modules and classes too.
+
+    >>> dimensions(np.eye(2)), dimensions([1.0]), dimensions(np)
+    (2, None, None)
+    """
+    found = getattr(x, "ndim", None)
+    return found if isinstance(found, int) else None
+
+
+def check_tensor(x: Any, argument: str = "X") -> None:
+    """Raise for a tensor whose numbers cannot be read: of a sparse layout, or on a device that holds none."""
+    if "sparse" in str(getattr(x, "layout", "")):
+        fix = f"give it as a SciPy sparse matrix, or as {argument}.to_dense()"
+        raise DataError("is a sparse tensor", argument=argument, fix=fix)
+    if "meta" in str(getattr(x, "device", "")):
+        what = "is a tensor on the device 'meta', which holds no numbers"
+        raise DataError(what, argument=argument, fix="give it numbers")
+
+
+def to_numpy(x: Any, argument: str = "X") -> Array:
+    """Return x as a NumPy array on the host, without a copy where possible; an error about it names the argument.
 
     >>> to_numpy([1.0, 2.0])
     array([1., 2.])
     """
-    if hasattr(x, "detach"):
-        return np.asarray(x.detach().cpu())
+    if is_tensor(x) and hasattr(x, "detach"):
+        check_tensor(x, argument)
+        return np.asarray((x.float() if "bfloat16" in str(x.dtype) else x).detach().cpu())
     if hasattr(x, "dask") and x.ndim == 1:
         return np.concatenate([np.asarray(part) for part in compute_chunks(x)])
     return np.asarray(x.get() if is_tensor(x) and hasattr(x, "get") else x)

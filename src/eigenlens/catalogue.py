@@ -40,6 +40,7 @@ class ModelEntry(NamedTuple):
         density: whether it has the log-density of rows, so that it can be compared, and be the density of a class.
         classes: whether it learns from labels. wraps: whether options that it does not take are those of its density.
         mixed: whether columns may hold text. incomplete: whether it fits rows with missing values by default.
+        genotypes: whether its rows are genotypes, read by variants; a report shows their scores.
         keeps_rows: whether it keeps all rows, which must then fit into memory.
         by_units: whether the units of the columns decide what it finds, unless they are standardised.
         chooses: whether the command line chooses the number of components by a criterion where none is given.
@@ -63,6 +64,7 @@ class ModelEntry(NamedTuple):
     wraps: bool = False
     mixed: bool = False
     incomplete: bool = False
+    genotypes: bool = False
     keeps_rows: bool = False
     by_units: bool = False
     chooses: bool = False
@@ -79,6 +81,10 @@ def _same(*options: str) -> dict[str, str]:
 
 _K = {"k": "n_components"}
 
+_ROTATIONS = OptionNames(
+    "eigenlens.rotation.ROTATIONS", ("varimax", "quartimax", "equamax", "promax", "oblimin", "geomin")
+)
+
 MODELS: dict[str, ModelEntry] = {
     "PCA": ModelEntry(
         "eigenlens.pca.estimator.PCA",
@@ -86,10 +92,7 @@ MODELS: dict[str, ModelEntry] = {
         "principal components",
         options=_K | _same("center", "standardize", "whiten", "rotation", "solver", "missing") | {"zca": "whiten"},
         names={
-            "rotation": OptionNames(
-                "eigenlens.rotation.ROTATIONS",
-                ("varimax", "quartimax", "equamax", "promax", "oblimin", "geomin"),
-            ),
+            "rotation": _ROTATIONS,
             "k": OptionNames(
                 "eigenlens.linalg.n_components.N_COMPONENTS_RULES", ("mle", "parallel", "gavish-donoho", "cv", "kaiser")
             ),
@@ -115,6 +118,20 @@ MODELS: dict[str, ModelEntry] = {
         summary="eigenlens.cli.summaries.sparse_summary",
         page="eigenlens.reporting.pages.sparse_pca.sparse_page",
         projection="eigenlens.cli.onnx.sparse_projection",
+    ),
+    "GenotypePCA": ModelEntry(
+        "eigenlens.genotypes.estimator.GenotypePCA",
+        "gpca",
+        "principal components of genotypes (.bed, .pgen), as PLINK has them",
+        aliases=("genotype-pca", "genotypes", "eigenstrat", "smartpca"),
+        options=_K | _same("missing", "solver", "chromosomes"),
+        genotypes=True,
+        names={
+            "missing": OptionNames("eigenlens.genotypes.options.MISSING_CALL_METHODS", ("pairwise", "mean")),
+            "solver": OptionNames("eigenlens.genotypes.fit.GENOTYPE_SOLVERS", ("auto", "gram", "lanczos")),
+        },
+        summary="eigenlens.cli.summaries.genotype_summary",
+        page="eigenlens.reporting.pages.genotypes.genotype_page",
     ),
     "KernelPCA": ModelEntry(
         "eigenlens.kernel_pca.estimator.KernelPCA",
@@ -172,10 +189,7 @@ MODELS: dict[str, ModelEntry] = {
         defaults={"n_components": "bic"},
         names={
             "k": OptionNames("eigenlens.latent.n_components.FACTOR_RULES", ("bic", "cv", "parallel", "map")),
-            "rotation": OptionNames(
-                "eigenlens.rotation.ROTATIONS",
-                ("varimax", "quartimax", "equamax", "promax", "oblimin", "geomin"),
-            ),
+            "rotation": _ROTATIONS,
             "solver": OptionNames(
                 "eigenlens.latent.factor.solvers.FACTOR_SOLVERS",
                 ("auto", "quasi-newton", "em", "minres", "principal-axis"),

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.arrays import Array, to_numpy
+from eigenlens.arrays import Array, dimensions, is_sparse, is_tensor, to_numpy
+from eigenlens.checkpoint.passes import seed_entropy
 from eigenlens.errors import DataError, OptionError, ResourceError, closest, suggest
 from eigenlens.resources import available_memory
 
@@ -84,7 +85,10 @@ def column_numbers(
     eigenlens.errors.OptionError: columns='hight' is not one of the 3 columns; did you mean 'height'? Known: 'height', \
 'width', 'mass', or a number from 0 to 2.
     """
-    value = value.tolist() if hasattr(value, "tolist") else value
+    if (dimensions(value) or 0) > 1:
+        raise OptionError("must be a column or a list of them", argument=argument, value=value)
+    value = _in_memory(argument, value)
+    value = value.tolist() if dimensions(value) is not None and hasattr(value, "tolist") else value
     single = isinstance(value, str) or not isinstance(value, Iterable)
     given, positions = [value] if single else list(value), _positions(names)
     found = [_position(argument, each, d, positions) for each in given]
@@ -122,9 +126,8 @@ def _position(argument: str, value: Any, d: int, positions: Mapping[Any, int]) -
 
 def distinct_values(argument: str, value: Any, count: int | None = None) -> tuple[Any, ...]:
     """Return `value` as a tuple of different values that can be categories, `count` of them if that is given."""
-    one = isinstance(value, str | bytes | Mapping) or getattr(value, "ndim", 1) != 1
-    listed = isinstance(value, Iterable) and not one
-    given = tuple(value.tolist() if hasattr(value, "tolist") else value) if listed else ()
+    value = _in_memory(argument, value)
+    given = tuple(value.tolist() if hasattr(value, "tolist") else value) if is_list(value) else ()
     usable = all(isinstance(each, Hashable) for each in given) and len(set(given)) == len(given)
     if not usable or not given or (count is not None and len(given) != count):
         number = "at least one" if count is None else str(count)
@@ -134,9 +137,36 @@ def distinct_values(argument: str, value: Any, count: int | None = None) -> tupl
 
 def listed(argument: str, value: Any) -> list[Any]:
     """Return the entries of a list, an array or another iterable; a text or a dictionary is not one."""
-    if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping) or getattr(value, "ndim", 1) != 1:
+    if not is_list(value):
         raise OptionError("must be a list", argument=argument, value=value)
-    return list(value)
+    return list(_in_memory(argument, value))
+
+
+def is_list(value: Any) -> bool:
+    """Return whether value is a list, an array of one dimension or another iterable, but no text and no dictionary."""
+    one = isinstance(value, str | bytes | Mapping) or dimensions(value) not in (None, 1)
+    return isinstance(value, Iterable) and not one
+
+
+def _in_memory(argument: str, value: Any) -> Any:
+    """Return sparse vectors, tensors and Dask arrays as NumPy's, and anything else unchanged."""
+    if is_sparse(value):
+        return value.toarray()
+    return to_numpy(value, argument) if is_tensor(value) or hasattr(value, "dask") else value
+
+
+def instance(argument: str, value: Any, kind: type | tuple[type, ...], fix: str = "") -> Any:
+    """Return `value` if it is of this class, or of one of these.
+
+    >>> instance("source", 3.5, dict, "give a dictionary")
+    Traceback (most recent call last):
+      ...
+    eigenlens.errors.OptionError: source is a float, and must be a dict; give a dictionary.
+    """
+    if not isinstance(value, kind):
+        names = " or ".join(each.__name__ for each in (kind if isinstance(kind, tuple) else (kind,)))
+        raise OptionError(f"is a {type(value).__name__}, and must be a {names}", argument=argument, fix=fix)
+    return value
 
 
 def boolean(argument: str, value: Any) -> bool:
@@ -189,7 +219,7 @@ def integers(argument: str, values: Iterable[Any], low: int, high: int, bound: s
       ...
     eigenlens.errors.OptionError: components=(1, 9) has 9, which must be at most 5, the number of components.
     """
-    given = tuple(values)
+    given = tuple(listed(argument, values))
     try:
         return tuple(integer(argument, each, low, high, bound) for each in given)
     except OptionError as error:
@@ -218,6 +248,24 @@ def real(argument: str, value: Any, low: float, high: float = np.inf) -> float:
     return float(value)
 
 
+MAX_WIDTH, MIN_WIDTH = 1e150, 1e-150
+"""Standard deviations and widths of kernels are between these, so that their squares are normal floats."""
+
+
+def width(argument: str, value: Any) -> float:
+    """Return a standard deviation or a width as a float, whose square floats can hold.
+
+    >>> width("sigma", 1e200)
+    Traceback (most recent call last):
+      ...
+    eigenlens.errors.OptionError: sigma=1e+200 must be a number between 1e-150 and 1e+150.
+    """
+    if not _is_number(value, Real) or not MIN_WIDTH <= value <= MAX_WIDTH:
+        what = f"must be a number between {MIN_WIDTH:g} and {MAX_WIDTH:g}"
+        raise OptionError(what, argument=argument, value=value)
+    return float(value)
+
+
 def not_negative(argument: str, value: Any) -> float:
     """Return `value` as a float if it is finite and at least 0.
 
@@ -237,10 +285,25 @@ def numbers(argument: str, value: Any) -> Array:
         array = np.asarray(to_numpy(np.ma.filled(value.astype(float), np.nan) if _is_masked(value) else value))
         real_numbers = array.dtype.kind in "fiub" or (array.dtype.kind == "O" and value is not None)
         found = np.asarray(array, dtype=np.float64) if real_numbers else None
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError, NotImplementedError):  # the last of tensors that hold no numbers
         found = None
     if found is None:
         raise OptionError("must be a number or an array of numbers", argument=argument, value=value) from None
+    return found
+
+
+def finite(argument: str, value: Any) -> Array:
+    """Return `value` as an array of float64, of any shape, none of which is NaN or infinite.
+
+    >>> finite("mean", [0.0, np.nan])
+    Traceback (most recent call last):
+      ...
+    eigenlens.errors.OptionError: mean has nan, and its numbers must be finite.
+    """
+    found = numbers(argument, value)
+    if not np.isfinite(found).all():
+        odd = found[~np.isfinite(found)][0]
+        raise OptionError(f"has {odd:g}, and its numbers must be finite", argument=argument)
     return found
 
 
@@ -314,6 +377,10 @@ def total_weight(total: float) -> None:
         raise DataError(what, argument="sample_weight", fix="multiply the weights by the number of rows")
 
 
+MAX_NAME_BYTES = 255
+"""The longest name of a file or folder that file systems in common use take."""
+
+
 def target_file(path: Any, *, overwrite: bool = True, make_folder: bool = False) -> Path:
     """Return the path of a file to write, after checking that it can be, and may be replaced.
 
@@ -329,6 +396,8 @@ def target_file(path: Any, *, overwrite: bool = True, make_folder: bool = False)
     if not text or "\0" in text:
         raise OptionError("is not a file name", **named, fix="give one such as 'results/wine.html'")
     target = Path(text)
+    if max(len(os.fsencode(part)) for part in target.parts) > MAX_NAME_BYTES:
+        raise OptionError(f"is longer than {MAX_NAME_BYTES} bytes, the most of a file name", **named, fix="shorten it")
     if target.is_dir():
         raise OptionError("is a folder", **named, fix="give a file in it")
     if target.exists() and not overwrite:
@@ -343,8 +412,9 @@ def target_file(path: Any, *, overwrite: bool = True, make_folder: bool = False)
     if not folder.is_dir():
         raise OptionError(f"lies in {str(folder)!r}, which is a file, not a folder", **named, fix="give another path")
     if folder != place.parent and not make_folder:
-        fix = f"create it first: mkdir -p {str(target.parent)!r}"
-        raise OptionError(f"lies in the folder {target.parent}, which does not exist", **named, fix=fix)
+        missing = place.parent if target.is_symlink() else target.parent
+        fix = f"create it first: mkdir -p {str(missing)!r}"
+        raise OptionError(f"lies in the folder {missing}, which does not exist", **named, fix=fix)
     if not os.access(folder, os.W_OK):
         what = f"lies in {str(folder)!r}, which cannot be written to"
         raise DataError(what, **named, fix="choose another folder")
@@ -369,6 +439,6 @@ def generator(random_state: Any, argument: str = "random_state") -> np.random.Ge
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31, size=4))
     if random_state is None or (_is_number(random_state, Integral) and random_state >= 0):
-        return np.random.default_rng(None if random_state is None else int(random_state))
+        return np.random.default_rng(seed_entropy() if random_state is None else int(random_state))
     what = "must be a non-negative integer, a Generator, a RandomState or None"
     raise OptionError(what, argument=argument, value=random_state)

@@ -4,6 +4,10 @@ A law is a text: the shape in letters, then words, of which `WORDS` has all. Equ
 
     laws = {"components": "(k, d) orthonormal rows", "variances": "(k) not negative, descending", "total": "positive"}
 
+Relations between fields are functions, by the sentence that a file with another one is reported with.
+
+    relations = {"'variances' have a sum above 'total'": lambda model: model.variances.sum() <= model.total}
+
 "|" separates alternatives of different shapes, "(d) positive | (d, d) covariance". Arrays hold finite float64 unless a
 word says otherwise. Every check costs O(size), except of a
 matrix that is factored for use anyway.
@@ -23,6 +27,9 @@ from eigenlens.errors import ModelFileError
 Laws = Mapping[str, str]
 """Laws of values by the names of these."""
 
+Relations = Mapping[str, Callable[[Any], Any]]
+"""Whether relations hold between the fields of a value, by what is wrong where they do not."""
+
 SUM_TOLERANCE, ORTHONORMAL_TOLERANCE, ORDER_TOLERANCE = 1e-6, 1e-6, 1e-9
 """How far sums may be from 1 and products from 0 or 1, and values above the one before, as a share of the largest."""
 
@@ -30,8 +37,8 @@ SUM_TOLERANCE, ORTHONORMAL_TOLERANCE, ORDER_TOLERANCE = 1e-6, 1e-6, 1e-9
 MAX_CONDITION = 1e12
 """Matrices of a larger condition number are taken to be singular."""
 
-MAX_ROOT = 1e150
-"""Numbers below this have squares, and sums of many squares, that are finite."""
+MAX_ROOT = 1e153
+"""Numbers below this have squares, and sums of a hundred squares, that are finite."""
 
 
 def _is_finite(x: Array) -> Array:
@@ -80,9 +87,10 @@ ENTRY_WORDS: dict[str, Callable[[Array], Array]] = {
     "not infinite": lambda x: ~np.isinf(x),
     "finite": _is_finite,
     "positive": lambda x: x > 0.0,
-    "of a finite square": lambda x: np.abs(x) < MAX_ROOT,
-    "0 or of a finite inverse square": lambda x: (x == 0.0) | (np.abs(x) > 1.0 / MAX_ROOT),
+    "of a finite square": lambda x: np.abs(x) < np.float64(MAX_ROOT),
+    "0 or of a finite inverse square": lambda x: (x == 0.0) | (np.abs(x) > np.float64(1.0 / MAX_ROOT)),
     "not negative": lambda x: x >= 0.0,
+    "above 1": lambda x: x > 1.0,
     "at most 1": lambda x: x <= 1.0,
     "0 or 1": lambda x: (x == 0.0) | (x == 1.0),
 }
@@ -141,6 +149,14 @@ def check_laws(laws: Laws, values: Mapping[str, Any], sizes: dict[str, int] | No
         if values.get(name) is not None:
             check_law(name, law, values[name], known)
     return known
+
+
+def check_relations(value: Any) -> None:
+    """Raise a `ModelFileError` unless the relations that the class of a value states hold between its fields."""
+    for what, holds in getattr(type(value), "relations", {}).items():
+        with np.errstate(all="ignore"):
+            if not np.all(holds(value)):
+                raise ModelFileError(what)
 
 
 def require(values: Mapping[str, Any], *names: str) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.errors import EigenlensError, ModelFileError
-from eigenlens.laws import check_law, require
+from eigenlens.laws import check_law, check_relations, require
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Layout:
         later: fields that the files of earlier versions lack.
         optional: whether the value may be None.
 
-    The class may state the laws of its fields as `laws`, see `eigenlens.laws`.
+    The class may state the `laws` of its fields, and `relations` between them: see `eigenlens.laws`.
     """
 
     kind: type[Any]
@@ -92,7 +92,7 @@ def unpack(
     sizes: dict[str, int] | None = None,
     **others: Any,
 ) -> Any:
-    """Return the frozen dataclass of `pack`, whose stored fields obey the `laws` of the class; or raise.
+    """Return the frozen dataclass of `pack`, whose fields obey the `laws` and `relations` of the class; or raise.
 
     Args:
         layout: as for `pack`.
@@ -118,7 +118,9 @@ def unpack(
     for own in (each for each in laws if each in found):
         check_law(names[own], laws[own], found[own], known)
     values |= {own: _from_array(array, types[own]) for own, array in found.items()}
-    return layout.kind(**values | parts | others)
+    value = layout.kind(**values | parts | others)
+    check_relations(value)
+    return value
 
 
 def entry(header: Mapping[str, Any], name: str, kind: str = "int", law: str = "not negative") -> Any:
@@ -138,7 +140,7 @@ def entry(header: Mapping[str, Any], name: str, kind: str = "int", law: str = "n
     of, _, inner = kind_alone.partition("[")
     is_right, is_inner = JSON_TYPES.get(of), JSON_TYPES.get(inner.partition(",")[0])
     if is_right is not None and not (is_right(value) and (is_inner is None or all(map(is_inner, value)))):
-        raise ModelFileError(f"{name!r} is {_shorten(value)}, and must be of the type {kind}")
+        raise ModelFileError(f"{name!r} is {shorten_value(value)}, and must be of the type {kind}")
     if kind_alone in ("int", "float"):
         check_law(name, law, np.float64(value), {})
     if kind_alone.startswith("tuple"):
@@ -146,7 +148,8 @@ def entry(header: Mapping[str, Any], name: str, kind: str = "int", law: str = "n
     return float(value) if kind_alone == "float" else value
 
 
-def _shorten(value: Any) -> str:
+def shorten_value(value: Any) -> str:
+    """Return a value of a header in at most 80 characters, lists and objects by that word, for an error."""
     text = repr(value) if not isinstance(value, list | dict) else f"a {'list' if isinstance(value, list) else 'object'}"
     return text if len(text) < 80 else f"{text[:80]}…"
 
@@ -185,7 +188,7 @@ def part_of_file(name: str) -> Iterator[None]:
         own = error if isinstance(error, ModelFileError) else ModelFileError(error.phrased()[0])
         raise own.replace(within=f"{name}: {own.within}" if own.within else name) from error
     except (KeyError, IndexError, AttributeError, TypeError, ArithmeticError, RecursionError, ValueError) as error:
-        what = f"holds what no such model has ({type(error).__name__}: {_shorten(str(error))})"
+        what = f"holds what no such model has ({type(error).__name__}: {shorten_value(str(error))})"
         raise ModelFileError(what, within=name) from error
 
 

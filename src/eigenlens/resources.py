@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import functools
 import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 def available_memory() -> int:
@@ -61,7 +64,7 @@ def thread_count() -> int:
     1
     """
     pools = _thread_pools().lib_controllers
-    return min((pool.num_threads for pool in pools), default=os.cpu_count() or 1)
+    return min(pool.num_threads for pool in pools) if pools else os.cpu_count() or 1
 
 
 class _OneThread:
@@ -102,6 +105,44 @@ def one_thread() -> contextlib.AbstractContextManager[None]:
     1
     """
     return _one_thread
+
+
+MIN_INTERRUPTIBLE_ENTRIES = 1 << 17
+"""Work on matrices with fewer entries takes less time than anybody waits."""
+
+
+SECONDS_BETWEEN_LOOKS = 0.1
+"""The longest time until an interrupt is answered, on systems where it does not end a wait."""
+
+
+def interruptible(work: Callable[[], T], entries: int = MIN_INTERRUPTIBLE_ENTRIES) -> T:
+    """Return work(), done by a second thread while this one waits for it, and so answers Ctrl-C at once.
+
+    Python hears of Ctrl-C in its main thread, between two steps of its own: not within one long call of a library. For
+    a call without Python's lock. After an interrupt it goes on until it ends, with the memory and the threads that it
+    has, and its result is dropped; large products of matrices wait for it. In other threads than the main one, which
+    are never interrupted, and for matrices of few `entries` this is work() itself.
+
+    >>> interruptible(lambda: 2 + 2)
+    4
+    """
+    if entries < MIN_INTERRUPTIBLE_ENTRIES or threading.current_thread() is not threading.main_thread():
+        return work()
+    done: Future[T] = Future()
+    ended = threading.Event()
+    context = contextvars.copy_context()  # NumPy's handling of floating-point errors is part of it
+
+    def run() -> None:
+        try:
+            done.set_result(context.run(work))
+        except BaseException as error:
+            done.set_exception(error)
+        ended.set()
+
+    threading.Thread(target=run, name="eigenlens-interruptible", daemon=True).start()
+    while not ended.wait(SECONDS_BETWEEN_LOOKS):
+        pass  # Python looks for signals here: one that another thread received does not end a wait
+    return done.result()
 
 
 @contextlib.contextmanager

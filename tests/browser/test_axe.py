@@ -30,6 +30,8 @@ LEAVES = pd.DataFrame(
 )
 ANSWERS = pd.DataFrame({"often": np.array(["no", "yes"])[np.arange(N) % 2], "where": KIND, "age": LEAVES["age"]})
 
+GENOTYPES = RNG.binomial(2, 0.3 + 0.2 * np.eye(3).repeat(20, axis=1)[np.arange(N) % 3]).astype(float)
+
 
 def fitted(name):
     """A model of the catalogue, fitted to leaves or answers, and their rows."""
@@ -40,6 +42,8 @@ def fitted(name):
     kind = getattr(eigenlens, name)
     known = signature(kind).parameters
     model = kind(**{key: value for more in needed.values() for key, value in more.items() if key in known})
+    if name == "GenotypePCA":
+        return model.fit(GENOTYPES), GENOTYPES
     X = ANSWERS if name == "MixtureModel" else LEAVES
     return model.fit(X, *([KIND] if "prior" in known else [])), X
 

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import eigenlens
+from browser.made import ACROSS, UP, points, report, written
 from eigenlens import datasets
 
 pytestmark = pytest.mark.browser
@@ -141,6 +142,18 @@ def test_regions_have_the_colours_of_their_classes(leaves, visit):
         assert min(np.abs(np.subtract(colour, each)).max() for each in allowed) < 12
     seen.page.get_by_label("Colour by").select_option("weight")
     assert hues(seen, title, corners) == found
+
+
+def test_edges_of_regions_are_smooth(visit, tmp_path):
+    """Between the middles of two cells the strength of the colour goes evenly from one to the other."""
+    found = report()
+    box = {"width": 2, "height": 1, "x0": 0.0, "x1": 9.0, "y0": 0.0, "y1": 5.0}
+    regions = box | {"classes": ["first", "second"], "codes": [0, 0], "sure": [0.0, 1.0]}
+    found["pages"][0]["charts"] = [points("Regions", ACROSS, UP, regions=regions)]
+    seen = visit(written(tmp_path, found))
+    across = np.array([2.25, 3.6, 4.4, 5.4, 6.75])
+    strength = seen.colours("Regions", seen.places("Regions", across, np.full(5, 2.5)))[:, 3]
+    np.testing.assert_allclose(strength / 255, np.interp(across, [2.25, 6.75], [0.1, 0.42]), atol=0.03)
 
 
 # ---- files --------------------------------------------------------------------------------------------------

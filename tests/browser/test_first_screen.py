@@ -66,7 +66,7 @@ def test_warnings_are_above_the_plots(visit, tmp_path):
     (title, top, _), (second, below, _), *_ = seen.page.evaluate(FIRST)
     assert (title, second) == ("Warnings", "Scores")
     assert top < below < 600
-    assert "column 'e' has 100% of the variance" in seen.page.locator("p.warning").first.inner_text()
+    assert "Column 'e' has 100% of the variance" in seen.page.locator("p.warning").first.inner_text()
 
 
 def test_warnings_are_one_line_where_it_is_narrow(visit, tmp_path):

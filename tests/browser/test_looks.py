@@ -252,3 +252,97 @@ def test_paper_keeps_the_legends_in_the_colours_of_light_paper(visit, tmp_path, 
         "(all) => all.map((n) => getComputedStyle(n).backgroundColor)"
     )
     assert after == before
+
+
+# ---- numbers and words --------------------------------------------------------------------------------------
+
+
+def column(name, values):
+    kind = "text" if isinstance(values[0], str) else "number"
+    return {"name": name, "kind": kind, "values": values}
+
+
+def test_a_line_with_a_unit_of_its_own_has_the_decimals_that_it_needs(visit, tmp_path):
+    values = {"mean": [0.475, 1115.711, 0.0625], "± sd": [None, 221.521, 0.00125]}
+    columns = [{"name": "parameter", "kind": "text", "values": ["weight", "proline", "ash"]}]
+    columns += [{"name": name, "kind": "number", "values": each} for name, each in values.items()]
+    seen = visit(page(tmp_path, {"kind": "table", "title": "Table", "columns": columns, "lines": True}))
+    lines = [line.locator("td").all_inner_texts() for line in seen.card("Table").locator("tbody tr").all()]
+    assert lines == [["weight", "0.475", ""], ["proline", "1116", "221.5"], ["ash", "0.06250", "0.00125"]]
+
+
+def test_numbers_of_a_column_have_the_same_decimals(visit, tmp_path):
+    columns = [
+        column("share", [0.9982, 0.5, 8.57e-6]),
+        column("count", [12, 7, 123456]),
+        column("size", [13.2, 10, 8.1]),
+    ]
+    seen = visit(page(tmp_path, {"kind": "table", "title": "Table", "columns": columns}))
+    shown = np.reshape(seen.card("Table").locator("td").all_inner_texts(), (3, 3)).T.tolist()
+    assert shown == [["0.9982", "0.5000", "8.57e-6"], ["12", "7", "123456"], ["13.2", "10.0", "8.1"]]
+
+
+def test_sentences_start_with_a_capital_letter_and_options_do_not_break(visit, tmp_path):
+    texts = ["column 'a' is left out with --drop a.", "'b' stays.", "n_init=3 is small."]
+    chart = {"kind": "text", "title": "Words", "paragraphs": [*texts, "--text " + "V1," * 80]}
+    seen = visit(page(tmp_path, chart), width=390)
+    shown = seen.card("Words").locator("p").all_inner_texts()
+    assert shown[:3] == ["Column 'a' is left out with --drop a.", *texts[1:]]
+    assert seen.card("Words").locator("code").all_inner_texts() == ["--drop", "--text"]
+    assert seen.page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_numbers_on_cells_have_a_minus_sign(visit, tmp_path):
+    chart = heat(VALUES, "diverging", [-1.0, 1.0])
+    chart["marks"][0]["data"]["text"] = [f"{value:.1f}" for value in VALUES.ravel()]
+    seen = visit(page(tmp_path, chart))
+    shown = seen.card("Heat").locator("[aria-label=text] text").all_text_contents()
+    assert shown == [f"{value:.1f}".replace("-", "−") for value in VALUES.ravel()]
+
+
+def test_many_narrow_cells_have_no_stripes_between_them(visit, tmp_path):
+    names = [str(i) for i in range(200)]
+    cells = {"x": names, "y": ["all"] * 200, "fill": [1.0] * 200}
+    chart = heat(VALUES, "sequential", [0.0, 1.0]) | {"marks": [{"type": "cell", "data": cells}]}
+    seen = visit(page(tmp_path, chart))
+    boxes = (
+        seen.card("Heat")
+        .locator("[aria-label=cell] rect")
+        .evaluate_all("(all) => all.map((n) => [Number(n.getAttribute('x')), Number(n.getAttribute('width'))])")
+    )
+    left, wide = np.array(boxes).T
+    np.testing.assert_allclose(left[1:], (left + wide)[:-1], atol=1e-6)
+
+
+def test_an_axis_that_is_cut_leaves_out_what_lies_beyond(visit, tmp_path):
+    data = {"x": [1, 2, 3], "y": [100.0, 2.0, 1.0]}
+    layers = [{"type": kind, "data": data, "colour": 0} for kind in ("line", "dot")]
+    axis = {"label": "y", "domain": [0.0, 4.0], "cut": True}
+    chart = {"kind": "marks", "title": "Cut", "marks": layers, "x": {"label": "x"}, "y": axis}
+    seen = visit(page(tmp_path, chart))
+    assert seen.card("Cut").locator("[aria-label=dot] circle").count() == 2
+    assert seen.card("Cut").locator("[aria-label=line][clip-path], [aria-label=line] [clip-path]").count() == 1
+
+
+def test_the_unit_of_arrows_is_not_covered_by_names(visit, tmp_path):
+    rng = np.random.default_rng(0)
+    chart = points("Biplot", rng.standard_normal(60), 0.2 * rng.standard_normal(60), equal=True, stretch=True)
+    seen = visit(page(tmp_path, chart | {"arrows": [{"at": [30.0, 0.0], "label": "a"}]}))
+    boxes = (
+        seen.stage("Biplot")
+        .locator("text.unit, text.name")
+        .evaluate_all(
+            "(all) => all.map((n) => [n.matches('.unit'), ...Object.values(n.getBoundingClientRect().toJSON())])"
+        )
+    )
+    (unit,) = [each[1:] for each in boxes if each[0]]
+    names = np.array([each[1:] for each in boxes if not each[0]])
+    x, y, wide, high = unit[:4]
+    apart = (
+        (names[:, 0] > x + wide)
+        | (names[:, 0] + names[:, 2] < x)
+        | (names[:, 1] > y + high)
+        | (names[:, 1] + names[:, 3] < y)
+    )
+    assert len(names) > 5
+    assert apart.all()

@@ -419,7 +419,7 @@ def test_every_chart_has_a_table_with_its_numbers(at):
     rows = [[name, f"{x:g}", f"{y:g}", "", "", ""] for name, x, y in zip(IDS, ACROSS, UP, strict=True)]
     rows[0][3:] = [EVIL, "4", "3"]
     assert found == [["row", "x of it", "y of it", "arrow", "arrow: x of it", "arrow: y of it"], *rows]
-    shares = [[name, f"{share:g}"] for name, share in zip(BARS, SHARES, strict=True)]
+    shares = [[name, f"{share:.3f}"] for name, share in zip(BARS, SHARES, strict=True)]
     assert cells(at.card("Bars").locator("table"))[1:] == shares
     assert at.card("Grid").locator("th").first.get_attribute("scope") == "col"
 

@@ -115,6 +115,21 @@ def test_the_browsers_own_print_has_every_page_too(several, visit):
     assert [panel.is_visible() for panel in seen.page.locator("[role=tabpanel]").all()] == [True] + [False] * 5
 
 
+def test_plots_have_the_width_of_their_cards_again_after_a_print(several, visit):
+    seen = visit(several, page="page-1-pca")
+    widths = (
+        "[...document.querySelectorAll('.stage > canvas')].map((n) => [n.clientWidth, n.parentElement.clientWidth])"
+    )
+    before = seen.page.evaluate(widths)
+    seen.page.pdf()
+    seen.settle()
+    shown = [pair for pair in seen.page.evaluate(widths) if pair[1]]
+    assert len(shown) > 1
+    assert shown == [pair for pair in before if pair[1]]
+    assert all(drawn == room for drawn, room in shown)
+    assert seen.page.evaluate("document.documentElement.scrollWidth") == 1400
+
+
 def test_paper_is_white_and_says_what_the_colours_mean(several, visit):
     seen = visit(several, scheme="dark")
     seen.page.get_by_role("tab", name="PCA").click()

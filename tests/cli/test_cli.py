@@ -400,7 +400,7 @@ def test_report_of_several_models(run, fitted, tmp_path):
     out = done(run("report", "pca.safetensors", "ppca.safetensors", "wine.csv", "--label", "kind", "-o", "r.html"))
     assert "wrote     r.html (" in out
     pages = contents(tmp_path / "r.html")["pages"]
-    assert [each["title"] for each in pages] == ["All models", "PCA", "ProbabilisticPCA", "Data and code"]
+    assert [each["title"] for each in pages] == ["All models", "PCA", "Probabilistic PCA", "Data and code"]
 
 
 # ---- info and export ---------------------------------------------------------------------------------------------

@@ -179,8 +179,9 @@ def test_numbers_that_mean_missing_in_other_formats(run):
     values = np.where(np.arange(60) == 7, -999.0, X[:, 0])
     pl.DataFrame({"a": values, "b": X[:, 1]}).write_parquet("t.parquet")
     out = run("fit", "pca", "t.parquet")[1]
-    flags = shlex.split(out.partition("leave those rows out with ")[2].partition(".\n")[0])
-    assert json.loads(run("fit", "pca", "t.parquet", *flags, "--json")[1])["read"]["rows"] == 59
+    flags = shlex.split(out.partition("if it means missing, add ")[2].partition(".\n")[0])
+    assert flags == ["--na", "-999"]
+    assert json.loads(run("fit", "pca", "t.parquet", *flags, "--json")[1])["read"]["missing"] == 1
 
 
 @pytest.mark.parametrize("word", ["Total", "Sum", "Mean", "Average:", "Gesamt", "SUMME", "grand total"])

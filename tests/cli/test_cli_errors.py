@@ -64,7 +64,6 @@ BAD = {
     "broken.parquet": (b"PAR1 nothing else", "cannot be read", "write it again"),
     "broken.arrow": (b"ARROW1 nothing else", "cannot be read", "write it again"),
     "broken.npy": (b"\x93NUMPY\x01\x00", "", "numpy.save"),
-    "twice.csv": (b"a,a\n1,2\n3,4\n", "has 2 columns named 'a'", "rename them"),
     "odd.xyz": (b"1,2\n", "has no known suffix", ".parquet"),
 }
 
@@ -282,7 +281,7 @@ USAGE = {
     "models twice": (("compare", "good.csv", "-m", "kde,kde"), "names kde twice", "gmm:k=2"),
     "no density": (("compare", "good.csv", "-m", "kpca"), "kpca has no density", "ppca"),
     "folds": (("compare", "good.csv", "-m", "kde", "--cv", 50), "--cv 50 is more than the 20 rows", "at most --cv 20"),
-    "text option": (("fit", "pca", "good.parquet", "--na", "x"), "--na x is an option of delimited", "leave it out"),
+    "text option": (("fit", "pca", "good.parquet", "--comment", "x"), "--comment x is an option of", "leave it out"),
 }  # fmt: skip
 
 

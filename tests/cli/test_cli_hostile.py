@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import polars as pl
@@ -103,3 +107,78 @@ def test_an_option_near_a_known_one(fails, name):
     assert code == 2
     assert "--quite" in what
     assert "--quiet" in what
+
+
+# ---- what a terminal would obey -------------------------------------------------------------------------------
+
+OBEYED = "\x1b]0;title\x07\x9b2J\u202e"
+SHOWN = "\\x1b]0;title\\x07\\x9b2J\\u202e"
+
+
+@pytest.fixture
+def hostile_names(tmp_path, monkeypatch):
+    """A folder with a table whose names, classes and rows would write to the terminal, and models of it."""
+    monkeypatch.chdir(tmp_path)
+    X = np.random.default_rng(5).standard_normal((12, 2))
+    lines = [f"row{i}{OBEYED},{x:.3f},{y:.3f},k{i % 2}{OBEYED}" for i, (x, y) in enumerate(X)]
+    (tmp_path / "t.csv").write_text("\n".join([f"name,a{OBEYED},b{OBEYED},class{OBEYED}", *lines]), encoding="utf-8")
+    (tmp_path / "text.csv").write_text(f"a,b\n1,2\n3,{OBEYED}\n4,5\n", encoding="utf-8")
+    for model in ("lda", "ppca"):
+        assert (
+            main(["fit", model, "t.csv", "-k", "1", "-q", "--label", f"class{OBEYED}", "-o", f"{model}.safetensors"])
+            == 0
+        )
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["info", "t.csv"], ["fit", "pca", "t.csv"], ["fit", "nb", "t.csv", "--label", f"class{OBEYED}"],
+        ["info", "lda.safetensors"], ["info", "ppca.safetensors"], ["fit", "pca", "text.csv"], ["info", "text.csv"],
+        ["fit", "pca", f"no{OBEYED}.csv"], ["fit", "pca", "t.csv", "--drop", f"c{OBEYED}"], ["fit", OBEYED, "t.csv"],
+        ["export", "lda.safetensors"], ["info", "t.csv", "--json"], ["fit", "pca", f"no{OBEYED}.csv", "--json"],
+        ["sample", "ppca.safetensors", "-n", "2", "--json"],
+    ],
+    ids=lambda words: " ".join(words).replace(OBEYED, "…"),
+)  # fmt: skip
+@pytest.mark.usefixtures("hostile_names")
+def test_control_characters_of_a_file_are_shown_and_not_obeyed(command, capsys):
+    main(command)
+    out, err = capsys.readouterr()
+    assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(out + err)
+
+
+@pytest.mark.usefixtures("hostile_names")
+def test_a_table_on_a_terminal_is_shown_and_one_in_a_pipe_is_exact(capsys, monkeypatch):
+    assert main(["predict", "lda.safetensors", "t.csv", "-q"]) == 0
+    assert f"k0{OBEYED}" in capsys.readouterr().out
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert main(["predict", "lda.safetensors", "t.csv", "-q"]) == 0
+    out = capsys.readouterr().out
+    assert f"k0{SHOWN}" in out
+    assert "\x1b" not in out
+
+
+def test_what_may_be_a_bomb_is_not_read_to_try_the_advice(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("eigenlens.data.files.decompress.FREE_BYTES", 1 << 20)
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 1_000_000))
+    assert main(["fit", "pca", "t.csv.gz"]) == 3
+    err = capsys.readouterr().err
+    assert "--max-ratio 1000" in err
+    assert "try:" not in err  # a command that is printed there has worked
+
+
+@pytest.mark.long
+def test_millions_of_constant_rows_in_few_bytes_need_little_memory_to_advise_on(tmp_path):
+    n = 20_000_000
+    pl.select(a=pl.repeat(0.0, n), b=pl.repeat(1.0, n)).write_parquet(tmp_path / "zeros.parquet", row_group_size=n)
+    command = [sys.executable, "-m", "eigenlens", "fit", "pca", "zeros.parquet", "--json"]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    child = subprocess.Popen(command, cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    with child.stdout:
+        found = json.loads(child.stdout.read())
+    _, _, used = os.wait4(child.pid, 0)
+    child.returncode = 0  # it has been waited for
+    assert found["try"].endswith("--active a")
+    assert 1024 * used.ru_maxrss < 10**9

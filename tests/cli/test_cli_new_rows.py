@@ -118,4 +118,5 @@ def test_a_model_file_in_which_markers_were_all_there_were_keeps_its_meaning():
     old = SimpleNamespace(table_={"text": {"na": ["lost"]}, "columns": {}})
     assert recall_text(ReadingOptions(), old, ["t.csv"]).na == ["", "lost"]
     assert recall_text(ReadingOptions(na=["", "x"]), old, ["t.csv"]).na == ["", "x"]
-    assert recall_text(ReadingOptions(), old, ["t.parquet"]).na is None
+    assert recall_text(ReadingOptions(), old, ["t.parquet"]).na == ["", "lost"]
+    assert recall_text(ReadingOptions(), old, ["t.npy"]).na is None

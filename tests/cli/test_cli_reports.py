@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from eigenlens import FactorAnalysis
 from eigenlens.cli import main
 from written_reports import contents, named, table
 
@@ -85,7 +86,7 @@ def test_components_are_numbered_as_predict_numbers_them(run, tmp_path):
     columns = {column["name"]: column["values"] for column in found["rows"]["columns"]}
     assert columns["component"] == [f"component {label}" for label in labels]
     listed = table(named(found["first"]["charts"], "Components: weights, means and standard deviations"))
-    assert listed["component"] == ["0", "1"]
+    assert {"in 0", "in 1"} <= set(listed)
 
 
 def test_a_factor_analysis_shows_its_fit(run):
@@ -96,3 +97,21 @@ def test_a_factor_analysis_shows_its_fit(run):
     for name in ("RMSEA", "TLI", "AIC", "BIC"):
         assert re.search(rf"^{name}  ", out, flags=re.MULTILINE)
     assert f"variance %  {100 * facts['variance_ratio'][0]:.2f}" in re.sub(" {2,}", "  ", out)
+
+
+def test_a_factor_analysis_with_missing_entries_shows_its_fit_and_keeps_it(run):
+    values = np.where((np.arange(len(ROWS))[:, None] % 9 == 0) & (np.arange(6) == 1), np.nan, ROWS)
+    pl.DataFrame(values, schema=list("abcdef")).with_columns(pl.all().fill_nan(None)).write_csv("holes.csv")
+    out = done(run("fit", "fa", "holes.csv", "-k", "1", "-o", "m.safetensors"))
+    fit = FactorAnalysis(1).fit(values).goodness_of_fit(values)
+    line = f"chi²            {fit.chi2:.4f}  (df {fit.df}, p {fit.p:.4g})"
+    assert line in out
+    assert line in done(run("info", "m.safetensors"))
+
+
+def test_factors_in_the_terminal_have_the_shares_of_their_table(run):
+    pl.DataFrame(ROWS * [1.0, 1.0, 1.0, 1.0, 1.0, 50.0], schema=list("abcdef")).write_csv("units.csv")
+    out = done(run("fit", "fa", "units.csv", "-k", "2"))
+    first, second = re.search(r"variance % +([\d.]+) +([\d.]+)", out).groups()
+    assert f"F1 ({float(first):.1f}%)" in out
+    assert f"F2 ({float(second):.1f}%)" in out

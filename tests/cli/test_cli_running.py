@@ -170,8 +170,6 @@ def test_the_seed_decides_everything_random(run, folder):
         (("fit", "kde", "t.csv", "-c", "a:c"), "all 60 rows in memory"),
         (("fit", "kpca", "t.csv", "-c", "a:c", "-k", "2"), "--max-memory allows"),
         (("compare", "t.csv", "-c", "a:c", "-m", "ppca:k=1"), "all 60 rows in memory"),
-        (("denoise", "pca.safetensors", "t.csv"), "the result needs 1.4 kB of memory, and 100 bytes may be taken"),
-        (("impute", "ppca.safetensors", "t.csv"), "the result needs 1.4 kB"),
         (("sample", "pca.safetensors", "-n", "1000"), "the result needs 24.0 kB"),
     ],
 )
@@ -262,7 +260,8 @@ def test_an_interrupt_ends_the_command_and_leaves_nothing(folder, case):
     command, _ = program(*words, "--progress")
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         started = "exporting …\n" if case == "export" else "scoring …\n" if case == "score" else "fitting KernelPCA …\n"
-        assert process.stderr.readline() == started
+        while (line := process.stderr.readline()) != started:
+            assert line == "reading …\n"  # a busy machine takes long enough to read for a line of its own
         time.sleep(0.1)
         process.send_signal(signal.SIGINT)
         assert process.wait(60) in (130, -signal.SIGINT)

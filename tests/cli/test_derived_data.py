@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
+import tracemalloc
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -13,11 +13,12 @@ import pytest
 from sklearn import datasets as tables
 
 from eigenlens.cli import main
+from eigenlens.cli.advice.column_names import misleading_names
 from eigenlens.cli.advice.column_totals import are_ranks, derived_columns, find_column_totals, find_outcomes
 from eigenlens.cli.advice.copies import copied_rows
-from eigenlens.cli.advice.totals import find_named_totals, find_unnamed_totals
+from eigenlens.cli.advice.indicators import find_indicator_sets
+from eigenlens.cli.advice.totals import MAX_UNNAMED, find_named_totals, find_unnamed_totals
 from eigenlens.data.examples import EXAMPLES, load
-from eigenlens.data.memory import ArraySource
 from written_reports import contents
 
 RNG = np.random.default_rng(4)
@@ -121,10 +122,6 @@ def test_tables_without_totals(name):
         assert find_column_totals(rows) == []
 
 
-def table_of(rows, names=None):
-    return SimpleNamespace(source=ArraySource(rows, names=names), n=len(rows), d=rows.shape[1], weight=None)
-
-
 REAL = {name: load(name) for name in EXAMPLES}
 REAL |= {name: getattr(tables, f"load_{name}")() for name in ("breast_cancer", "diabetes")}
 
@@ -134,8 +131,10 @@ def test_ordinary_data_follow_from_nothing(name):
     rows = np.asarray(REAL[name].data, dtype=np.float64)
     found = REAL[name].columns if name in EXAMPLES else REAL[name].feature_names
     names = [str(each) for each in found]
-    assert list(derived_columns(table_of(rows, names))) == []
-    assert list(copied_rows(table_of(rows))) == []
+    assert list(derived_columns(rows, names)) == []
+    assert list(copied_rows(rows)) == []
+    assert list(misleading_names(rows, names)) == []
+    assert find_indicator_sets(rows, names) == []
 
 
 MONTHS = np.round(RNG.uniform(10.0, 99.0, (30, 12)), 1)
@@ -190,9 +189,9 @@ def test_outcomes_by_name_and_ranks():
     points = np.exp(0.1 * events).sum(axis=1)  # no linear function of them
     place = np.argsort(np.argsort(-points)) + 1.0
     rows, names = np.column_stack([events, points, place]), [*"abcdef", "Points", "Rank"]
-    found = [warning.columns for warning in derived_columns(table_of(rows, names))]
+    found = [warning.columns for warning in derived_columns(rows, names)]
     assert found == [("Points",), ("Rank",)]
-    assert list(derived_columns(table_of(rows, [*"abcdefgh"]))) == []
+    assert list(derived_columns(rows, [*"abcdefgh"])) == []
     noise = np.column_stack([events, points + RNG.normal(0.0, 2.0, 60)])
     assert find_outcomes(noise, [*"abcdef", "Points"]) == []
     # Scores of one ability are not totals of one another.
@@ -216,7 +215,7 @@ COPIES = {
 @pytest.mark.parametrize("name", COPIES)
 def test_rows_that_repeat_others(name):
     rows, piece = COPIES[name]
-    (found,) = copied_rows(table_of(rows))
+    (found,) = copied_rows(rows)
     assert piece in str(found)
 
 
@@ -226,7 +225,101 @@ def test_rows_that_are_alike_by_chance():
         np.repeat(RNG.integers(1, 9, (9, 1)), 9, 0),
         np.vstack([RNG.normal(50.0, 10.0, (400, 4)), LONG[:1], LONG[:1]]), LONG[:6].repeat(2, axis=0)[:9],
     ):  # fmt: skip
-        assert list(copied_rows(table_of(rows.astype(np.float64)))) == []
+        assert list(copied_rows(rows.astype(np.float64))) == []
+
+
+# ---- years ------------------------------------------------------------------------------------------------------
+
+PANEL = np.tile(np.arange(1990.0, 2001.0), 6)
+LOOKS = {
+    "a panel": ("t", PANEL, True),
+    "every fifth year": ("t", np.tile(np.arange(1952.0, 2008.0, 5.0), 5), True),
+    "by the name": ("year of birth", RNG.choice(np.arange(1930.0, 2010.0), 60), True),
+    "by a part of the name": ("YearBuilt", RNG.choice(np.arange(1830.0, 2010.0), 60), True),
+    "with a missing value": ("t", np.append(PANEL, np.nan), True),
+    "elevations": ("elevation", RNG.choice(np.arange(1800.0, 2100.0), 60), False),
+    "elevations to the next ten": ("elevation", np.tile(np.arange(1800.0, 2100.0, 10.0), 9), False),
+    "fractions": ("yearly mean", PANEL + 0.5, False),
+    "calories": ("calories", RNG.choice(np.arange(1500.0, 3000.0), 60), False),
+    "calories near 1950": ("calories", np.round(RNG.normal(1950.0, 30.0, 60)), False),
+    "few rows": ("t", PANEL[:6], False),
+}
+
+
+@pytest.mark.parametrize("case", LOOKS)
+def test_numbers_that_look_like_years_are_warned_of_and_no_others(case):
+    name, values, expected = LOOKS[case]
+    rows = np.column_stack([values, RNG.standard_normal(len(values))])
+    found = list(misleading_names(rows, [name, "x"]))
+    assert [each.columns for each in found] == ([(name,)] if expected else [])
+
+
+# ---- categories as columns --------------------------------------------------------------------------------------
+
+PLACE = RNG.integers(0, 3, 40)
+HOT = np.column_stack([i == PLACE for i in range(3)]).astype(float)
+OTHER = np.round(RNG.standard_normal((40, 2)), 3)
+SETS = {
+    "two": (np.column_stack([OTHER, HOT[:, 0], 1.0 - HOT[:, 0]]), [*"abcd"], [(2, 3)]),
+    "two, apart": (np.column_stack([HOT[:, 0], OTHER, 1.0 - HOT[:, 0]]), [*"abcd"], [(0, 3)]),
+    "three": (np.column_stack([OTHER, HOT]), [*"abcde"], [(2, 3, 4)]),
+    "two sets": (np.column_stack([HOT, HOT[:, :1], 1.0 - HOT[:, :1]]), [*"abcde"], [(0, 1, 2), (3, 4)]),
+    "by name": (
+        np.column_stack([HOT[:, 0], RNG.integers(0, 2, 40), HOT[:, 1:]]), ["p_a", "q", "p_b", "p_c"], [(0, 2, 3)]
+    ),
+    "missing values": (
+        np.where(np.eye(40, 5, k=-30) > 0.0, np.nan, np.column_stack([OTHER, HOT])), [*"abcde"], [(2, 3, 4)]
+    ),
+    "one missing": (np.column_stack([OTHER, HOT[:, :2]]), [*"abcd"], []),
+    "answers": (RNG.integers(0, 2, (40, 30)).astype(float), [f"q_{j}" for j in range(30)], []),
+    "few rows": (HOT[:6], [*"abc"], []),
+    "constant columns": (np.column_stack([OTHER, np.ones(40), np.zeros(40)]), [*"abcd"], []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SETS)
+def test_columns_that_are_categories_of_one_variable(case):
+    rows, names, expected = SETS[case]
+    assert find_indicator_sets(rows, names) == expected
+
+
+def test_flags_for_categories_as_columns_work(run):
+    names = ["x", "y", "place a", "place b", "place c"]
+    pl.DataFrame(SETS["three"][0], schema=names).write_csv("t.csv")
+    sentence = (
+        "columns 'place a', 'place b', 'place c' are 0 or 1 and sum to 1 in every row, so one follows from the others; "
+        "leave one out with --drop 'place c', or show them beside the result with --supplementary 'place a' "
+        "--supplementary 'place b' --supplementary 'place c'."
+    )
+    assert run("fit", "pca", "t.csv", "--report", "r.html")["warnings"] == [sentence]
+    assert sentence in shown_warnings()
+    assert run("info", "t.csv")["doubts"] == [sentence]
+    for flags, columns in ((["--drop", "place c"], 4), (["--supplementary", "place a:place c"], 2)):
+        found = run("fit", "pca", "t.csv", *flags)
+        assert found["read"]["columns"] == columns
+        assert "warnings" not in found
+
+
+# ---- what `info` reports ------------------------------------------------------------------------------------------
+
+
+def test_info_reports_what_a_fit_warns_of(run):
+    rows, names = COLUMNS["last"][0], [*(f"m{j + 1}" for j in range(12)), "whole year"]
+    pl.DataFrame(np.vstack([rows, rows]), schema=names).write_csv("t.csv")
+    warnings = run("fit", "pca", "t.csv")["warnings"]
+    assert [each.partition(";")[0] for each in warnings] == [
+        "column 'whole year' is the sum of all other columns, so what they have in common counts twice",
+        "the second half of the rows repeats the first, 30 rows",
+    ]
+    assert run("info", "t.csv")["doubts"] == warnings
+    # Rows that memory should not hold are not looked at.
+    assert "doubts" not in run("info", "t.csv", "--max-memory", "1000")
+
+
+def test_info_takes_a_matrix_of_correlations_for_none(run):
+    R = np.corrcoef(np.column_stack([MONTHS[:, :4], MONTHS[:, :4].sum(axis=1)]).T)
+    pl.DataFrame(R, schema=[*"abcde"]).write_csv("t.csv")
+    assert "doubts" not in run("info", "t.csv")
 
 
 def test_copies_reach_the_command_line(run):
@@ -237,3 +330,13 @@ def test_copies_reach_the_command_line(run):
     assert run("fit", "pca", "t.csv", "--report", "r.html")["warnings"] == [sentence]
     assert sentence in shown_warnings()
     assert run("select", "t.csv", "-m", "pca")["warnings"][0] == sentence
+
+
+def test_millions_of_rows_are_not_searched_for_totals():
+    rows = np.zeros((MAX_UNNAMED + 1, 1))
+    tracemalloc.start()
+    try:
+        assert find_unnamed_totals(rows) == []
+        assert tracemalloc.get_traced_memory()[1] < rows.nbytes / 10
+    finally:
+        tracemalloc.stop()

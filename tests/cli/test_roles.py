@@ -56,6 +56,24 @@ COLUMNS = {
     "class of 40": (RNG.integers(0, 9, N).tolist(), Role.ACTIVE),
     "target": (RNG.integers(0, 10**6, N).tolist(), Role.ACTIVE),
     "passed": ([bool(i % 3) for i in range(N)], Role.ACTIVE),
+    "year": ([1990 + i % 10 for i in range(N)], Role.ASIDE),
+    "Yr": ([70 + i % 10 for i in range(N)], Role.ASIDE),
+    "Jahr": ([2020 - i for i in range(N)], Role.ID),
+    "année": ([1990 + i % 10 for i in range(N)], Role.ASIDE),
+    "sample_year": ([1990 + i % 10 for i in range(N)], Role.ASIDE),
+    "YrSold": ([2006 + i % 5 for i in range(N)], Role.ASIDE),
+    "Month": ([5 + i % 5 for i in range(N)], Role.ASIDE),
+    "day": ([1 + 7 * i % 31 for i in range(N)], Role.ASIDE),
+    "quarter": ([1 + i % 4 for i in range(N)], Role.ASIDE),
+    "week": ([1 + i % 52 for i in range(N // 2)] * 2, Role.ASIDE),
+    "hour": ([5 * i % 24 for i in range(N)], Role.ASIDE),
+    "day of week": ([i % 7 for i in range(N)], Role.ASIDE),
+    "year of study": ([1 + i % 4 for i in range(N)], Role.ACTIVE),
+    "year built": ([1900 + 7 * i % 90 for i in range(N)], Role.ACTIVE),
+    "years": ([10 + 3 * i % 25 for i in range(N)], Role.ACTIVE),
+    "hours": ([3 * i % 20 for i in range(N)], Role.ACTIVE),
+    "mm": ([1 + 5 * i % 12 for i in range(N)], Role.ACTIVE),
+    "calories": ([1900 + i * i % 100 for i in range(N)], Role.ACTIVE),
 }
 
 
@@ -73,6 +91,12 @@ def test_the_role_of_a_column(tmp_path, name, suffix):
     found = roles(path)
     assert found[name].role == role, found[name]
     assert all(found[other].role == Role.ACTIVE for other in NUMBERS)
+
+
+def test_months_with_leading_zeros(tmp_path):
+    months = [f"{1 + i % 12:02d}" for i in range(N)]
+    pl.DataFrame({"month": months} | NUMBERS).write_csv(tmp_path / "t.csv")
+    assert roles(tmp_path / "t.csv")["month"][1:3] == (Role.ASIDE, "months, by the name")
 
 
 def test_dates_that_are_asked_for_are_active(tmp_path, monkeypatch):
@@ -174,6 +198,18 @@ def test_a_table_of_genes_names_the_option_that_exchanges_rows_and_columns(run, 
     assert "exchange rows and columns with --transpose" in " ".join(run("fit", "pca", "g.csv").split())
     run("fit", "pca", "g.csv", "--transpose", "-o", "m.safetensors")
     assert list(eigenlens.load("m.safetensors").feature_names_in_) == [f"g{i}" for i in range(N)]
+
+
+def test_a_year_that_is_left_out_is_used_or_colours_the_rows_on_request(run, tmp_path):
+    pl.DataFrame({"year": [1990 + i % 4 for i in range(N)]} | NUMBERS).write_csv(tmp_path / "t.csv")
+    [line] = decisions(run("fit", "pca", "t.csv"))
+    sentence = "column 'year' is left out (calendar years, by the name); "
+    assert line == sentence + "use --active year, or colour by it with --label year."
+    for flag, columns in (("--active", 4), ("--label", 3)):
+        found = json.loads(run("fit", "pca", "t.csv", flag, "year", "--json"))
+        assert found["read"]["columns"] == columns
+        assert found["decisions"] == []
+        assert not any("calendar" in each for each in found.get("warnings", []))
 
 
 def test_an_id_beside_the_one_that_is_named_is_left_out_aloud(run, table):

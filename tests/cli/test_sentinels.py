@@ -156,3 +156,20 @@ def test_the_flag_works_and_every_output_has_the_sentence(name, tmp_path, monkey
     facts = json.loads(capsys.readouterr().out)
     assert facts["read"]["missing"] == sum(int(np.sum(values == code)) for code in codes)
     assert "warnings" not in facts
+
+
+@pytest.mark.parametrize("command", ["transform", "score", "impute"])
+def test_new_rows_with_sentinels_are_warned_of(tmp_path, monkeypatch, capsys, command):
+    monkeypatch.chdir(tmp_path)
+    rows = np.random.default_rng(3).normal([170.0, 70.0, 40.0], [8.0, 9.0, 10.0], (60, 3)).round(1)
+    np.savetxt("old.csv", rows, "%.1f", ",", header="height,mass,age", comments="")
+    rows[[4, 17, 30], 1] = -999.0
+    np.savetxt("new.csv", rows, "%.1f", ",", header="height,mass,age", comments="")
+    assert main(["fit", "ppca", "old.csv", "-k", "1", "-o", "m.safetensors"]) == 0
+    capsys.readouterr()
+    assert main([command, "m.safetensors", "new.csv", "-o", "z.csv"]) == 0
+    shown = "".join(capsys.readouterr())
+    assert "-999 stands in 3 cells of 'mass'" in shown
+    assert "--na -999" in shown
+    assert main([command, "m.safetensors", "new.csv", "-o", "z.csv", "--force", "--na", "-999"]) == 0
+    assert "-999 stands in" not in "".join(capsys.readouterr())

@@ -39,7 +39,8 @@ def spectrum(rows: np.ndarray, covariance: bool) -> np.ndarray:
     if np.isnan(rows).any():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # rows without an entry
-            return np.asarray(eigenlens.PCA(missing="em", random_state=0).fit(rows).explained_variance_)
+            columns = np.asfortranarray(rows)  # as a file's lie in memory: sums in another order end EM elsewhere
+            return np.asarray(eigenlens.PCA(missing="em", random_state=0).fit(columns).explained_variance_)
     return np.linalg.eigvalsh(rows if covariance else np.atleast_2d(np.cov(rows.T)))[::-1]
 
 

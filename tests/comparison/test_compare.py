@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -29,6 +30,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
+import eigenlens
 from eigenlens import PCA, ProbabilisticPCA
 from eigenlens.comparison.compare import compare
 from eigenlens.comparison.jacobian import LOG_DERIVATIVES, log_abs_det_jacobian
@@ -357,3 +359,22 @@ def test_one_column_may_have_one_dimension(kind):
     column, table = (compare(models, X, random_state=0) for X in (kind(x), x[:, None]))
     assert_allclose(column.means, table.means)
     assert "normal" not in column.failures
+
+
+def test_a_fit_that_was_interrupted_ends_the_comparison():
+    """A mixture keeps the best so far, with a warning; the user who stops it wants no further fold."""
+    X, steps = np.random.default_rng(0).normal(size=(300, 2)), []
+
+    def interrupt_once(done, total, label):
+        steps.append(done)
+        if len(steps) == 12:
+            raise KeyboardInterrupt
+
+    options = {"init": "k-means++", "n_init": 1, "tol": 0.0, "random_state": 0, "verbose": interrupt_once}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        alone = eigenlens.GaussianMixture(3, **options).fit(X)
+        assert not alone.converged_  # its own fit ends with the best so far
+        steps.clear()
+        with pytest.raises(KeyboardInterrupt):
+            compare({"mixture": eigenlens.GaussianMixture(3, **options)}, X, cv=3)

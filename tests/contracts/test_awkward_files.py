@@ -75,7 +75,7 @@ FILES = {
     "quoted_newline.csv": ('a,b\n1,"two\nlines"\n2,"x"\n', (["a", "b"], [[1, "two\nlines"], [2, "x"]])),
     "comment.csv": ("# made by hand\na,b\n1,2\n3,4\n", TWO),
     "sep_line.csv": ("sep=;\na;b\n1;2\n3;4\n", TWO),
-    "dup_names.csv": ("a,a,b\n1,2,3\n4,5,6\n", "has 2 columns named 'a'"),
+    "dup_names.csv": ("a,a,b\n1,2,3\n4,5,6\n", (["a", "a_2", "b"], [[1, 2, 3], [4, 5, 6]])),
     "bool.csv": ("flag,x\ntrue,1\nfalse,2\nTRUE,3\n", (["flag", "x"], [[1, 1], [0, 2], [1, 3]])),
     "bigint.csv": (
         "id,x\n9007199254740993,1\n9007199254740995,2\n", (["id", "x"], [[9007199254740993, 1], [9007199254740995, 2]])

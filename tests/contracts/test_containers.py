@@ -133,7 +133,7 @@ def answer(model):
 
 def test_every_estimator_is_here():
     public = {name for name in el.__all__ if hasattr(getattr(el, name), "fit") and isinstance(getattr(el, name), type)}
-    assert public == set(ESTIMATORS)
+    assert public == set(ESTIMATORS) | {"GenotypePCA"}  # whose rows are genotypes: tests/genotypes
 
 
 @pytest.mark.few(70)

@@ -147,7 +147,7 @@ class TestDelimited:
         (tmp_path / "a.csv").write_text("kids,x\n" + "0,1\n1,2\n2,3\n3+,4\n" * 5)
         with pytest.raises(DataError, match=r"'kids' has text among numbers in 5 rows .*'3\+'\); .*text=\['kids'\]"):
             next(as_table(scan(tmp_path / "a.csv")).rows())
-        with pytest.raises(DataError, match=r"'kids' has text in 5 rows \(first: row 4, '3\+'\); add na="):
+        with pytest.raises(DataError, match=r"'kids' has text in 5 rows \(first: row 4, '3\+'\); .* add na="):
             next(scan(tmp_path / "a.csv").rows())
         assert texts(as_table(scan(tmp_path / "a.csv", text=["kids"])), 0) == ["0", "1", "2", "3+"] * 5
         with pytest.raises(OptionError, match="text='kid' is not one of the 2 columns; did you mean 'kids'"):

@@ -10,11 +10,13 @@ import lzma
 import zipfile
 
 import numpy as np
+import polars as pl
 import pytest
 
 import eigenlens
 from eigenlens.data.files import decode, decompress
-from eigenlens.data.files.formats import sheet_limits
+from eigenlens.data.files.formats import arff, parquet, sheet_limits
+from eigenlens.data.files.layout import widths
 from eigenlens.errors import DataError
 from written_tables import write_xlsx
 
@@ -90,6 +92,51 @@ def test_a_million_columns_of_text_are_an_error_with_a_way_out(tmp_path):
     path.write_bytes(b"c" + b",c" * 999_999 + b"\n" + b"1" + b",1" * 999_999 + b"\n")
     with pytest.raises(DataError, match=r"1,000,000 columns.*transpose=True"):
         eigenlens.scan(path)
+
+
+@pytest.mark.parametrize(
+    ("cell", "readable"), [("AG", False), ('"x"', False), ("1e5", True), ("NA", True), ("true", True)]
+)
+def test_ten_thousand_columns_of_text_are_an_error(tmp_path, cell, readable):
+    path, d = tmp_path / "t.csv", widths.MAX_TEXT_COLUMNS + 1
+    path.write_text(f"{','.join(f'c{j}' for j in range(d))}\n{','.join([cell] * d)}\n")
+    with (
+        contextlib.nullcontext() if readable else pytest.raises(DataError, match=rf"t\.csv' has {d:,} columns of text")
+    ):
+        widths.check_column_count(path, path.read_text())
+    if not readable:
+        with pytest.raises(DataError, match="columns of text"):
+            eigenlens.scan(path)
+
+
+def test_an_arff_file_of_many_attributes_is_an_error(tmp_path, monkeypatch):
+    monkeypatch.setattr(arff, "MAX_COLUMNS", 50)
+    path = tmp_path / "t.arff"
+    path.write_text("@relation x\n" + "".join(f"@attribute a{j} numeric\n" for j in range(60)) + "@data\n1,2\n")
+    with pytest.raises(DataError, match=r"t\.arff' has 61 lines of attributes, and 50 are read"):
+        eigenlens.scan(path)
+
+
+@pytest.mark.parametrize("piece", [1, 7, 10, 11, 40, 1000])
+def test_where_row_groups_end_is_seen_by_pieces(tmp_path, piece, monkeypatch):
+    """A file of a few bytes may have more rows of zeros than memory holds."""
+    X = np.arange(74.0).reshape(37, 2)
+    pl.DataFrame(X, schema=["a", "b"]).write_parquet(tmp_path / "t.parquet", row_group_size=10)
+    monkeypatch.setattr(parquet, "PIECE_ROWS", piece)
+    reader = parquet.TableReader((tmp_path / "t.parquet",), open_table=pl.scan_parquet)
+    lengths = reader._group_lengths(tmp_path / "t.parquet")
+    assert sum(lengths) == 37
+    assert lengths == [10, 10, 10, 7] or piece < 37
+    np.testing.assert_array_equal(np.concatenate(list(reader.blocks())), X)
+
+
+def test_blanks_between_the_tags_of_a_sheet_are_not_collected(tmp_path):
+    with zipfile.ZipFile(tmp_path / "t.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("sheet.xml", b'<c r="A1"/>' + b" " * (5 * MEGABYTE) + b'<c r="B7"/>')
+    with zipfile.ZipFile(tmp_path / "t.zip") as archive:
+        pieces = list(sheet_limits._chunks(archive, archive.infolist()[0]))
+    assert max(map(len, pieces)) <= 2 * sheet_limits.CHUNK_BYTES
+    assert sheet_limits._excel_cells(pieces) == 14
 
 
 @pytest.mark.parametrize("quoted", ['"two\nlines"', '"a ""word"" and\n\nmore"', '"\n"'])

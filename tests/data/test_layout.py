@@ -7,7 +7,9 @@ import pytest
 
 from eigenlens import scan
 from eigenlens.data.files.layout.header import count_header_rows, join_names
+from eigenlens.data.files.scan import open_files
 from eigenlens.data.files.text import DelimitedReader
+from eigenlens.errors import DataError
 from written_tables import write_xlsx
 
 ROWS = [["170", "65.5"], ["181", "80"], ["165", "58"]]
@@ -105,7 +107,7 @@ def test_lines_that_repeat_the_names_below_the_first_rows_are_a_warning(tmp_path
 
 def test_words_that_look_like_the_first_line_stay(tmp_path):
     (tmp_path / "t.csv").write_text("yes,no\nno,yes\nyes,no\nno,no\n")
-    assert scan(tmp_path / "t.csv").n_rows == 3
+    assert scan(tmp_path / "t.csv", header=True).n_rows == 3
 
 
 # ---- merged cells ---------------------------------------------------------------------------------------------
@@ -164,3 +166,39 @@ def test_merged_cells_of_a_sheet_are_filled_exactly(tmp_path):
 
 def test_every_reader_of_text_takes_the_options():
     assert {"header_rows", "fill_down"} <= DelimitedReader.options
+
+
+# ---- separators at the end of lines ---------------------------------------------------------------------------
+
+BODY = "1.5,2,3\n4,5.5,6\n7,,8\n"
+ENDS = {
+    "each row": "a,b,c\n" + BODY.replace("\n", ",\n"),
+    "each row, tabs": ("a,b,c\n" + BODY.replace("\n", ",\n")).replace(",", "\t"),
+    "each row, as in Windows": ("a,b,c\n" + BODY.replace("\n", ",\n")).replace("\n", "\r\n"),
+    "each row, quoted": "a,b,c\n" + BODY.replace("\n", ',""\n'),
+    "the line of names": "a,b,c,\n" + BODY,
+}
+
+
+@pytest.mark.parametrize("case", ENDS)
+def test_a_separator_at_the_end_of_rows_or_names_alone_makes_no_column(tmp_path, case):
+    (tmp_path / "t.csv").write_bytes(ENDS[case].encode())
+    source = open_files(tmp_path / "t.csv")
+    assert source.names == ("a", "b", "c")
+    np.testing.assert_array_equal(next(source.rows()), [[1.5, 2, 3], [4, 5.5, 6], [7, np.nan, 8]])
+    [decision] = [str(each) for each in source.decisions]
+    assert decision.startswith(case.partition(",")[0] + " ends with a separator and ")
+    assert decision.endswith(" not, so no column is made of what follows it.")
+
+
+@pytest.mark.parametrize("last", ["9", '"9"', "NA"])
+def test_a_cell_below_without_a_name_is_an_error(tmp_path, last):
+    (tmp_path / "t.csv").write_text("a,b\n" + "1,2,\n" * 200 + f"3,4,{last}\n")
+    with pytest.raises(DataError, match="row 202 has 3 cells, and the first has 2"):
+        scan(tmp_path / "t.csv")
+
+
+def test_a_first_row_of_data_without_the_separator_of_the_others_is_an_error(tmp_path):
+    (tmp_path / "t.csv").write_text("1,2\n3,4,\n5,6,\n")
+    with pytest.raises(DataError, match="ragged"):
+        scan(tmp_path / "t.csv")

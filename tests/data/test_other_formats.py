@@ -1,7 +1,8 @@
-"""Spreadsheets, files of statistics programs, JSON and ARFF are the same table; other formats name their conversion."""
+"""Spreadsheets, files of statistics programs, JSON, ARFF and GCT are the same table; others name a conversion."""
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import pickle
@@ -16,7 +17,7 @@ import pytest
 from eigenlens import scan
 from eigenlens.data.files.scan import open_files
 from eigenlens.errors import DataError, DataWarning, MissingExtra, OptionError
-from written_tables import Day, write_ods, write_xlsx
+from written_tables import SAS7BDAT, XLS, Day, write_kept, write_ods, write_xlsb, write_xlsx
 
 ROWS = [["length", "n", "kind", "ok"], [0.1 + 0.2, 1, "u", True], [1e-20, 2, "v", False], [None, 3, "u", True]]
 
@@ -51,6 +52,14 @@ class TestSpreadsheets:
         assert [field.kind for field in source.fields] == ["number", "integer", "text", "boolean"]
         assert source.decisions == ()
 
+    def test_sheets_of_other_versions_of_excel(self, tmp_path):
+        write_xlsb(tmp_path / "t.xlsb", ROWS)
+        write_kept(tmp_path / "t.xls", XLS)
+        for name in ("t.xlsb", "t.xls"):
+            source = scan(tmp_path / name)
+            check_rows(source)
+            assert [field.kind for field in source.fields] == ["number", "integer", "text", "boolean"]
+
     def test_open_document(self, tmp_path):
         write_ods(tmp_path / "t.ods", [["a", "b"], [0.1, 2], [3.5, "NA"]])
         np.testing.assert_array_equal(next(scan(tmp_path / "t.ods").rows()), [[0.1, 2], [3.5, np.nan]])
@@ -80,9 +89,9 @@ class TestSpreadsheets:
         np.testing.assert_array_equal(next(source.rows()), [[20484, 12], [20485.5, 3]])
 
     def test_errors_name_the_sheet_and_not_a_copy(self, tmp_path):
-        write_xlsx(tmp_path / "t.xlsx", {"one": [["a", "a"], [1, 2], [3, 4]]})
-        with pytest.raises(DataError, match=r"t\.xlsx' has 2 columns named 'a'"):
-            scan(tmp_path / "t.xlsx")
+        write_xlsx(tmp_path / "t.xlsx", {"one": [["a", "b"], [1, 2]]})
+        with pytest.raises(DataError, match=r"/t\.xlsx' has a line of names and no rows"):
+            scan(tmp_path / "t.xlsx", skip=1)
         (tmp_path / "u.xlsx").write_bytes(b"PK\x03\x04nothing")
         with pytest.raises(DataError, match=r"u\.xlsx' cannot be read"):
             scan(tmp_path / "u.xlsx")
@@ -100,9 +109,9 @@ class TestSpreadsheets:
         assert len(os.listdir(tmp_path / "temporary")) == 1
         del source
         assert os.listdir(tmp_path / "temporary") == []
-        write_xlsx(tmp_path / "t.xlsx", {"one": [["a", "a"], [1, 2]]})
+        write_xlsx(tmp_path / "t.xlsx", {"one": [["a", "b"], [1, 2]]})
         with pytest.raises(DataError):
-            scan(tmp_path / "t.xlsx")
+            scan(tmp_path / "t.xlsx", skip=1)
         assert os.listdir(tmp_path / "temporary") == []
 
 
@@ -164,6 +173,21 @@ class TestStatisticsPrograms:
         assert found["sex"].to_list() == ["male", "female", "male", None]
         assert found["q"].to_list() == [1, 5, 2, 3]
 
+    def test_portable_files_of_spss(self, tmp_path, pyreadstat, frame):
+        pyreadstat.write_por(frame, str(tmp_path / "t.por"))
+        found = frame_of(open_files(tmp_path / "t.por"))
+        assert found.rename(str.lower).to_dict(as_series=False) == {
+            **frame.to_dict(as_series=False), "town": ["a", "b", None, "d"],
+        }  # fmt: skip
+
+    @pytest.mark.usefixtures("pyreadstat")
+    def test_sas(self, tmp_path):
+        write_kept(tmp_path / "t.sas7bdat", SAS7BDAT)
+        found = frame_of(open_files(tmp_path / "t.sas7bdat"))
+        assert found.to_dict(as_series=False) == {
+            "sex": [1.0, 2.0, 1.0, None], "x": [1.5, 2.5, 3.5, 4.5], "town": ["a", "b", None, "d"],
+        }  # fmt: skip
+
     def test_a_file_that_is_not_one(self, tmp_path, pyreadstat):
         for name in ("t.sav", "t.dta", "t.sas7bdat", "t.por"):
             (tmp_path / name).write_text("no such thing")
@@ -199,7 +223,6 @@ NOT_TABLES = {
     "[1, 2]": "is not a table",
     "[]": "is not a table",
     '{"a": 1': "cannot be read",
-    '[{"a": {"z": 1}}]': "holds nested values",
     '[{"a": 1, "b": 1}, {"a": "low", "b": 1}]': r"'a' of '.*' has text among numbers \(first: row 2, 'low'\)",
 }
 
@@ -266,6 +289,90 @@ def test_arff_that_cannot_be_read(tmp_path, line, message):
         scan(tmp_path / "t.arff")
 
 
+# ---- gene expression ------------------------------------------------------------------------------------------
+
+GENES = "ENSG1\t{}1.5\t2\t3\nENSG2\t{}4\tNA\t7\nENSG3\t{}7\t1\t9\nENSG4\t{}0\t0.5\t8\n"
+SAMPLES = [[1.5, 4, 7, 0], [2, np.nan, 1, 0.5], [3, 7, 9, 8]]
+# The numbers that describe genes are no samples.
+GCT = "#1.2\n4\t3\nName\tDescription\ts1\ts2\ts3\n" + GENES.format("11\t", "12\t", "13\t", "14\t")
+GCT_1_3 = (
+    "#1.3\n4\t3\t2\t2\nid\tentrez\tname\ts1\ts2\ts3\ngroup\tna\tna\told\told\tnew\nplace\tna\tna\tU\tV\tU\n"
+    + GENES.format("11\tA\t", "12\tB\t", "13\tC\t", "14\tD\t")
+)
+
+
+@pytest.mark.parametrize("name", ["t.gct", "t.gct.gz"])
+def test_genes_of_gct_are_columns(tmp_path, name):
+    (tmp_path / name).write_bytes(gzip.compress(GCT.encode()) if name.endswith("gz") else GCT.encode())
+    source = scan(tmp_path / name)
+    assert source.names == ("ENSG1", "ENSG2", "ENSG3", "ENSG4")
+    np.testing.assert_array_equal(next(source.rows()), SAMPLES)
+    assert source.read_ids().tolist() == ["s1", "s2", "s3"]
+    [decision] = [str(each) for each in source.decisions if each.subject == "rows and columns"]
+    assert "'Description' of the genes is left aside; fit the genes as rows with transpose=True" in decision
+
+
+def test_what_describes_samples_in_gct_is_beside_them(tmp_path):
+    (tmp_path / "t.gct").write_text(GCT_1_3)
+    source = open_files(tmp_path / "t.gct")
+    assert source.names == ("row", "group", "place", "ENSG1", "ENSG2", "ENSG3", "ENSG4")
+    assert source.read_column("group").tolist() == ["old", "old", "new"]
+    np.testing.assert_array_equal(next(source.part([3, 4, 5, 6]).rows()), SAMPLES)
+
+
+@pytest.mark.filterwarnings("ignore::eigenlens.errors.DataWarning")
+@pytest.mark.parametrize("text", [GCT, GCT_1_3])
+def test_genes_of_gct_as_rows(tmp_path, text):
+    (tmp_path / "t.gct").write_text(text)
+    source = scan(tmp_path / "t.gct", transpose=True)
+    assert source.names == ("s1", "s2", "s3")
+    np.testing.assert_array_equal(next(source.rows()), np.transpose(SAMPLES))
+    assert "rows and columns" not in [each.subject for each in source.decisions]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (GCT.replace("4\t3", "5\t3"), "declares 5 genes and 3 samples, and has 4 genes and 3 samples"),
+        (GCT.replace("#1.2", "#1.1"), "does not start as GCT files do"),
+        (GCT.partition("\n")[2], "does not start as GCT files do"),
+        (GCT_1_3.replace("\t2\t2\n", "\n", 1), "does not start as GCT files do"),
+    ],
+)
+def test_gct_that_is_not_whole(tmp_path, text, message):
+    (tmp_path / "t.gct").write_text(text)
+    with pytest.raises(DataError, match=message):
+        scan(tmp_path / "t.gct")
+
+
+def test_gct_that_is_called_text(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.txt").write_text(GCT)
+    with pytest.raises(DataError, match="is GCT, not delimited text") as caught:
+        scan("t.txt")
+    subprocess.run(shlex.split(caught.value.fix.removeprefix("rename it: ")), check=True)
+    assert scan("t.txt.gct").n_rows == 3
+
+
+def test_text_that_is_made_of_biom(tmp_path):
+    text = "# Constructed from biom file\n#OTU ID\tS0\tS1\tS2\nO0\t2.0\t0.0\t7.0\nO1\t1.0\t3.0\t4.0\n"
+    (tmp_path / "t.tsv").write_text(text)
+    with pytest.warns(DataWarning, match="the first line is taken for a title"):
+        source = scan(tmp_path / "t.tsv", transpose=True)
+    assert source.names == ("O0", "O1")
+    np.testing.assert_array_equal(next(source.rows()), [[2, 1], [0, 3], [7, 4]])
+
+
+def test_a_series_matrix_of_geo(tmp_path):
+    about = '!Series_title\t"A study"\n\n!Sample_title\t"one"\t"two"\n!series_matrix_table_begin\n'
+    rows = '"ID_REF"\t"GSM1"\t"GSM2"\n"1007_s_at"\t10.1\t9.8\n"117_at"\t7.5\t8\n'
+    (tmp_path / "GSE1_series_matrix.txt").write_text(f"{about}{rows}!series_matrix_table_end\n")
+    source = scan(tmp_path / "GSE1_series_matrix.txt", transpose=True)
+    assert source.names == ("1007_s_at", "117_at")
+    np.testing.assert_array_equal(next(source.rows()), [[10.1, 7.5], [9.8, 8]])
+    assert [each.subject for each in source.decisions] == ["comments"]
+
+
 # ---- formats that are converted -------------------------------------------------------------------------------
 
 X = np.random.default_rng(0).standard_normal((5, 3))
@@ -286,29 +393,37 @@ def _write_pickle(path):
     path.write_bytes(pickle.dumps(pd.DataFrame(X, columns=["a", "b", "c"])))
 
 
-def _write_h5(path):
+def _write_mtx(path):
+    import scipy.io
+    import scipy.sparse
+
+    scipy.io.mmwrite(path.with_suffix("") if path.suffix == ".gz" else path, scipy.sparse.coo_matrix(X))
+    if path.suffix == ".gz":
+        plain = path.with_suffix("")
+        path.write_bytes(gzip.compress(plain.read_bytes()))
+        plain.unlink()
+
+
+def _write_dense_mtx(path):
+    import scipy.io
+
+    scipy.io.mmwrite(path, X)
+
+
+def _write_loom(path):
     h5py = pytest.importorskip("h5py", reason="H5PY IS NOT INSTALLED")
     with h5py.File(path, "w") as file:
-        file["group/X"], file["y"] = X, np.zeros(9)
-
-
-def _write_h5ad(path):
-    anndata = pytest.importorskip("anndata", reason="ANNDATA IS NOT INSTALLED")
-    anndata.AnnData(X).write_h5ad(path)
-
-
-def _write_zarr(path):
-    zarr = pytest.importorskip("zarr", reason="ZARR IS NOT INSTALLED")
-    zarr.open_group(path, mode="w").create_array("X", data=X)
+        file["matrix"], file["row_attrs/Gene"] = X.T, [b"a", b"b", b"c"]
 
 
 CONVERTED = {
+    "t.mtx": _write_mtx,
+    "t.mtx.gz": _write_mtx,
+    "dense.mtx": _write_dense_mtx,
+    "t.loom": _write_loom,
     "my t.npz": _write_npz,
     "t.mat": _write_mat,
     "t.pkl": _write_pickle,
-    "t.h5": _write_h5,
-    "t.h5ad": _write_h5ad,
-    "t.zarr": _write_zarr,
 }
 
 
@@ -323,13 +438,17 @@ def test_the_command_that_converts_works(tmp_path, monkeypatch, name):
     assert words[0] == "python"
     subprocess.run([sys.executable, *words[1:]], check=True, capture_output=True)
     [made] = [path for path in tmp_path.iterdir() if path.suffix in (".npy", ".parquet")]
-    found = np.concatenate(list(scan(made, id="row" if name == "t.h5ad" else None).rows()))
+    found = np.concatenate(list(scan(made).rows()))
     np.testing.assert_allclose(found, X, rtol=1e-6)
 
 
 COMMANDS = {
     "t.rds": 'Rscript -e \'write.csv(as.data.frame(readRDS("t.rds")), "t.csv")\'',
     "t.rda": 'load("t.rda", e)',
+    "t.fcs": 'flowio.FlowData("t.fcs")',
+    "t.biom": "biom convert -i t.biom -o t.tsv --to-tsv",
+    "t.vcf": "plink2 --vcf t.vcf --max-alleles 2 --make-bed --out t",
+    "my t.vcf.gz": "plink2 --vcf 'my t.vcf.gz' --max-alleles 2 --make-bed --out 'my t'",
     "t.zip": "unzip t.zip",
     "t.csv.zst": "zstd -d t.csv.zst",
     "t.parquet.gz": "gunzip t.parquet.gz",

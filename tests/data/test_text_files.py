@@ -150,11 +150,11 @@ def test_decoding_holds_a_piece_and_no_more(tmp_path):
 
 
 def test_a_column_beside_the_features_forgives_what_they_forgive(tmp_path):
-    """Spaces around numbers, blank cells, and -999.0 for -999; text keeps its spaces."""
+    """Spaces around numbers, blank cells, and -999.0 for -999; text loses the spaces around it."""
     (tmp_path / "t.csv").write_text("w,a,n\n 1 ,5, x\n2,6,y\n  ,7,z\n -999.0,8,-999\n")
     weights = scan(tmp_path / "t.csv", label="w", drop=["n"], na=["-999"]).read_label()
     np.testing.assert_array_equal(weights, [1.0, 2.0, np.nan, np.nan])
-    assert scan(tmp_path / "t.csv", label="n", drop=["w"], na=["-999"]).read_label().tolist() == [" x", "y", "z", None]
+    assert scan(tmp_path / "t.csv", label="n", drop=["w"], na=["-999"]).read_label().tolist() == ["x", "y", "z", None]
     rows = np.concatenate(list(scan(tmp_path / "t.csv", columns=["w"], na=["-999"]).rows()))
     np.testing.assert_array_equal(rows[:, 0], weights)
 

@@ -264,7 +264,10 @@ def test_a_prior_alone():
         (lambda: Categorical.fit(["a"], smoothing=-1.0), r"smoothing=-1.0 must be finite and not negative"),
         (lambda: Categorical.fit(["a"], smoothing="laplace"), "smoothing='laplace' must be a number"),
         (lambda: Categorical.fit(["a"], smoothing=[1.0, 2.0]), "2 numbers for 1 categories"),
-        (lambda: Categorical.fit(["a"], smoothing=1.0, reserve=-1.0), r"reserve=-1.0 must be finite and not negative"),
+        (
+            lambda: Categorical.fit(["a"], smoothing=1.0, reserve=-1.0),
+            r"reserve=-1.0 must be a finite number from 0 on",
+        ),
         (lambda: Bernoulli.fit([0, 1], levels=(0, 1, 2)), r"levels=\(0, 1, 2\) must be 2 different values"),
         (lambda: Multinomial(np.array([0.5, 0.6])), "sum to 1"),
         (lambda: Multinomial(np.array([0.5, 0.4])), "sum to 1"),

@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.stats import chi2, multivariate_normal, norm, t
 
 from eigenlens.data.memory import ArraySource
-from eigenlens.densities import Diagonal, Full, Gaussian, Spherical
+from eigenlens.densities import Diagonal, Full, Gaussian, LinearGaussian, Spherical
 from eigenlens.densities.covariance import dependent_column
 from eigenlens.densities.gaussian import GAUSSIAN_FITS
 from eigenlens.errors import DataError, OptionError
@@ -150,13 +150,27 @@ def test_many_dimensions():
     [
         ([[1.0, 1.0], [1.0, 1.0]], "column 1 has no variance that"),
         ([[0.0, 0.0], [0.0, 1.0]], "column 0 has none"),
-        ([[1.0, np.nan], [np.nan, 1.0]], "column 1"),
         ([[1.0, 0.5, 1.5], [0.5, 1.0, 1.5], [1.5, 1.5, 3.0 * (1 + 1e-16)]], "column 2"),
     ],
 )
 def test_a_singular_covariance_is_rejected(C, column):
     with pytest.raises(OptionError, match=f"singular: {column}"):
         Gaussian(np.zeros(len(C)), Full(np.array(C))).log_density(np.zeros((1, len(C))))
+
+
+@pytest.mark.parametrize("odd", [np.nan, np.inf])
+def test_parameters_must_be_finite(odd):
+    for made in (
+        lambda: Full([[1.0, odd], [odd, 1.0]]),
+        lambda: Diagonal([1.0, odd]),
+        lambda: Spherical(odd, 2),
+        lambda: Gaussian([0.0, odd], Spherical(1.0, 2)),
+        lambda: LinearGaussian([0.0, odd], [[1.0], [1.0]], 1.0),
+        lambda: LinearGaussian([0.0, 1.0], [[1.0], [odd]], 1.0),
+        lambda: LinearGaussian([0.0, 1.0], [[1.0], [1.0]], odd),
+    ):
+        with pytest.raises(OptionError, match=f"has {odd:g}, and its numbers must be finite"):
+            made()
 
 
 def test_variances_of_nothing_are_rejected():

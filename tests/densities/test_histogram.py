@@ -140,7 +140,7 @@ def test_quantiles_of_sorted_values_are_numpys():
         ({"bins": 0}, OptionError, "bins=0 must be at least 1"),
         ({"bins": "sturgess"}, OptionError, "bins='sturgess'"),
         ({"bins": [0.0, 2.0, 1.0]}, OptionError, "ascending"),
-        ({"bins": [0.0, 1.0]}, DataError, "outside the bins, which reach from 0 to 1"),
+        ({"bins": [0.0, 1.0]}, DataError, "outside the bins, whose edges reach from 0 to 1"),
         ({"bounds": (0.0, 1.0)}, DataError, "outside the bins"),
         ({"bounds": (5.0, 1.0)}, OptionError, "ascending"),
         ({"bins": EDGES, "bounds": (0.0, 30.0)}, OptionError, "no effect"),

@@ -47,6 +47,7 @@ ABSENT = np.array(
     [[0, 0, 1, 0, 0, 1], [1, 0, 0, 0, 1, 0], [0, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1, 1], [0, 1, 0, 1, 0, 0]], dtype=bool
 )
 MISSING = np.where(np.hstack([ABSENT, ABSENT]), np.nan, ROWS)
+COPIES = np.clip(np.rint(ROWS + 1.0), 0.0, 2.0)
 LARGE = 2**60
 
 
@@ -104,6 +105,7 @@ QUERIES: dict[str, Callable[[int], Any]] = {
     "sparse": lambda d: sparse.csr_array(np.where(np.abs(ROWS[:, :d]) > 0.5, ROWS[:, :d], 0.0)),
     "sparse counts": lambda d: sparse.csr_array(np.rint(np.abs(2.0 * ROWS[:, :d]))),
     "counts": lambda d: np.rint(np.abs(2.0 * ROWS[:, :d])),
+    "copies": lambda d: np.where(np.hstack([ABSENT, ABSENT])[:, :d] & (ROWS[:, :d] > 0), np.nan, COPIES[:, :d]),
     "binary": lambda d: (ROWS[:, :d] > 0.0).astype(np.float64),
     "pandas": lambda d: pd.DataFrame(ROWS[:, :d], columns=NAMES[:d]),
     "pandas missing": lambda d: pd.DataFrame(MISSING[:, :d], columns=NAMES[:d]),

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import datetime
 import sys
+import tempfile
 import warnings
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,11 +23,13 @@ from golden_answers import EXPECTED, FILES, LARGE, NAMES, answers, difference, l
 from scipy import sparse
 
 import eigenlens
+from bed_files import write_bed
 from eigenlens import (
     PCA,
     BayesClassifier,
     FactorAnalysis,
     GaussianMixture,
+    GenotypePCA,
     KernelDensity,
     KernelPCA,
     LinearDiscriminant,
@@ -457,7 +461,22 @@ MODELS = {
 }
 """The models of the first files."""
 
-LATER = {"sparse-pca": sparse_pca}
+
+def genotype_pca() -> Models:
+    """Yield components of genotypes, of an array and of a .bed file with variants on several chromosomes."""
+    rng = np.random.default_rng(11)
+    X = rng.binomial(2, np.where(np.arange(30)[:, None] % 2, 0.3, 0.6), (30, 12)).astype(float)
+    yield "plain", GenotypePCA(3, chromosomes=None).fit(X), ["copies"]
+    X[rng.random(X.shape) < 0.05] = np.nan
+    yield "missing", GenotypePCA(2, chromosomes=None).fit(X), ["copies"]
+    yield "mean-lanczos", GenotypePCA(2, missing="mean", solver="lanczos").fit(X), ["copies"]
+    with tempfile.TemporaryDirectory() as folder:
+        chromosomes = ["1"] * 5 + ["chr2"] * 5 + ["X", "25"]
+        path = write_bed(Path(folder), X, chromosomes=chromosomes, alleles=[("A", "G"), ("CT", "C")] * 6)
+        yield "bed-file", GenotypePCA(2).fit(path), ["copies"]
+
+
+LATER = {"sparse-pca": sparse_pca, "genotype-pca": genotype_pca}
 """Models that were added since, each with a file of expected answers of its own: `make.py sparse-pca`."""
 
 

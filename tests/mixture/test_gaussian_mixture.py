@@ -13,6 +13,7 @@ from scipy.stats import kstest
 from sklearn.base import clone
 from sklearn.mixture import GaussianMixture as Peer
 from sklearn.utils.estimator_checks import check_estimator
+from threadpoolctl import threadpool_limits
 
 from eigenlens import ConvergenceWarning, DataError, DataWarning, OptionError, scan
 from eigenlens import model_file as io
@@ -611,3 +612,15 @@ def test_centres_of_a_users_rule_are_checked(answer, words):
     X = np.random.default_rng(0).standard_normal((50, 3))
     with pytest.raises(OptionError, match=words):
         GaussianMixture(2, init=answer, random_state=0).fit(X)
+
+
+@pytest.mark.parametrize("covariance_type", ["full", "tied"])
+def test_the_number_of_threads_changes_no_bit_of_a_fit(covariance_type):
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((6000, 12)) @ rng.standard_normal((12, 12)) + 2.0 * rng.integers(0, 3, 6000)[:, None]
+    fits = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            fits.append(GaussianMixture(3, covariance_type=covariance_type, n_init=2, random_state=0).fit(X))
+    np.testing.assert_array_equal(fits[0].means_, fits[1].means_)
+    np.testing.assert_array_equal(fits[0].covariances_, fits[1].covariances_)

@@ -478,6 +478,9 @@ def test_rows_without_an_entry_do_not_count():
         pca = PCA(2, missing="em").fit(X)
     assert pca.n_samples_ == 98
     np.testing.assert_allclose(pca.transform(X)[[4, 9]], 0.0, atol=1e-12)
+    X[9] = X[8]
+    with pytest.warns(DataWarning, match=r"1 row has no observed entry .*; its scores are 0"):
+        PCA(2, missing="em").fit(X)
     np.testing.assert_allclose(
         pca.components_, PCA(2, missing="em").fit(np.delete(X, [4, 9], axis=0)).components_, atol=1e-6
     )

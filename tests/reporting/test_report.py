@@ -54,6 +54,17 @@ def test_loadings_have_their_numbers_where_there_is_room(tmp_path):
     assert [float(text) for text in cells["text"]] == pytest.approx(large_loadings.ravel(), rel=5e-3, abs=0.5)
 
 
+def test_loadings_of_columns_in_small_units_are_not_zero(tmp_path):
+    """Three digits of the largest loading of each column of the data, however large those of others are."""
+    units = X * np.geomspace(1e-4, 1e4, X.shape[1])
+    pca = PCA(3).fit(units)
+    charts = read(report(pca, units, tmp_path / "x.html"))["first"]["charts"]
+    (cells,) = layers(named(charts, "Loadings"), "cell")
+    found = np.reshape(list(map(float, cells["text"])), pca.loadings_.shape)
+    largest = np.abs(pca.loadings_).max(axis=1, keepdims=True)
+    np.testing.assert_allclose(found / largest, pca.loadings_ / largest, rtol=0.0, atol=5e-3)
+
+
 def test_hostile_names_stay_text(tmp_path):
     nasty = "</script><script>alert(1)</script>"
     rows = X.rename(columns={"c0": nasty})

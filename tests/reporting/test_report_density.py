@@ -68,7 +68,7 @@ def test_the_curve_and_its_histogram(line):
     np.testing.assert_allclose(y, model.density(x[:, None]), atol=2e-7)
     bars = drawn(named(charts, "Density"), "histogram")
     assert np.trapezoid(numbers(bars["y"]), numbers(bars["x"])) == pytest.approx(1.0, rel=1e-5)
-    band = drawn(named(charts, "Density"), "95% at each place")
+    band = drawn(named(charts, "Density"), "95% interval at each place")
     assert np.all(numbers(band["low"]) <= y + 1e-6)
     assert np.all(numbers(band["high"]) >= y - 1e-6)
 

@@ -130,8 +130,8 @@ def test_the_indices_of_fit_are_those_of_the_model(missing):
     found = table(named(latent_page(model, rows(values)), "Fit of the model"))
     fit = model.goodness_of_fit(values if missing else None)
     assert found["index"] == ["chi²", "RMSEA", "TLI", "AIC", "BIC"]
-    expected = [fit.chi2, fit.rmsea, fit.tli, fit.aic, fit.bic]
-    assert found["value"] == [f"{value:.5g}" for value in expected]
+    expected = [f"{fit.chi2:.2f}", f"{fit.rmsea:.3f}", f"{fit.tli:.3f}", f"{fit.aic:.1f}", f"{fit.bic:.1f}"]
+    assert found["value"] == expected
     assert found["how to read it"][0].startswith(f"{fit.df} degrees of freedom, p = {fit.p:.3g}: ")
 
 

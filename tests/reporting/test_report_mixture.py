@@ -24,8 +24,8 @@ def plane(tmp_path_factory):
 
 def test_the_charts_of_a_mixture(plane):
     assert [chart["title"] for chart in plane[2]] == [
-        "Components", "Pairs of columns", "Components: weights, means and standard deviations", "Uncertainty",
-        "Responsibilities", "Covariances", "BIC by the number of components",
+        "Components", "BIC by the number of components", "Pairs of columns",
+        "Components: weights, means and standard deviations", "Uncertainty", "Responsibilities", "Covariances",
         "ICL by the number of components", "AIC by the number of components", "Mixtures compared", "The model",
     ]  # fmt: skip
 
@@ -69,6 +69,7 @@ def test_other_starts_are_beside_the_likelihood_path(tmp_path):
     seen = np.isfinite(paths[-1])
     np.testing.assert_allclose(paths[-1][seen], (highest - model.loglik_path_)[seen], rtol=1e-4, atol=1e-6)
     assert chart["y"]["type"] == "log"
+    assert ("give it more starts (n_init)" in chart["about"]) == (highest - model.loglik_ > 0.01)
 
 
 def test_pairs_of_columns_are_in_their_own_units(plane):
@@ -103,9 +104,11 @@ def test_responsibilities_are_means_of_groups(plane):
 def test_parameters_are_listed(plane):
     model, _, charts = plane
     found = table(named(charts, "Components: weights, means and standard deviations"))
-    np.testing.assert_allclose(found["weight"], model.weights_, rtol=1e-6)
-    np.testing.assert_allclose(found["mean of b"], model.means_[:, 1], rtol=1e-6)
-    np.testing.assert_allclose(found["± sd of c"], np.sqrt(model.covariances_[:, 2, 2]), rtol=1e-6)
+    assert found["parameter"][:3] == ["weight", "mean of a", "mean of b"]
+    for k in range(2):
+        np.testing.assert_allclose(found[f"in {k}"], [model.weights_[k], *model.means_[k]], rtol=1e-6)
+        assert found[f"± sd in {k}"][0] is None
+        np.testing.assert_allclose(found[f"± sd in {k}"][1:], np.sqrt(np.diag(model.covariances_[k])), rtol=1e-6)
     (cells,) = layers(named(charts, "Covariances")["frames"][1]["charts"][0], "cell")
     assert cells["text"][1] == f"{model.covariances_[1, 0, 1]:.3g}"
     assert cells["fill"][0] == pytest.approx(1.0)
@@ -154,7 +157,7 @@ def test_incomplete_rows_are_placed(tmp_path):
     assert "Missing values are replaced by their expectations." in named(charts, "Components")["about"]
     pair = named(charts, "Pairs of columns")["frames"][0]["charts"][0]
     assert np.isnan(numbers(pair["y"], found)).sum() == 40
-    assert dict(found["overview"]["charts"][0]["facts"])["missing values"] == "40 (6.67% of the rows shown)"
+    assert dict(found["overview"]["charts"][0]["facts"])["missing values"] == "40 (6.67% of the entries)"
     missing = layers(named(found["overview"]["charts"], "Missing values"), "cell")[0]
     fill = dict(zip(zip(missing["y"], missing["x"], strict=True), missing["fill"], strict=True))
     assert fill[("1–7", "b")] == pytest.approx(100.0 * 2 / 7)
@@ -199,3 +202,23 @@ def test_no_other_sizes_are_fitted_with_many_patterns_of_missing_values(tmp_path
     (words,) = named(charts, "How many components")["paragraphs"]
     patterns = len({tuple(row) for row in np.isnan(X)})
     assert f"entries are missing in {patterns} ways" in words
+
+
+def test_an_axis_of_a_criterion_leaves_out_mixtures_far_from_the_best(tmp_path):
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(0.0, [1.0, 40.0], (150, 2)), rng.normal([9.0, 0.0], [1.0, 40.0], (150, 2))])
+    found = select_mixture(X, [1, 2, 3, 4], random_state=0, n_init=1)
+    page = contents(report(found, X, tmp_path / "x.html"))
+    chart = named(page["first"]["charts"], "BIC by the number of components")
+    low, high = chart["y"]["domain"]
+    outside = np.count_nonzero(found.bic > high)
+    assert low < found.bic.min() < np.median(found.bic) < high
+    assert chart["y"]["cut"]
+    assert f"{outside} mixtures are too far from the best to be shown." in chart["about"]
+
+
+def test_a_choice_and_its_model_colour_the_rows_by_one_column(tmp_path):
+    found = select_mixture(PLANE, [2], ["full"], random_state=0, n_init=1)
+    page = contents(report({"GaussianMixture": found.best, "Choice": found}, PLANE, tmp_path / "x.html"))
+    assert {"component", "uncertainty"} <= {each["name"] for each in page["rows"]["columns"]}
+    assert [each["title"] for each in page["pages"]] == ["Gaussian mixture", "Choice", "Data and code"]

@@ -323,7 +323,7 @@ def test_the_overview_says_what_was_done(tmp_path):
     found = contents(report(model, incomplete, tmp_path / "x.html", command="eigenlens fit pca x.csv", random_state=5))
     facts = dict(found["overview"]["charts"][0]["facts"])
     assert facts["rows"] == "60"
-    assert facts["missing values"] == "3 (1.25% of the rows shown)"
+    assert facts["missing values"] == "3 (1.25% of the entries)"
     assert facts["preprocessing"] == (
         "columns centred; columns divided by their standard deviations; missing values by EM"
     )

@@ -41,6 +41,21 @@ def test_a_page_without_rows_has_what_is_known_of_columns(tmp_path, name):
     assert contents(tmp_path / "again.html")["first"] == found["first"]
 
 
+@pytest.mark.parametrize("name", ["pca", "fa"])
+def test_the_heading_names_the_matrix_and_the_rows_behind_it(tmp_path, name):
+    found = contents(report(MODELS[name].fit_covariance(S, n_samples=60), None, tmp_path / "r.html"))
+    assert found["subtitle"] == "a correlation matrix of 6 columns, of 60 rows"
+    found = contents(report(MODELS[name].fit_covariance(4.0 * S, n_samples=60), None, tmp_path / "r.html"))
+    assert found["subtitle"] == "a covariance matrix of 6 columns, of 60 rows"
+
+
+def test_the_heading_has_no_number_of_rows_that_is_not_known(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    S.write_csv("r.csv")
+    assert main(["fit", "pca", "r.csv", "--report", "r.html"]) == 0
+    assert contents(tmp_path / "r.html")["subtitle"] == "a correlation matrix of 6 columns"
+
+
 def test_the_charts_of_a_correlation_matrix_are_those_of_its_rows(tmp_path):
     model = eigenlens.PCA(standardize=True).fit(FRAME)
     whole = contents(report(model, FRAME, tmp_path / "rows.html"))

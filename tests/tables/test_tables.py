@@ -256,3 +256,9 @@ def test_a_model_can_be_built_by_hand():
     )  # fmt: skip
     assert tables.variance(model).shares.tolist() == [75.0, 25.0]
     assert tables.scores(model, [[2.0, 1.0]]).values.tolist() == [[2.0, 1.0]]
+
+
+def test_small_numbers_below_large_ones_keep_three_digits_and_points_stand_under_each_other():
+    text = str(values.VarianceTable(np.array([117274.89, 7.28, 0.0489, 8.57e-6, 0.0]), 117282.2189))
+    assert [line.split()[1] for line in text.splitlines()[1:5]] == ["117274.89", "7.28", "0.0489", "0.00000857"]
+    assert len({line.index(".") for line in text.splitlines()[1:]}) == 1

@@ -33,8 +33,8 @@ export class Backdrop {
   }
 
   paint(context: CanvasRenderingContext2D, points: Points, v: View, ratio: number, colouring: Colouring): void {
-    this.put(context, this.counted(points.density), points.density, v, ratio, true);
-    this.put(context, this.areas(colouring), this.chart.regions ?? null, v, ratio, false);
+    this.put(context, this.counted(points.density), points.density, v, ratio);
+    this.put(context, this.areas(colouring), this.chart.regions ?? null, v, ratio);
     const place = new DOMMatrix([v.sx * ratio, 0, 0, v.sy * ratio, v.tx * ratio, v.ty * ratio]);
     context.fillStyle = `rgb(128 128 128 / ${LEVEL})`;
     context.strokeStyle = `rgb(128 128 128 / ${EDGE})`;
@@ -47,9 +47,9 @@ export class Backdrop {
     }
   }
 
-  private put(context: CanvasRenderingContext2D, cells: HTMLCanvasElement | null, grid: Grid | null, v: View, ratio: number, smooth: boolean): void {
+  private put(context: CanvasRenderingContext2D, cells: HTMLCanvasElement | null, grid: Grid | null, v: View, ratio: number): void {
     if (!cells || !grid) return;
-    context.imageSmoothingEnabled = smooth;
+    context.imageSmoothingEnabled = true;
     const [left, top] = [v.sx * grid.x0 + v.tx, v.sy * grid.y1 + v.ty];
     context.drawImage(cells, left * ratio, top * ratio, v.sx * (grid.x1 - grid.x0) * ratio, -v.sy * (grid.y1 - grid.y0) * ratio);
   }

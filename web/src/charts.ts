@@ -1,14 +1,15 @@
 // From the data of a chart to something to look at; every kind has one function in `KINDS`.
-import { h, short, svg, writing } from "./dom";
+import { aligned, crossed, decimalsOf, h, sentence, short, svg } from "./dom";
 import { images } from "./images";
 import { marks } from "./marks";
-import { beforePaper } from "./paper";
+import { aroundPaper } from "./paper";
 import { axesOf } from "./planes";
 import { extent } from "./points";
 import { cells, numbers, type Chart, type Column, type FramesChart, type RowsChart, type TableChart, type TextChart } from "./report";
 import { styled } from "./save";
 import { Scatter } from "./scatter";
 import { type State } from "./state";
+import { paper } from "./theme";
 
 /** A drawn chart: the node, the columns behind it, and its picture where it has one. */
 export interface Drawn {
@@ -24,7 +25,10 @@ const PRINTED = 1_000;
 const ON_PAPER = { columns: 8, rows: 60 };
 
 /** Tables of so few columns have room for sentences of several lines. */
-const NARROW = 3;
+const NARROW = 4;
+
+/** Letters of a name above a column that gets more room, lest the name takes many lines. */
+const LONG = 20;
 
 export function draw(chart: Chart, state: State): Drawn {
   return (KINDS[chart.kind] as (chart: Chart, state: State) => Drawn)(chart, state);
@@ -49,13 +53,16 @@ function behindRows(chart: RowsChart, state: State): Column[] {
   return [ids, ...places, ...spots("arrow", chart.arrows ?? []), ...spots("category", chart.categories ?? [])];
 }
 
-export function grid(columns: Column[], title: string): HTMLElement {
+export function grid(columns: Column[], title: string, lines = false): HTMLElement {
   const all = columns.map(cells);
-  const written = columns.map((column) => (column.kind === "number" ? writing(...extent(numbers(column.values))) : short));
+  const numeric = all.map((values) => numbersOf(values.slice(0, PRINTED)));
+  const written = columns.map(({ kind, values }, j) => (kind === "number" ? aligned(numeric[j], extent(numbers(values))) : short));
   const n = Math.max(0, ...all.map((values) => values.length));
-  const head = h("tr", {}, ...columns.map(({ kind, name }) => (name ? h("th", { scope: "col", class: kind }, name) : h("td", {}))));
+  const down = lines ? numeric.map((values) => decimalsOf(values)) : [];
+  const across = lines ? Array.from({ length: n }, (_, i) => decimalsOf(numbersOf(all.map((values) => values[i])))) : [];
+  const head = h("tr", {}, ...columns.map(({ kind, name }) => (name ? h("th", { scope: "col", class: name.length > LONG ? `${kind} long` : kind }, name) : h("td", {}))));
   const body = Array.from({ length: Math.min(n, PRINTED) }, (_, i) =>
-    h("tr", {}, ...all.map((values, j) => h("td", { class: columns[j].kind }, printed(values[i], written[j])))));
+    h("tr", {}, ...all.map((values, j) => h("td", { class: columns[j].kind }, printed(values[i], lines ? crossed(across[i], down[j]) : written[j])))));
   const table = h("table", columns.length > NARROW ? {} : { class: "prose" }, h("thead", {}, head), h("tbody", {}, ...body));
   const more = n > PRINTED ? [h("p", { class: "note" }, `The first ${PRINTED} of ${n} rows; the CSV has all.`)] : [];
   const cut = [[ON_PAPER.columns, columns.length, "columns"] as const, [ON_PAPER.rows, n, "rows"] as const].filter(([most, count]) => count > most);
@@ -64,18 +71,22 @@ export function grid(columns: Column[], title: string): HTMLElement {
   return h("div", { class: "grid", tabindex: 0, role: "region", "aria-label": `data table: ${title}` }, table, ...more, ...left);
 }
 
+function numbersOf(values: (string | number | null | undefined)[]): number[] {
+  return values.filter((v): v is number => typeof v === "number");
+}
+
 function printed(value: string | number | null | undefined, written: (value: number) => string): string {
   return value === null || value === undefined ? "" : typeof value === "number" ? written(value) : value.trim() || "(empty)";
 }
 
 function table(chart: TableChart): Drawn {
-  return { node: grid(chart.columns, chart.title), columns: chart.columns };
+  return { node: grid(chart.columns, chart.title, chart.lines), columns: chart.columns };
 }
 
 function text(chart: TextChart): Drawn {
   const node = h("div", { class: "text" });
   if (chart.warnings?.length) node.append(warned(chart.warnings));
-  for (const paragraph of chart.paragraphs ?? []) node.append(h("p", {}, paragraph));
+  for (const paragraph of chart.paragraphs ?? []) node.append(h("p", {}, ...sentence(paragraph)));
   if (chart.facts?.length)
     node.append(h("dl", {}, ...chart.facts.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])));
   for (const code of chart.code ?? []) node.append(h("h4", {}, code.label), h("pre", { tabindex: 0 }, h("code", {}, code.text)));
@@ -87,13 +98,12 @@ const ROOMY = matchMedia("(min-width: 40rem)");
 /** Warnings; on a narrow screen one line that opens, so that the plots below are seen at once. */
 function warned(all: string[]): HTMLElement {
   const count = all.length === 1 ? "1 warning" : `${all.length} warnings`;
-  const texts = all.map((warning) => h("p", { class: "warning", role: "note" }, warning));
+  const texts = all.map((warning) => h("p", { class: "warning", role: "note" }, ...sentence(warning)));
   const node = h("details", {}, h("summary", {}, count, h("span", {}, `: ${all[0]}`)), ...texts);
-  const open = (): void => void (node.open = true);
-  const fit = (): void => void (node.open = ROOMY.matches);
+  const fit = (): void => void (node.open = paper() || ROOMY.matches);
   fit();
   ROOMY.addEventListener("change", fit);
-  beforePaper(open);
+  aroundPaper(fit);
   return node;
 }
 

@@ -61,6 +61,32 @@ export function writing(low: number, high: number): (value: number) => string {
   return (value) => (Number.isNaN(value) ? "missing" : String(Number(value.toFixed(digits))));
 }
 
+/** How the numbers of a column of a table are written: with the same decimals, those of four digits of the largest or fewer
+ * where no number has more, so that they stand under each other; a number that this would make zero has its own digits. */
+export function aligned(values: number[], [low, high]: [number, number]): (value: number) => string {
+  const one = writing(low, high);
+  const decimals = one === short ? decimalsOf(values, Math.max(Math.abs(low), Math.abs(high))) : null;
+  return decimals === null ? one : (value) => (value !== 0 && Math.abs(value) < 0.5 * 10 ** -decimals ? short(value) : value.toFixed(decimals));
+}
+
+/** How a number is written that crosses a line and a column with these decimals: with the more of them. */
+export function crossed(line: number | null, column: number | null): (value: number) => string {
+  return line === null || column === null ? short : (value) => value.toFixed(Math.max(line, column));
+}
+
+/** The decimals of four digits of the largest size, or fewer where no number has more; none of the very large and small. */
+export function decimalsOf(values: number[], size = values.reduce((most, v) => Math.max(most, Math.abs(v)), 0)): number | null {
+  if (!(size >= 1e-3 && size < 1e9)) return null;
+  const most = Math.max(0, 3 - Math.floor(Math.log10(size)));
+  return Math.max(0, ...values.map((v) => v.toFixed(most).replace(/\.?0*$/, "").split(".")[1]?.length ?? 0));
+}
+
+/** A name of an option never breaks at its hyphens, and a sentence starts with a capital letter, where it starts with a word. */
+export function sentence(text: string): (Node | string)[] {
+  const capital = text.replace(/^[a-z](?=[a-z]* )/, (letter) => letter.toUpperCase());
+  return capital.split(/(--[a-z][a-z-]*)/).map((part, i) => (i % 2 ? h("code", {}, part) : part));
+}
+
 /** The part of their size that numbers close together are apart. */
 export const CLOSE = 1e-3;
 

@@ -2,7 +2,7 @@
 import { type Drawn } from "./charts";
 import { brief, ends, h, svg } from "./dom";
 import { between, signed } from "./palette";
-import { beforePaper } from "./paper";
+import { aroundPaper } from "./paper";
 import { extent } from "./points";
 import { numbers, type Column, type ImagesChart } from "./report";
 import { type State } from "./state";
@@ -27,7 +27,7 @@ export function images(chart: ImagesChart): Drawn {
     node.replaceChildren(scale(chart, all), grid);
   };
   paint();
-  if (chart.scheme) [onTheme(paint), beforePaper(paint)];
+  if (chart.scheme) [onTheme(paint), aroundPaper(paint)];
   return { node, get columns() { return behind(chart); }, picture: () => sheet(chart, drawn) };
 }
 

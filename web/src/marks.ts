@@ -4,7 +4,7 @@ import { type Drawn } from "./charts";
 import { CLOSE, h, short, swatch, writing } from "./dom";
 import { apart, LEADER, measured } from "./labels";
 import { amounts, between, categories, css, sequence, signed } from "./palette";
-import { beforePaper } from "./paper";
+import { aroundPaper } from "./paper";
 import { extent } from "./points";
 import { cells, named, type Column, type Mark, type MarksChart, type Values } from "./report";
 import { onTheme } from "./theme";
@@ -27,21 +27,28 @@ function entries(values: Values): (number | string | null)[] {
 const FILL = "fill" as const;
 
 /** What a layer must know of its chart: the middle of the x axis, its colours, and where a bar lies among those of one
- * name: pixels from both edges of the name's band. */
+ * name: pixels from both edges of the name's band; whether cells are too narrow for gaps between them; whether what
+ * lies outside the frame is left out, and which rows do not. */
 interface Place {
   middle: number;
   colours?: Plot.Scale;
   edges?: { insetTop: number; insetBottom: number };
+  thin: boolean;
+  cut: boolean;
+  within: (row: Row) => boolean;
 }
+
+/** Around words, since arrows and curves may run through. */
+const HALO = { stroke: "var(--plot-background)", strokeWidth: 3 };
 
 const MARKS: Record<Mark["type"], (rows: Row[], mark: Mark, colour: string, place: Place) => Plot.Markish[]> = {
   bar: (rows, _, colour) => [Plot.barY(rows, { x: "x", y: "y", fill: has(rows, FILL) ? "fill" : colour })],
   "bar-x": (rows, _, colour, { edges }) => [Plot.barX(rows, { x: "x", y: "y", fill: colour, ...edges })],
-  line: (rows, mark, colour) => [
-    Plot.lineY(rows, { x: "x", y: "y", z: has(rows, "z") ? "z" : null, stroke: has(rows, "z") ? "z" : colour, strokeWidth: 2, strokeDasharray: mark.dash ? "5 4" : undefined }),
+  line: (rows, mark, colour, { cut }) => [
+    Plot.lineY(rows, { clip: cut, x: "x", y: "y", z: has(rows, "z") ? "z" : null, stroke: has(rows, "z") ? "z" : colour, strokeWidth: 2, strokeDasharray: mark.dash ? "5 4" : undefined }),
   ],
-  dot: (rows, _, colour) => [
-    Plot.dot(rows, has(rows, FILL)
+  dot: (rows, _, colour, { within }) => [
+    Plot.dot(rows.filter(within), has(rows, FILL)
       ? { x: "x", y: "y", fill: "fill", stroke: "currentColor", strokeWidth: 0.7, r: 4 }
       : { x: "x", y: "y", fill: colour, stroke: "var(--plot-background)", strokeWidth: 1, r: 4.5 }),
   ],
@@ -60,13 +67,13 @@ const MARKS: Record<Mark["type"], (rows: Row[], mark: Mark, colour: string, plac
     const leaders = Plot.link(mine, { x1: "tip x", y1: "tip y", x2: "x", y2: "y", stroke: "currentColor", strokeOpacity: 0.4, ariaDescription: LEADER });
     const names = Plot.text(mine, {
       x: "x", y: "y", text: (row: Row) => clipped(row.text), dy: side === "middle" ? -8 : 0, textAnchor: side, fill: "currentColor",
-      stroke: "var(--plot-background)", strokeWidth: 3, // arrows and curves may run through
+      ...HALO,
     });
     return has(mine, "tip x") ? [leaders, names] : [names];
   }),
-  cell: (rows, _, __, { colours }) => [
-    Plot.cell(rows, { x: "x", y: "y", fill: "fill", inset: 0.5 }),
-    ...(has(rows, "text") ? [Plot.text(rows, { x: "x", y: "y", text: "text", fill: readable(colours) })] : []),
+  cell: (rows, _, __, { colours, thin }) => [
+    Plot.cell(rows, { x: "x", y: "y", fill: "fill", ...(thin ? { shapeRendering: "crispEdges" } : { inset: 0.5 }) }),
+    ...(has(rows, "text") ? [Plot.text(rows, { x: "x", y: "y", text: ({ text }: Row) => String(text ?? "").replace(/^-/, "−"), fill: readable(colours) })] : []),
   ],
   interval: (rows, _, colour) => [
     Plot.ruleX(rows, { x: "x", y1: "low", y2: "high", stroke: colour, strokeWidth: 1.5 }),
@@ -79,7 +86,7 @@ const MARKS: Record<Mark["type"], (rows: Row[], mark: Mark, colour: string, plac
 
 /** The words of upright lines, on the side where there is room; over bars that lie, they stand above. */
 function beside(rows: Row[], side: number, dy: number): Plot.Markish {
-  return Plot.text(rows, { x: "x", text: "text", frameAnchor: "top", dx: dy ? 0 : 4 * side, dy, textAnchor: side > 0 ? "start" : "end" });
+  return Plot.text(rows, { x: "x", text: "text", frameAnchor: "top", dx: dy ? 0 : 4 * side, dy, textAnchor: side > 0 ? "start" : "end", fill: "currentColor", ...HALO });
 }
 
 /** Black or white on a cell, whichever can be read better. */
@@ -190,13 +197,13 @@ function sized(values: (number | string | null)[]): { tickFormat?: (value: numbe
   return !close && most > 0 && (most < 1e-3 || most >= 1e7) ? { tickFormat: powers } : {};
 }
 
-/** Names along an axis keep the order in which they come. */
-function axis(given: MarksChart["x"], grid: boolean, values: (number | string | null)[], longest: number): Plot.ScaleOptions {
+/** Names along an axis keep the order in which they come; numbers may end at round ones. */
+function axis(given: MarksChart["x"], grid: boolean, values: (number | string | null)[], longest: number, round: boolean): Plot.ScaleOptions {
   const label = given?.label ?? null;
   if (given?.type === "band" && !given.domain)
     return { label, type: "band", domain: [...new Set(values)] as string[], tickFormat: (name: unknown) => clipped(name, longest) } as Plot.ScaleOptions;
   const numeric = given?.type === "band" ? {} : given?.type === "log" ? { tickFormat: plain } : sized([...values, ...(given?.domain ?? [])]);
-  return { label, type: given?.type, domain: given?.domain, percent: given?.percent, grid, ...numeric } as Plot.ScaleOptions;
+  return { label, type: given?.type, domain: given?.domain, percent: given?.percent, zero: given?.zero, nice: round && !given?.domain, grid, ...numeric } as Plot.ScaleOptions;
 }
 
 /** Along a log scale: 0.01 and 1e-5, where Plot would have 10m and 10µ. */
@@ -242,6 +249,9 @@ function beyond(holder: HTMLElement): number {
   return Math.ceil(names.reduce((most, each) => Math.max(most, edge - each.getBoundingClientRect().left), 0));
 }
 
+/** Pixels of a cell and the gap beside it: narrower ones have no gaps, which would be stripes. */
+const THIN = 9;
+
 /** How much of its step a name's band takes: the rest is the gap to the next. */
 const THICK = 0.88;
 
@@ -260,14 +270,19 @@ export function marks(chart: MarksChart): Drawn {
   const across = [...new Set(values("x").map(String))];
   const rows = layers.flatMap(([mark, each]) => (mark.type === "cell" || mark.type === "bar-x" ? each.map((row) => String(row.y)) : []));
   const lying = layers.filter(([mark]) => mark.type === "bar-x");
+  const celled = chart.marks.some(({ type }) => type === "cell");
+  const [low, high] = (chart.y?.cut ? chart.y.domain : undefined) ?? [-Infinity, Infinity];
+  const within = ({ y }: Row): boolean => !(Number(y) < Number(low) || Number(y) > Number(high));
   const capped = chart.marks.some((mark) => (mark.type === "rule-y" || lying.length) && "text" in mark.data);
   const plot = (width: number, least: number): Element => {
     const longest = Math.max(9, Math.min(LONGEST, Math.round(width / 20)));
     const wide = (names: string[]): number => names.reduce((a, name) => Math.max(a, measured(clipped(name, longest))), 0);
     const left = Math.max(least, wide(rows) + (rows.length && chart.y?.label ? 42 : 24));
     const turn = bands && (wide(across) + 6) * across.length > width - left - 24 && !counts(across);
-    const bottom = turn ? Math.min(140, 40 + 0.65 * wide(across)) : 44;
-    const [height, top] = [(chart.height ?? 360) + bottom - 44, capped ? 36 : 22];
+    const bottom = (turn ? Math.min(140, 40 + 0.65 * wide(across)) : 44) - (chart.x?.label ? 0 : 18);
+    const top = capped ? 36 : chart.y?.label && !rows.length ? 26 : 6;
+    const height = (chart.height ?? 360) + bottom - 44 + Math.min(0, top - 22);
+    const thin = celled && width - left < THIN * across.length;
     const thick = (THICK * (height - top - bottom)) / new Set(rows).size / lying.length;
     const edges = (layer: Layer): Place["edges"] => {
       if (!lying.length) return undefined;
@@ -281,13 +296,13 @@ export function marks(chart: MarksChart): Drawn {
       marginBottom: bottom,
       marginTop: top,
       style: { background: "transparent", fontSize: "12px", overflow: "visible" },
-      x: { ...axis(chart.x, !bands, values("x"), longest), tickRotate: turn ? -40 : 0, ...thinned(across, bands, width - left - 24) },
-      y: axis(chart.y, true, ["y", "low", "high"].flatMap(values), longest),
+      x: { ...axis(chart.x, !bands, values("x"), longest, lying.length > 0), ...(thin ? { padding: 0 } : {}), tickRotate: turn ? -40 : 0, ...thinned(across, bands, width - left - 24) },
+      y: axis(chart.y, true, ["y", "low", "high"].flatMap(values), longest, !chart.equal && chart.y?.type !== "log"),
       color: scheme(chart),
       aspectRatio: chart.equal ? 1 : undefined,
       marks: layers
-        .flatMap((layer, i) => MARKS[layer[0].type](layer[1], layer[0], ink(layer[0], i), { middle, colours, edges: edges(layer) }))
-        .concat(pointed(layers, chart)),
+        .flatMap((layer, i) => MARKS[layer[0].type](layer[1], layer[0], ink(layer[0], i), { middle, colours, edges: edges(layer), thin, cut: chart.y?.cut ?? false, within }))
+        .concat(pointed(layers.map(([mark, all]): Layer => [mark, all.filter(within)]), chart)),
     });
   };
   const paint = (width: number): void => {
@@ -301,7 +316,7 @@ export function marks(chart: MarksChart): Drawn {
   };
   const fit = (): void => void (holder.clientWidth > 0 && paint(holder.clientWidth));
   new ResizeObserver(fit).observe(holder);
-  beforePaper(fit);
+  aroundPaper(fit);
   onTheme(fit);
   const picture = (): SVGElement | null => (drawn instanceof SVGElement ? drawn : (drawn?.querySelector("svg:last-of-type") ?? null));
   return { node: holder, columns: layers.flatMap(([mark, rows], i) => behind(mark, rows, i, chart)), picture };

@@ -4,10 +4,11 @@ import { dark } from "./theme";
 export type Colour = [number, number, number];
 
 /** Ten colours that stay apart for colour-blind eyes, on light paper and on dark (tests/browser/test_palette.py measures
- * how far), and a grey for all classes that have none of their own; the first two are of Okabe and Ito (2008). */
+ * how far), and a grey for all classes that have none of their own; the first two on light paper are of Okabe and Ito (2008),
+ * and the palest is the last. */
 const CATEGORIES = {
-  light: ["#0072b2", "#e69f00", "#a30c14", "#faa3f5", "#22d39d", "#9b1268", "#21714d", "#08a9b2", "#87832e", "#8e7bff", "#808080"],
-  dark: ["#3f93f1", "#d68801", "#c70200", "#ffe0ff", "#0affbb", "#b7008e", "#147447", "#03b9bc", "#f4e959", "#3d42ff", "#808080"],
+  light: ["#0072b2", "#e69f00", "#962a00", "#37a86b", "#9e0570", "#8c79ff", "#096c4c", "#23a2af", "#868200", "#fe94ec", "#808080"],
+  dark: ["#2aa2f4", "#ffb21d", "#ff2403", "#f7f6fb", "#57ddac", "#c0249b", "#078f4e", "#1ee3ff", "#f7ffa5", "#095fff", "#808080"],
 };
 
 export function categories(): string[] {

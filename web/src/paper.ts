@@ -1,13 +1,14 @@
-// What draws itself at once when the page is about to be printed: the printer does not wait for a frame.
-// Events of our own would not do: browsers hold them back while they print.
+// What draws itself at once when the page is about to be printed, and again when it is back on the screen: the printer does
+// not wait for a frame, and observers of sizes do not see that it changed them. Events of our own would not do: browsers hold
+// them back while they print.
 
 const waiting: (() => void)[] = [];
 
-/** Calls `draw` before every print. */
-export function beforePaper(draw: () => void): void {
+/** Calls `draw` before every print, and after it. */
+export function aroundPaper(draw: () => void): void {
   waiting.push(draw);
 }
 
-export function drawForPaper(): void {
+export function drawAtOnce(): void {
   for (const draw of waiting) draw();
 }

@@ -41,6 +41,10 @@ export interface Axis {
   type?: "linear" | "log" | "band";
   domain?: (number | string)[];
   percent?: boolean;
+  /** Whether it starts at zero, where no bar or area does. */
+  zero?: boolean;
+  /** Whether what lies beyond the domain is left out. */
+  cut?: boolean;
 }
 
 /** Cells of a plane, rows from y0 upwards. */
@@ -155,6 +159,8 @@ export interface ImagesChart extends Titled {
 export interface TableChart extends Titled {
   kind: "table";
   columns: Column[];
+  /** Whether each line has a unit of its own, so that its numbers have the decimals which it needs. */
+  lines?: boolean;
 }
 
 export interface TextChart extends Titled {

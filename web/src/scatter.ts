@@ -3,7 +3,7 @@ import { Backdrop } from "./backdrop";
 import { h, short, svg, writing } from "./dom";
 import { thumbnail } from "./images";
 import { type Box } from "./labels";
-import { beforePaper } from "./paper";
+import { aroundPaper } from "./paper";
 import { axesOf, firstPair, plane, type Pair, type Points } from "./planes";
 import { cloud, extent, type Cloud, type View } from "./points";
 import { inside, Nearby, nearest, next, pixel, type Place } from "./reach";
@@ -58,7 +58,7 @@ export class Scatter {
     this.node = h("div", { class: "scatter" }, this.tools(), ...this.backdrop.legend, this.stage, this.heard);
     state.listen(() => this.changed());
     new ResizeObserver(() => this.resize(this.stage.clientWidth)).observe(this.stage);
-    beforePaper(() => {
+    aroundPaper(() => {
       this.resize(this.stage.clientWidth);
       if (this.stage.isConnected) this.paint();
     });

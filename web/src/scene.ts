@@ -125,11 +125,12 @@ export function over(all: Points, v: View, box: Box, state: State, wishes: Wishe
   inside.append(...limits(points, v, box), ...ellipses(points, v), ...edges(made, v, wishes), ...arrows(points, v), ...categories(points, v),
     ...middles(made, v, wishes), ...ring(points, v, state, box));
   const floor = floorOf(points, v, box);
+  const scaled = unit(points, box, floor);
   const wanted = [
     ...chosen(points, v, box, state), ...middleNames(made, v, wishes), ...ellipseNames(points, v), ...tips(points, v), ...categoryNames(points, v),
     ...others(all, v, box, state, wishes.naming, floor),
   ];
-  return [...names(points, v, box), inside, ...placed(wanted, { ...box, x1: v.width, y0: 0 }, floor), ...unit(points, box)];
+  return [...names(points, v, box), inside, ...placed(wanted, { ...box, x1: v.width, y0: 0 }, floor), ...scaled];
 }
 
 /** Where points and arrows lie: names had better not cover them. */
@@ -260,9 +261,11 @@ function categories({ categories }: Points, v: View): SVGElement[] {
 }
 
 /** Where arrows have a unit of their own, how long it is. */
-function unit({ stretch, arrows }: Points, { x0, y1 }: Box): SVGElement[] {
+function unit({ stretch, arrows }: Points, { x0, y1 }: Box, floor: Floor): SVGElement[] {
   if (stretch === 1 || !arrows.length) return [];
-  return [svg("text", { class: "unit", x: x0 + 6, y: y1 - 6 }, `arrows × ${stretch >= 1e4 || stretch < 1e-3 ? stretch.toExponential() : Number(stretch.toPrecision(2))}`)];
+  const text = `arrows × ${stretch >= 1e4 || stretch < 1e-3 ? stretch.toExponential() : Number(stretch.toPrecision(2))}`;
+  floor.take({ x0, x1: x0 + 12 + measured(text), y0: y1 - 20, y1 });
+  return [svg("text", { class: "unit", x: x0 + 6, y: y1 - 6 }, text)];
 }
 
 // ---- groups -----------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 // One page at a time, by mouse, by arrow keys and by address; a page is made when it is first looked at.
 import { h } from "./dom";
-import { drawForPaper } from "./paper";
+import { drawAtOnce } from "./paper";
 import { onPaper } from "./theme";
 
 export interface Tab {
@@ -63,6 +63,7 @@ function paper(panels: HTMLElement[], links: HTMLElement[], fill: (at: number) =
   const back = (): void => {
     onPaper(false);
     panels.forEach((panel, i) => (panel.hidden = links[i].getAttribute("aria-selected") !== "true"));
+    drawAtOnce();
   };
   addEventListener("beforeprint", () => {
     onPaper(true);
@@ -70,7 +71,7 @@ function paper(panels: HTMLElement[], links: HTMLElement[], fill: (at: number) =
       fill(i);
       panel.hidden = false;
     });
-    drawForPaper();
+    drawAtOnce();
   });
   addEventListener("afterprint", back);
   return () => {

@@ -48,9 +48,15 @@ class ClassMoments:
     """One statistic per class, None for a class without rows; halves merge to the whole.
 
     The properties are those of `Moments` or `QuarticMoments`; a family's own statistics merge in the same way.
+
+    Attributes:
+        parts: the statistics.
+        triangles: of each class, R (r, d) with RᵀR = scatter, or () where the scatter is exact enough: see
+            `class_triangles`. Merging drops them, since they are about the means of these rows.
     """
 
     parts: tuple[Any, ...]
+    triangles: tuple[Array, ...] = ()
 
     def __add__(self, other: Self) -> Self:
         return type(self)(tuple(merge_optional(a, b) for a, b in zip(self.parts, other.parts, strict=True)))
@@ -83,7 +89,8 @@ class ClassMoments:
 
     def over(self, scale: Array) -> Self:
         """Return the statistics of the columns over `scale` (d,)."""
-        return type(self)(tuple(None if part is None else part.over(scale) for part in self.parts))
+        parts = tuple(None if part is None else part.over(scale) for part in self.parts)
+        return type(self)(parts, tuple(R / scale for R in self.triangles))
 
 
 def summarise_classes(block: Block, summaries: Sequence[Callable[[Block], Any]]) -> ClassMoments:
@@ -112,6 +119,7 @@ class PooledMoments:
         rows: (C,) rows with positive weight. weight: (C,). mean: (C, d).
         scatter: (d, d), summed over the classes, so that memory does not grow with their number.
         rest: (C, d) what the means lost by rounding, or 0.
+        triangles: one, R (r, d) with RᵀR = scatter, or (), as those of `ClassMoments`.
     """
 
     rows: Array
@@ -119,6 +127,7 @@ class PooledMoments:
     mean: Array
     scatter: Array
     rest: Any = 0.0
+    triangles: tuple[Array, ...] = ()
 
     def __add__(self, other: Self) -> Self:
         both = merge_means(self, other)
@@ -132,8 +141,8 @@ class PooledMoments:
 
     def over(self, scale: Array) -> Self:
         """Return the moments of the columns over `scale` (d,)."""
-        scatter = self.scatter / np.outer(scale, scale)
-        return replace(self, mean=self.mean / scale, scatter=scatter, rest=self.rest / scale)
+        scatter, triangles = self.scatter / np.outer(scale, scale), tuple(R / scale for R in self.triangles)
+        return replace(self, mean=self.mean / scale, scatter=scatter, rest=self.rest / scale, triangles=triangles)
 
 
 def summarise_pooled(block: Block, n_classes: int) -> PooledMoments:

@@ -18,6 +18,7 @@ from sklearn.utils.validation import has_fit_parameter
 from eigenlens.arrays import Array, to_numpy
 from eigenlens.bayes.labels import class_positions
 from eigenlens.data.memory import ArraySource
+from eigenlens.estimator.base import require_uninterrupted
 
 FOLDS = 5
 """The number of folds of the cross-validation."""
@@ -107,7 +108,7 @@ def _fit(estimator: Any, X: Any, y: Array, weight: Array | None) -> Any:
     taken = weight is not None and has_fit_parameter(estimator, "sample_weight")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the fit to all rows has warned already
-        return estimator.fit(X, y, **({"sample_weight": weight} if taken else {}))
+        return require_uninterrupted(estimator.fit(X, y, **({"sample_weight": weight} if taken else {})))
 
 
 def _proba(model: Any, X: Any) -> Array:

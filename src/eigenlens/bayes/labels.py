@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from eigenlens.arrays import Array, is_sparse, is_tensor, to_numpy
+from eigenlens import checks
+from eigenlens.arrays import Array, dimensions, is_sparse, is_tensor, to_numpy
 from eigenlens.data.categories import EncodedColumn, category_positions, encode
 from eigenlens.errors import DataError, EigenlensError, OptionError, closest, suggest
 
@@ -52,7 +53,7 @@ def _label_array(y: Any) -> Array:
     if hasattr(y, "dask") and y.ndim > 1:
         y = y.compute()
     if is_tensor(y) or hasattr(y, "dask"):
-        y = to_numpy(y)
+        y = to_numpy(y, "y")
     elif isinstance(y, np.ma.MaskedArray) or type(y).__module__.split(".")[0] == "pyarrow":
         y = encode(y).values()
     elif hasattr(y, "to_numpy"):
@@ -78,7 +79,7 @@ def _one_column(y: Any) -> Array:
     if y.dtype.kind == "c":
         what = f"has dtype {y.dtype}: Complex data not supported"
         raise DataError(what, argument="y", fix="classes are text, integers or booleans")
-    return np.asarray(column_or_1d(y, warn=True))
+    return np.asarray(y if y.ndim == 1 else column_or_1d(y, warn=True))
 
 
 def _encode_categories(values: Array) -> EncodedColumn:
@@ -148,7 +149,9 @@ def class_per_row(classes: Array, argument: str, value: Any, n: int) -> Array | 
     """Return the position (n,) of a class given for all n rows, or of one given per row; None for None."""
     if value is None:
         return None
-    given = [value] * n if np.ndim(value) == 0 else np.asarray(value).tolist()
+    single = isinstance(value, str | bytes) or not isinstance(value, Iterable) or dimensions(value) == 0
+    given = [value] * n if single else checks.listed(argument, value)
+    given = [each.item() if isinstance(each, np.generic) else each for each in given]
     if len(given) != n:
         what = f"has {len(given)} entries, but X has {n} rows"
         raise OptionError(what, argument=argument, fix="give one class, or one for each row")

@@ -18,7 +18,7 @@ from eigenlens.arrays import Array, Like, to_numpy
 from eigenlens.bayes.labels import encode_labels, unknown_class
 from eigenlens.data.categories import category_positions
 from eigenlens.data.coerce import rereadable
-from eigenlens.errors import OptionError, warn_user
+from eigenlens.errors import DataError, OptionError, warn_user
 from eigenlens.estimator.rows import per_row, rows_dtype
 from eigenlens.estimator.sampled_rows import sampled_rows
 from eigenlens.native.class_sums import winners
@@ -220,6 +220,9 @@ class BayesRule(ClassifierMixin):  # type: ignore[misc]
             if repeated.size < joint.size:  # NumPy is slow over rows of a few classes, quick over one long row
                 repeated = np.tile(log_prior, len(joint))
             joint += repeated[: joint.size].reshape(joint.shape)
+            if not joint.max(initial=0.0) < np.inf:  # NaN and infinity
+                what = "has entries so large that the densities of their rows overflow"
+                raise DataError(what, argument="X", fix="divide the columns by a constant before the fit")
             best, joint, here = _choose_classes(joint, log_prior)
             lost += here
             yield best, joint

@@ -50,6 +50,8 @@ def unpack_labels(header: dict[str, Any], C: int) -> Array:
     stored, name = unpack_categories(entry(header, "classes", "list")), entry(header, "class_dtype", "str")
     if len(stored) != C or len(set(stored)) < C:
         raise ModelFileError(f"'classes' must be {C} different labels")
+    if len({type(label) for label in stored}) == 1 and list(stored) != sorted(stored):
+        raise ModelFileError("'classes' are not in ascending order")
     labels = _as_labels(stored, name)
     if labels is None or labels.tolist() != list(stored):
         raise ModelFileError(f"'classes' are not labels of the dtype {name!r}")

@@ -14,6 +14,7 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.arrays import Array, to_numpy
 from eigenlens.bayes.labels import class_positions, unknown_class
+from eigenlens.data.categories import is_missing_value
 from eigenlens.data.coerce import as_table, fields_of
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.source import Source
@@ -211,6 +212,15 @@ class ConfusionTable:
     counts: Array
     right: Array
 
+    def __add__(self, other: ConfusionTable) -> ConfusionTable:
+        """Return the confusion of the rows of both, those of the other after these."""
+        unknown, C = sorted({*self.unknown, *other.unknown}), len(self.classes)
+        counts = np.zeros((C + len(unknown), C))
+        for table in (self, other):
+            places = [*range(C), *(C + unknown.index(name) for name in table.unknown)]
+            counts[places] += table.counts
+        return ConfusionTable(self.classes, tuple(unknown), counts, np.concatenate([self.right, other.right]))
+
     @property
     def shares(self) -> Array:
         """Return per cent (C + u, C) of the rows of each true label; NaN for a class without rows."""
@@ -237,7 +247,7 @@ def _class_name(value: Any) -> str:
     >>> _class_name(1.0), _class_name(1), _class_name("a"), _class_name(None)
     ('1', '1', 'a', '(missing)')
     """
-    if value is None or value != value or value == "":
+    if is_missing_value(value) or value == "":
         return "(missing)"
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
@@ -248,7 +258,9 @@ def class_codes(classes: Any, y: Any) -> Array:
     >>> class_codes([1, 2], np.array([2.0, 1.0, 3.0])), class_codes([1, 2], ["2", None])
     (array([ 1,  0, -1]), array([ 1, -1]))
     """
-    labels = [label if label.__hash__ is not None else str(label) for label in np.asarray(to_numpy(y)).ravel().tolist()]
+    given = y if hasattr(y, "__array__") or hasattr(y, "dask") else np.array(checks.listed("y", y), dtype=object)
+    values = np.asarray(to_numpy(given, "y")).ravel().tolist()
+    labels = [label if label.__hash__ is not None else str(label) for label in values]
     places = {label: c for c, label in enumerate(np.asarray(classes).tolist())}
     names = {_class_name(label): c for label, c in places.items()}
     codes = {label: places.get(label, names.get(_class_name(label), -1)) for label in set(labels)}

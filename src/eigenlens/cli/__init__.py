@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import gc
 import inspect
-import json
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -17,7 +16,7 @@ import typer
 
 from eigenlens.catalogue import import_part
 from eigenlens.cli.errors import EXIT_CODES, Interrupted, OutputClosed, exit_status
-from eigenlens.cli.output import TYPED_WORDS
+from eigenlens.cli.output import TYPED_WORDS, json_text, show_controls
 
 
 class Command(NamedTuple):
@@ -253,14 +252,11 @@ def _fail(code: int, message: str, fix: str, typed: list[str]) -> int:
     see_help = f"see eigenlens {command + ' ' if command in COMMANDS else ''}--help"
     fix, working = _check_fix(code, message, fix, typed)
     fix = fix or (see_help if code == EXIT_CODES["usage"] else "")
-    print(f"error: {message}", file=sys.stderr)
-    if fix:
-        print(f"  fix: {fix}", file=sys.stderr)
-    if working:
-        print(f"  try: {working}", file=sys.stderr)
+    for heading, text in (("error", message), ("  fix", fix), ("  try", working)):
+        if text:
+            print(show_controls(f"{heading}: {text}"), file=sys.stderr)
     if "--json" in typed:
-        fields = {"error": message, "fix": fix or None, "try": working, "exit_code": code}
-        print(json.dumps(fields, indent=2, ensure_ascii=False))
+        print(json_text({"error": message, "fix": fix or None, "try": working, "exit_code": code}, indent=2))
     return code
 
 

@@ -12,7 +12,7 @@ from eigenlens.cli.output import one_line
 from eigenlens.cli.table_checks import MIN_ROWS
 from eigenlens.data.column_kinds import ColumnKind
 from eigenlens.data.files.base import pl
-from eigenlens.data.files.cells import BOOLEAN, INTEGER, MAX_MARKERS, as_number, describe_cell, plain_cells
+from eigenlens.data.files.cells import BOOLEAN, INTEGER, MAX_MARKERS, describe_cell, parse_numbers, plain_cells
 from eigenlens.data.files.dialect import MISSING_MARKERS, Dialect
 from eigenlens.data.files.scan import FileSource
 from eigenlens.tables.text_table import count_noun
@@ -28,6 +28,9 @@ NUMERIC = (ColumnKind.NUMBER, ColumnKind.EMPTY, ColumnKind.INTEGER, ColumnKind.B
 
 MAX_VALUES = 10_000
 """The number of different texts of a column that are counted; fewer where there are hundreds of columns."""
+
+SPACING_TOLERANCE = 1e-3
+"""The share of a step by which numbers of a clock, which are rounded, may differ on average."""
 
 MAX_LOOKS = 20
 """The number of different texts of a column that must look alike to be called numbers with %, dates, …"""
@@ -58,7 +61,8 @@ class Profile:
         rows, missing: entries, and those that are missing. numbers: entries that are numbers.
         flags, integers: whether all entries so far are true or false, or whole numbers.
         least, greatest, total: of the numbers. infinite: how many of them are. padded: those such as 007.
-        whole: those that are whole. increasing: whether each number is larger than the one before, the last one `last`.
+        whole: those that are whole. increasing: whether each number is larger than the one before, the last one `last`;
+            `step`: the smallest difference between two successive ones.
         values: different texts and whole numbers, at most `most` and one.
         kind: the kind that the file declares; None for delimited text, where the entries show it.
         marks: different texts that are not numbers, a few. last_text: the last entry, of delimited text.
@@ -80,6 +84,7 @@ class Profile:
     whole: int = 0
     last: float = float("-inf")
     increasing: bool = True
+    step: float = float("inf")
     values: dict[str, None] = field(default_factory=dict)
     marks: dict[str, None] = field(default_factory=dict)
     last_text: str = ""
@@ -91,7 +96,9 @@ class Profile:
             self.numbers, self.infinite = self.numbers + numbers.n, self.infinite + numbers.infinite
             self.least, self.greatest = min(self.least, numbers.least), max(self.greatest, numbers.greatest)
             self.total, self.whole = self.total + numbers.total, self.whole + numbers.whole
-            self.increasing &= numbers.first > self.last and (numbers.step is None or numbers.step > 0.0)
+            between = numbers.first - self.last
+            self.step = min(self.step, between, float("inf") if numbers.step is None else numbers.step)
+            self.increasing &= between > 0.0 and (numbers.step is None or numbers.step > 0.0)
             self.last = numbers.last
 
     def remember(self, values: Iterable[Any]) -> None:
@@ -127,6 +134,12 @@ class Profile:
         whole = self.type == "integer" and self.missing == 0 and self.rows >= MIN_ROWS and self.least in (0.0, 1.0)
         ends = self.least + self.greatest
         return whole and self.greatest - self.least == self.rows - 1 and 2.0 * self.total == ends * self.rows
+
+    @property
+    def evenly_spaced(self) -> bool:
+        """Whether each number is one and the same step above the one before, up to rounding: a clock or a grid."""
+        known = self.increasing and not self.missing and self.numbers == self.rows >= MIN_ROWS
+        return known and self.greatest - self.least <= (1.0 + SPACING_TOLERANCE) * self.step * (self.rows - 1)
 
     @property
     def names_rows(self) -> bool:
@@ -217,7 +230,8 @@ def _first_rows(frames: Iterable[DataFrame], rows: int | None) -> Iterator[DataF
 
 def _add_cells(found: list[Profile], frame: DataFrame, dialect: Dialect) -> None:
     every = pl.all()
-    cells, numbers = frame.select(plain_cells(every, dialect)), frame.select(as_number(every, dialect))
+    cells = frame.select(plain_cells(every, dialect))
+    numbers = cells.select(parse_numbers(every))
     raw = frame.select(pl.when(plain_cells(every, dialect).is_not_null()).then(every.str.strip_chars()))
     integers, flags, padded = (cells.select(every.str.contains(p).sum()).row(0) for p in (INTEGER, BOOLEAN, PADDED))
     nans = numbers.select(every.is_nan().sum()).row(0)
@@ -230,9 +244,18 @@ def _add_cells(found: list[Profile], frame: DataFrame, dialect: Dialect) -> None
         column.padded += padded[j] or 0
         column.remember(values[j])
         column.last_text = str(raw[-1, j] or "")
-        if known[j].n + nans[j] < present[j]:
-            odd = raw.to_series(j).filter(numbers.to_series(j).is_null()).drop_nulls()
-            _keep(odd.unique(maintain_order=True).head(10), column.marks, MAX_MARKERS + len(MISSING_MARKERS))
+    odd = [j for j in range(len(found)) if known[j].n + nans[j] < present[j]]
+    for j, texts in zip(odd, _texts(raw[:, odd], numbers[:, odd]), strict=True):
+        _keep(texts, found[j].marks, MAX_MARKERS + len(MISSING_MARKERS))
+
+
+def _texts(cells: DataFrame, numbers: DataFrame) -> tuple[Iterable[str], ...]:
+    """Return the first different cells of each column that are not numbers, of all columns at once."""
+    places = range(cells.width)
+    both = pl.DataFrame([*(cells.to_series(j).rename(f"cell {j}") for j in places),
+                         *(numbers.to_series(j).rename(f"number {j}") for j in places)])  # fmt: skip
+    texts = (pl.col(f"cell {j}").filter(pl.col(f"number {j}").is_null()).drop_nulls() for j in places)
+    return both.select(text.unique(maintain_order=True).head(10).implode() for text in texts).row(0) if places else ()
 
 
 def _add_values(found: list[Profile], frame: DataFrame) -> None:
@@ -242,8 +265,10 @@ def _add_values(found: list[Profile], frame: DataFrame) -> None:
     known = _summarise(frame.select(pl.col(names).cast(pl.Float64))) if names else []
     for column, name, numbers in zip(measured, names, known, strict=True):
         column.add(len(frame), numbers.n, numbers)
-        if column.kind == ColumnKind.INTEGER:
-            column.remember(frame[name].drop_nulls().unique(maintain_order=True))
+        # Files of statistics programs have floats only, also for ids and codes.
+        if column.kind == ColumnKind.INTEGER or (column.kind == ColumnKind.NUMBER and numbers.whole == numbers.n):
+            whole = frame[name].drop_nulls().unique(maintain_order=True)
+            column.remember(whole.cast(pl.Int64, strict=False) if whole.dtype.is_float() else whole)
     for column, name in columns:
         if column.kind not in NUMERIC:
             cells = frame[name]

@@ -10,7 +10,7 @@ from eigenlens.arrays import Array
 from eigenlens.cli.errors import fail
 from eigenlens.data.files.decision import Decision
 from eigenlens.errors import DataError, DataWarning, warn_user
-from eigenlens.estimator.covariance_matrix import correlations_from_covariance
+from eigenlens.estimator.covariance_matrix import correlations_from_covariance, unknown_samples
 
 
 class CovarianceTable(NamedTuple):
@@ -87,8 +87,8 @@ def fit_covariance_table(model: Any, found: CovarianceTable, n_samples: int | No
     from eigenlens.data.files.base import pl
 
     S, d = pl.DataFrame(found.S, schema=list(found.names)), len(found.S)
-    # Fewer than d + 1 rows cannot have d components; eigenvalues do not depend on the number.
-    model.fit_covariance(S, n_samples=d + 1 if n_samples is None else n_samples)
+    # Eigenvalues do not depend on the number of rows.
+    model.fit_covariance(S, n_samples=unknown_samples(d) if n_samples is None else n_samples)
     how = "" if n_samples is not None else "; --n-samples N gives the number of rows behind it, which is not known"
     what = f"the table is a {found.called} of {d} variables, and is fitted as one"
     return Decision("matrix", what, (), f"--rows takes its lines for rows{how}")

@@ -143,7 +143,8 @@ COLUMN_LISTS = frozenset({"columns", "drop", "active", "supplementary", "text", 
 SHARED_OPTIONS = frozenset({
     "columns", "drop", "active", "supplementary", "id", "label", "where", "na", "text", "separator", "header",
     "decimal", "thousands", "comment", "encoding", "dates", "skip", "footer", "max_ratio", "sheet", "transpose",
-    "max_memory", "cv", "weight", "skip_missing", "header_rows", "fill_down", "escape_formulas",
+    "max_memory", "cv", "weight", "skip_missing", "header_rows", "fill_down", "escape_formulas", "checkpoint",
+    "dataset",
 })  # fmt: skip
 """Arguments of Python that commands have as options of the same name."""
 

@@ -6,18 +6,18 @@ Those that it writes are written whole or not at all, and never over an old one 
 from __future__ import annotations
 
 import contextlib
-import errno
 import glob
 import itertools
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eigenlens.cli.errors import fail
-from eigenlens.cli.output import IN_TRIAL, json_text
+from eigenlens.cli.output import IN_TRIAL, json_text, show_controls
+from eigenlens.data.files.write import WRITERS, JSONWriter, as_frame, raise_system_errors
 
 if TYPE_CHECKING:
     from eigenlens.cli.session import Session
@@ -76,25 +76,11 @@ def write_files(*files: tuple[Path, Callable[[Path], Any]], check: Callable[[], 
             final = Path(os.path.realpath(target))
             temporary = folders.enter_context(temporary_folder(final.parent)) / final.name
             ready.append((temporary, final))
-            with _system_errors():
+            with raise_system_errors():
                 fill(temporary)
         check()
         for temporary, final in ready:
             move_into_place(temporary, final)
-
-
-@contextlib.contextmanager
-def _system_errors() -> Iterator[None]:
-    """Raise the system's own error where a library wraps it: a full disk must be recognised as one."""
-    try:
-        yield
-    except Exception as error:
-        code = re.search(r"os error (\d+)", str(error))  # Polars has it in the text only
-        short = isinstance(error, OSError) and error.errno is None  # NumPy: fewer bytes were written than asked for
-        if code is None and not short:
-            raise
-        number = errno.ENOSPC if code is None else int(code[1])
-        raise OSError(number, os.strerror(number)) from error
 
 
 def free_name(name: str) -> str:
@@ -106,12 +92,39 @@ def free_name(name: str) -> str:
 
 def write_table(columns: Mapping[str, Any], target: Path | None, now: Session) -> None:
     """Write named columns (n,) to a file by its suffix, or as CSV to standard output; warn of formulas in text."""
-    if target is None or target.suffix.lower() in FORMULA_SUFFIXES:
-        columns = _check_formulas(columns, now.running.escape_formulas)
-    if target is None:
-        sys.stdout.write(_frame(columns).write_csv())
+    with open_table(target, now) as write:
+        write(columns)
+
+
+@contextlib.contextmanager
+def open_table(target: Path | None, now: Session) -> Iterator[Callable[[Mapping[str, Any]], None]]:
+    """Provide a function that writes named columns, some rows at a time, to a file or to standard output.
+
+    The file is moved to its place at the end of the block, whole; where the block raises, an old one stays.
+    """
+    started, escape = False, now.running.escape_formulas
+
+    def checked(columns: Mapping[str, Any]) -> Mapping[str, Any]:
+        text = target is None or target.suffix.lower() in FORMULA_SUFFIXES
+        return _check_formulas(columns, escape) if text else columns
+
+    def print_columns(columns: Mapping[str, Any]) -> None:
+        nonlocal started
+        text = as_frame(checked(columns)).write_csv(include_header=not started)
+        sys.stdout.write(show_controls(text) if sys.stdout.isatty() else text)
+        started = True
+
+    if target is None or IN_TRIAL.get():
+        yield print_columns if target is None else lambda columns: None
         return
-    write_files((target, lambda path: OUTPUT_FORMATS[target.suffix.lower()](columns, path)), check=now.check_interrupt)
+    from eigenlens.file_replacement import move_into_place, temporary_folder
+
+    final = Path(os.path.realpath(target))
+    with temporary_folder(final.parent) as folder:
+        with raise_system_errors(), OUTPUT_FORMATS[target.suffix.lower()](folder / final.name) as writer:
+            yield lambda columns: writer.write(checked(columns))
+        now.check_interrupt()
+        move_into_place(folder / final.name, final)
 
 
 FORMULA_SUFFIXES = (".csv", ".tsv")
@@ -124,7 +137,7 @@ def _check_formulas(columns: Mapping[str, Any], escape: bool) -> Mapping[str, An
     from eigenlens.data.files.base import pl
     from eigenlens.errors import DataWarning, warn_user
 
-    frame = _frame({f"{place}": values for place, values in enumerate(columns.values())})
+    frame = as_frame({f"{place}": values for place, values in enumerate(columns.values())})
     names = pl.DataFrame({"names": list(map(str, columns))})
     cells = pl.selectors.string()
     formula = cells.str.contains(FORMULA_STARTS) & cells.cast(pl.Float64, strict=False).is_null()
@@ -159,44 +172,5 @@ def format_size(size: float) -> str:
     return f"{size:.1f} GB"
 
 
-def _as_column(values: Any) -> Any:
-    """Return values as Polars takes them: a column of Polars itself keeps its type."""
-    import numpy as np
-
-    array = values if hasattr(values, "to_list") else np.asarray(values)
-    return array.tolist() if isinstance(array, np.ndarray) and array.dtype.kind in "UO" else array
-
-
-def _frame(columns: Mapping[str, Any]) -> Any:
-    from eigenlens.data.files.base import pl
-
-    frame = pl.DataFrame({name: _as_column(values) for name, values in columns.items()})
-    return frame.with_columns(pl.selectors.float().fill_nan(None))
-
-
-def _to_npy(columns: Mapping[str, Any], path: Path) -> None:
-    import numpy as np
-
-    arrays = {name: np.asarray(values) for name, values in columns.items()}
-    numbers = [array for array in arrays.values() if array.dtype.kind in "fiub"]
-    if len(numbers) < len(arrays):
-        text = next(name for name, array in arrays.items() if array.dtype.kind not in "fiub")
-        fix = "write .parquet or .csv, or leave out --id and --label"
-        fail(f"the column '{text}' is text, which .npy cannot hold", fix)
-    np.save(path, np.column_stack(numbers), allow_pickle=False)
-
-
-def _to_json(columns: Mapping[str, Any], path: Path) -> None:
-    path.write_text(json_text(dict(columns)) + "\n", encoding="utf-8")
-
-
-OUTPUT_FORMATS: dict[str, Callable[[Mapping[str, Any], Path], None]] = {
-    ".csv": lambda columns, path: _frame(columns).write_csv(path),
-    ".tsv": lambda columns, path: _frame(columns).write_csv(path, separator="\t"),
-    ".parquet": lambda columns, path: _frame(columns).write_parquet(path),
-    ".arrow": lambda columns, path: _frame(columns).write_ipc(path),
-    ".feather": lambda columns, path: _frame(columns).write_ipc(path),
-    ".npy": _to_npy,
-    ".json": _to_json,
-}
-"""Writers of columns, by suffix."""
+OUTPUT_FORMATS = WRITERS | {".json": partial(JSONWriter, dump=lambda columns: json_text(dict(columns)))}
+"""Writers of tables, by suffix."""

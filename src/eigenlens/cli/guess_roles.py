@@ -2,24 +2,28 @@
 
 | a column | role |
 |---|---|
-| without an entry; of dates, times or nested values; constant | left out |
+| without an entry; of dates, times or nested values; constant, or with a single entry | left out |
 | of text that differs in every row | names the rows; a second one is left out |
 | of text with more values than rows / 2 | left out |
 | of other text | colours the rows, and is supplementary; active for a model that takes text |
 | of whole numbers that count the rows, or grow in small steps, or are long | names the rows |
+| of numbers that grow from row to row by the same step, such as times of a log | names the rows |
 | of whole numbers that hardly repeat and are called an id | names the rows; left out if they repeat |
 | of few whole numbers that are called a class | colours the rows; active for a model that takes text |
+| of whole numbers that are called years, months, days, hours, … | left out; names the rows if none repeats |
 | of codes: leading zeros, or called a zip code or telephone number | left out |
 | of other numbers, or of text that is meant as numbers | active |
 """
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from eigenlens.cli.advice.calendar_columns import CALENDAR, calendar_part
 from eigenlens.cli.column_profile import Profile
 from eigenlens.cli.table_checks import MIN_ROWS
 from eigenlens.data.files.cells import describe_cell
@@ -56,20 +60,24 @@ CODE_NAME = re.compile(
 )
 
 
+DAY = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(\.0)?")
+"""Whole numbers that are dates, such as 20230131."""
+
 CLASS_NAME = re.compile(
     r"(?i)y|(.*[\W_])?(class(es)?|labels?|target|species|diagnosis|outcome|category|cluster|group|digit)"
 )
 """Names of columns of numbers that hold classes."""
 
 FEATURE_NAME = re.compile(
-    r"(?i)(.*[\W_])?(genes?|gene_?(id|name)|symbol|probes?|probe_?id|ensembl\w*|transcripts?|otu|snp)"
+    r"(?i)(.*[\W_])?(genes?|gene_?(id|name)|symbol|(?-i:probes?)|probe_?id|ensembl\w*|transcripts?|snp"
+    r"|(otu|asv|feature)([\W_]?id)?|id_ref)"
 )
 """Names of columns that name what was measured, in tables whose columns are the samples."""
 
 MAX_CLASSES = 20
 """More different whole numbers than this are not classes, whatever their name."""
 
-NO_ENTRY = "no entry"
+NO_ENTRY, EVENLY_SPACED = "no entry", "evenly spaced numbers that grow from row to row"
 
 
 class Role(StrEnum):
@@ -89,13 +97,24 @@ class GuessedRole(NamedTuple):
     reason: str
     numeric: bool
 
+    @property
+    def is_measured(self) -> bool:
+        """Whether the column is active and holds numbers."""
+        return self.role == Role.ACTIVE and self.numeric
 
-def guess_roles(profiles: Iterable[Profile], mixed: bool = False) -> dict[Any, GuessedRole]:
-    """Return the role of every column by its profile; `mixed`: the model takes text.
 
-    One column names the rows, of text if there is one; others that could are left out.
+def guess_roles(
+    profiles: Iterable[Profile], mixed: bool = False, taken: Collection[Any] = ()
+) -> dict[Any, GuessedRole]:
+    """Return the role of every column by its profile; `mixed`: the model takes text. `taken`: columns with other roles.
+
+    One column names the rows, of text if there is one; others that could are left out. Evenly spaced numbers that are
+    the only ones, such as the middles of bins, are measurements.
     """
     found = {each.name: GuessedRole(each.name, *guess_role(each, mixed), _is_numeric(each)) for each in profiles}
+    if not any(each.is_measured and each.column not in taken for each in found.values()):
+        grids = [each for each in found.values() if each.reason == EVENLY_SPACED and each.column not in taken]
+        found |= {each.column: each._replace(role=Role.ACTIVE, reason="") for each in grids}
     names = sorted((each for each in found.values() if each.role == Role.ID), key=lambda each: each.numeric)
     return found | {each.column: each._replace(role=Role.ASIDE) for each in names[1:]}
 
@@ -122,12 +141,12 @@ def _role_of_text(column: Profile, present: int, mixed: bool) -> tuple[Role, str
     look = looks.pop() if len(looks) == 1 else None
     if 2 * column.numbers > present or (look is not None and look.number):
         return Role.ACTIVE, ""  # meant as numbers: reading them explains what to do
-    if look is not None and look.what == "dates":
-        return Role.ASIDE, "dates"
+    if look is not None and look.what in ("dates", "IP addresses"):
+        return Role.ASIDE, look.what
     if distinct == present > 1 and column.missing <= (1.0 - ID_SHARE) * column.rows:
         return Role.ID, "a different text in each row"
-    if distinct == 1 < present and not mixed:
-        return Role.ASIDE, f"constant, '{next(iter(column.values))}'"
+    if distinct == 1 and (present > 1 or column.rows >= MIN_ROWS) and not mixed:
+        return Role.ASIDE, f"{'constant' if present > 1 else 'a single entry'}, '{next(iter(column.values))}'"
     if distinct > max(MAX_CATEGORIES_PER_ROW * present, 2):
         return Role.ASIDE, f"{distinct:,} different texts in {count_noun(present, 'row')}"
     return (Role.ACTIVE, "") if mixed else (Role.LABEL, f"{distinct:,} categories")
@@ -139,11 +158,17 @@ MAX_LOOKS = 20
 
 def _role_of_numbers(column: Profile, present: int, mixed: bool) -> tuple[Role, str]:
     whole, name = column.whole == column.numbers, str(column.name)
-    distinct, many = len(column.values), present >= MIN_ROWS
+    distinct, many, many_rows = len(column.values), present >= MIN_ROWS, column.rows >= MIN_ROWS
     if column.numbers_rows:
         return Role.ID, "whole numbers that count the rows"
+    part = calendar_part(name, column.least, column.greatest) if whole and column.least < column.greatest else ""
+    if part:
+        alone = many and distinct == present
+        return (Role.ID, f"{part}, a different one in each row") if alone else (Role.ASIDE, f"{part}, by the name")
     if column.padded:
         return Role.ASIDE, "codes with leading zeros"
+    if whole and many and column.values and all(map(DAY.fullmatch, itertools.islice(column.values, HEAD_ROWS))):
+        return Role.ASIDE, "dates"
     if whole and CODE_NAME.search(name):
         return Role.ASIDE, "codes, by the name"
     if whole and not mixed and CLASS_NAME.fullmatch(name) and 1 < distinct <= min(MAX_CLASSES, present // 2):
@@ -158,8 +183,10 @@ def _role_of_numbers(column: Profile, present: int, mixed: bool) -> tuple[Role, 
     if whole and many and CERTAIN_ID_NAME.search(name):
         return Role.ASIDE, "ids that repeat, by the name"
     # Floats cannot tell long whole numbers apart, their texts can.
-    if column.least == column.greatest and distinct <= 1 < present and not mixed:
-        return Role.ASIDE, f"constant, {column.least:g}"
+    if column.least == column.greatest and distinct <= 1 and (present > 1 or many_rows) and not mixed:
+        return Role.ASIDE, f"{'constant' if present > 1 else 'a single entry'}, {column.least:g}"
+    if column.evenly_spaced:
+        return Role.ID, EVENLY_SPACED
     return Role.ACTIVE, ""
 
 
@@ -194,7 +221,12 @@ def _left_out(reason: str, alike: list[GuessedRole]) -> Decision:
     several = len(columns) > 1
     listed = join_limited([repr(name) for name in columns])
     what = f"column{'s' * several} {listed} {'are' if several else 'is'} left out ({reason})"
-    option = "active" if alike[0].numeric else "label"
-    them = "them" if several else "it"
-    fix = {"active": "use {active}", "label": f"colour by {them} with {{label}}"}[option] if reason != NO_ENTRY else ""
-    return Decision("columns left out", what, tuple(columns), fix, {option: columns} if fix else {})
+    it = "them" if several else "it"
+    colour, use = f"colour by {it} with {{label}}", "use {active}"
+    if reason == NO_ENTRY:
+        return Decision("columns left out", what, tuple(columns))
+    if reason.partition(",")[0] in CALENDAR:
+        settings: dict[str, Any] = {"active": columns, "label": columns}
+        return Decision("columns left out", what, tuple(columns), f"{use}, or {colour}", settings)
+    fix, option = (use, "active") if alike[0].numeric else (colour, "label")
+    return Decision("columns left out", what, tuple(columns), fix, {option: columns})

@@ -11,14 +11,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from eigenlens.arrays import Array
+from eigenlens.arrays import Array, dense, is_sparse
 from eigenlens.cli.advice.missing_entries import missing_mask, row_blocks
 from eigenlens.cli.column_profile import profile_first_rows
 from eigenlens.cli.column_roles import ColumnRoles, choose_roles
 from eigenlens.cli.errors import fail, warning_line
 from eigenlens.cli.files import format_size
 from eigenlens.cli.guess_roles import HEAD_ROWS, GuessedRole, Role, guess_roles, role_decisions
-from eigenlens.cli.model_options import takes_text
+from eigenlens.cli.model_options import takes_genotypes, takes_text
 from eigenlens.cli.options import TEXT_OPTIONS, ParsingOptions, ReadingOptions, RunningOptions
 from eigenlens.cli.remembered_table import recall_columns, recall_text, recall_words
 from eigenlens.cli.selection import RowTest, choose_columns, find_rows, parse_row_numbers, parse_test
@@ -51,6 +51,8 @@ class Table:
         decisions: those about the file that nobody asked for.
         columns: what `reading_script` takes besides the files; None where rows are left out.
         files: all columns of the files. kept: which of their rows (n,) these are; None for all.
+        frame_reader: reads columns of the files, of the rows of a part of a table; None for a whole one.
+        scores: (n, k) of the rows, where they are known already.
     """
 
     paths: tuple[Path, ...]
@@ -68,6 +70,8 @@ class Table:
     columns: dict[str, Any] | None = None
     files: FileSource | None = None
     kept: Array | None = None
+    frame_reader: Callable[..., Any] | None = None
+    scores: Array | None = None
 
     @property
     def words(self) -> dict[str, str]:
@@ -109,6 +113,10 @@ class Table:
         if self.supplementary is None:
             return self.weight
         return np.where(self.supplementary, 0.0, 1.0 if self.weight is None else self.weight)
+
+    def scored(self, estimator: Any) -> Table:
+        """Return the table that a report of a fitted model shows: the same, unless the rows are too wide for it."""
+        return self
 
     @property
     def without_rows(self) -> Table:
@@ -196,20 +204,20 @@ def memory_limit(running: RunningOptions, share: int = 4) -> int:
 
 
 def read_table(
-    paths: Sequence[str],
-    reading: ReadingOptions,
-    running: RunningOptions,
-    *,
-    model: Any = None,
-    need_label: bool = False,
-    mixed: bool | None = None,
-    guess: bool = False,
-) -> Table:
+    paths: Sequence[str], reading: ReadingOptions, running: RunningOptions, *, model: Any = None,
+    need_label: bool = False, mixed: bool | None = None, guess: bool = False, genotypes: bool = False,
+) -> Table:  # fmt: skip
     """Read the rows of the files, with the columns that the options, or else the model, ask for.
 
     `mixed`: columns of text too; None where the model says so. `guess`: columns that nobody named have the role that
-    their entries suggest; otherwise all of them are features.
+    their entries suggest; otherwise all of them are features. `genotypes`: for a model that reads them by variants.
     """
+    if genotypes or takes_genotypes(model):
+        from eigenlens.cli.genotypes.genotype_table import read_genotype_table
+
+        return read_genotype_table(paths, reading)
+    if reading.people is not None:
+        fail("--people is for genotypes", "leave it out: the columns of a table are its own")
     mixed = takes_text(model) if mixed is None else mixed
     reading = recall_text(reading, model, paths)
     how: dict[str, Any] = {"mixed": mixed, "words": recall_words(model, paths)}
@@ -224,7 +232,7 @@ def read_table(
     filters = () if mixed else [name for test in tests for name in test.columns]
     # What is kept as text is a feature only of a model that takes text.
     asked, beside = (reading, []) if mixed else (replace(reading, text=None), text)
-    guesses = functools.partial(_guess, files, mixed, beside) if guess else None
+    guesses = functools.partial(_guess, files, mixed, beside, reading) if guess else None
     roles = choose_roles(asked, kinds, filters, model, guesses)
     if model is not None and not guess:
         roles = _guess_id(files, roles, choose_columns(reading.drop, kinds, "drop") or ())
@@ -235,9 +243,9 @@ def read_table(
     return _Request(files, roles, tests, reading, need_label).read(memory_limit(running), mixed)
 
 
-def _guess(files: FileSource, mixed: bool, text: Sequence[Any]) -> Mapping[Any, GuessedRole]:
+def _guess(files: FileSource, mixed: bool, text: Sequence[Any], asked: ReadingOptions) -> Mapping[Any, GuessedRole]:
     """Return the roles of all columns; `text`: columns that were asked to be kept as text, which are never features."""
-    found = guess_roles(profile_first_rows(files, HEAD_ROWS), mixed)
+    found = guess_roles(profile_first_rows(files, HEAD_ROWS), mixed, [asked.id, asked.weight, *(asked.label or ())])
     kept = [name for name in text if found[name].role == Role.ACTIVE]
     return found | {name: GuessedRole(name, Role.LABEL, "kept as text", False) for name in kept}
 
@@ -324,7 +332,8 @@ class _Request:
         size = self._size if text else source.n_rows * source.n_features * source.dtype.itemsize
         if mixed or size > most:
             return source.table() if mixed else source
-        return ArraySource(np.concatenate(list(source.rows())), names=source.names)
+        blocks = [dense(rows) if is_sparse(rows) else rows for rows in source.rows()]
+        return ArraySource(np.concatenate(blocks), names=source.names)
 
     @property
     def _size(self) -> int:
@@ -387,7 +396,7 @@ class _Request:
         dialect = self.files.dialect
         given = {name: getattr(self.reading, name) for name in TEXT_OPTIONS}
         if dialect is None:
-            return given
+            return given | {"text": self.reading.text}
         decimal = None if dialect.numbers.is_plain else dialect.numbers.decimal
         comment = dialect.comment if dialect.comment_everywhere else None
         return given | dialect.settings | {"decimal": decimal, "comment": comment, "text": self.roles.text}

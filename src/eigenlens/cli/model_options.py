@@ -83,8 +83,11 @@ class ModelOptions:
     whiten: bool = _option("whiten", "scale scores to unit variance.", default=False)
     zca: bool = _option("zca", "whiten, and turn back to the axes of the columns.", default=False)
     solver: str | None = _option("solver", "{names}.", metavar="NAME")
-    missing: str | None = _option(
-        "missing", "treatment of missing values: {names}, which fits the observed entries.", metavar="HOW"
+    missing: str | None = _option("missing", "treatment of missing values: {names}.", metavar="HOW")
+    chromosomes: str | None = _option(
+        "chromosomes",
+        "autosomes (all but X, Y and MT), all, or a list such as 1,2,X; default autosomes.",
+        metavar="LIST",
     )
     kernel: str | None = _option("kernel", "{names}.", metavar="NAME")
     gamma: str | None = _option("gamma", "scale of the kernel: a number, {names}.", metavar="G")
@@ -169,6 +172,12 @@ def takes_text(model: Any) -> bool:
     """Return whether a fitted model takes columns of text."""
     entry = entry_of(model)
     return entry is not None and entry.mixed
+
+
+def takes_genotypes(model: Any) -> bool:
+    """Return whether a fitted model takes genotypes, read by variants."""
+    entry = entry_of(model)
+    return entry is not None and entry.genotypes
 
 
 def make_estimator(command: str, options: Mapping[str, Any], extra: Mapping[str, Any], seed: int) -> Any:
@@ -256,6 +265,8 @@ def _typed_value(option: str, value: Any) -> Any:
     """Return what the text of an option means."""
     if option == "bounds":
         return parse_bounds(value)
+    if option == "chromosomes":
+        return {"all": None, "autosomes": value}.get(value, [name.strip() for name in value.split(",")])
     return option_value(value) if option in NUMBERS else FLAG_VALUES.get(option, value)
 
 

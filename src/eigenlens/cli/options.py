@@ -20,8 +20,8 @@ DataFiles = Annotated[
     list[str],
     typer.Argument(
         metavar="FILE…",
-        help="CSV (also .gz, .bz2, .xz), Parquet, Arrow, .npy, .bed, Excel, SPSS, Stata, SAS, JSON or ARFF files, "
-        "or - for standard input; quote a pattern like 'sales/*.parquet'.",
+        help="CSV (also .gz, .bz2, .xz), Parquet, Arrow, .npy, HDF5, AnnData, Zarr, .bed, Excel, SPSS, Stata, SAS, "
+        "JSON or ARFF files, or - for standard input; quote a pattern like 'sales/*.parquet'.",
     ),
 ]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file that `fit` wrote (.safetensors).")]
@@ -85,6 +85,11 @@ class SelectionOptions:
     where: list[str] | None = _reading(
         "--where", "Keep rows that pass, e.g. 'age >= 18' or 'site == north'; may be repeated.", metavar="TEST"
     )
+    people: str | None = _reading(
+        "--people",
+        "Genotypes: a table of the people, found by their names (IID): --label names one of its columns to colour by.",
+        metavar="FILE",
+    )
     skip_missing: bool = _reading("--skip-missing", "Leave out rows with missing values.", default=False)
 
 
@@ -94,7 +99,7 @@ class ParsingOptions:
 
     na: list[str] | None = _reading(
         "--na",
-        "A missing-value marker in CSV, besides the usual ones (NA, n/a, null, -, ?, …); may be repeated. "
+        "A missing-value marker besides the usual ones (NA, n/a, null, -, ?, …); may be repeated. "
         "--na '' leaves out the usual ones: --na '' --na X means X alone.",
         metavar="TEXT",
     )
@@ -141,6 +146,11 @@ class ParsingOptions:
         "--max-ratio", "How many times its size a compressed file may grow to. Default: 250.", metavar="NUMBER"
     )
     sheet: str | None = _reading("--sheet", "The sheet of a spreadsheet. Default: the first with rows.", metavar="NAME")
+    dataset: str | None = _reading(
+        "--dataset",
+        "The matrix of an HDF5 file or a Zarr store, such as layers/counts. Default: X of AnnData, or the only one.",
+        metavar="NAME",
+    )
     transpose: bool | None = _reading(
         "--transpose", "Exchange rows and columns: the first column names the columns, the first line the rows."
     )
@@ -156,7 +166,7 @@ class ReadingOptions(ParsingOptions, SelectionOptions):
 
     text: list[str] | None = _reading(
         "--text",
-        "Columns of CSV that hold categories though their cells look like numbers (0, 1, 2, 3+) or are read as such; "
+        "Columns that hold categories though their cells look like numbers (0, 1, 2, 3+) or are read as such; "
         "written as for --columns.",
         metavar="LIST",
     )
@@ -187,6 +197,25 @@ class RunningOptions:
         "--escape-formulas",
         "Write text that starts with =, +, - or @ with an apostrophe before it in CSV: spreadsheets run it otherwise.",
         default=False,
+    )
+
+
+@dataclass(frozen=True)
+class CheckpointOptions:
+    """Options of commands that go on where they were killed."""
+
+    checkpoint: str | None = _running(
+        "--checkpoint",
+        "Save the totals of passes over the rows here while working: after a crash or an interrupt the same command "
+        "goes on from there, with the same result. The file is removed at the end.",
+        metavar="FILE",
+    )
+    checkpoint_seconds: float = _running(
+        "--checkpoint-seconds",
+        "Seconds between saves of the total of a pass under way.",
+        metavar="N",
+        min=0,
+        default=30.0,
     )
 
 

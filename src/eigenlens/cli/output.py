@@ -95,6 +95,21 @@ def one_line(name: str, most: int = 40) -> str:
     return shorten(shown, most)
 
 
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Characters that a terminal obeys: control characters except line ends and tabs, and those that turn the direction."""
+
+
+def show_controls(text: str) -> str:
+    r"""Return text in which characters that a terminal would obey are written as Python writes them.
+
+    Names and cells of a file come with it, and could clear the screen or rename the window.
+
+    >>> show_controls("a\x1b[2Jb\n")
+    'a\\x1b[2Jb\n'
+    """
+    return CONTROLS.sub(lambda found: repr(found[0])[1:-1], text)
+
+
 def _width() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
@@ -131,7 +146,8 @@ def json_text(value: Any, indent: int | None = None) -> str:
     >>> json_text({"a": (1, float("nan"))})
     '{"a": [1, null]}'
     """
-    return json.dumps(_plain(value), indent=indent, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(_plain(value), indent=indent, ensure_ascii=False, allow_nan=False)
+    return CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _plain(value: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from eigenlens.arrays import dense, is_sparse
 from eigenlens.cli.options import TEXT_OPTIONS, ReadingOptions
 from eigenlens.data.files.scan import format_options
 from eigenlens.data.source import Source
@@ -111,6 +112,7 @@ def digest_rows(table: Any) -> str:
     sha, left = hashlib.sha256(), DIGEST_ROWS
     for block in table.source.rows():
         rows = getattr(block, "numbers", block)[:left]  # of mixed columns the numbers are enough
+        rows = dense(rows) if is_sparse(rows) else rows
         sha.update(np.ascontiguousarray(rows, dtype=np.float64).tobytes())
         left -= len(rows)
         if left <= 0:

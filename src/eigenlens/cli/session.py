@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from eigenlens.cli.errors import warning_line
 from eigenlens.cli.files import file_size
 from eigenlens.cli.options import RunningOptions
-from eigenlens.cli.output import IN_TRIAL, cut_lines, json_text, wrap_line
+from eigenlens.cli.output import IN_TRIAL, cut_lines, json_text, show_controls, wrap_line
 
 if TYPE_CHECKING:
     from eigenlens.data.source import Progress
@@ -73,6 +73,9 @@ class Session:
             return
         from eigenlens.cli.advice.trial import command_works
 
+        commands = tuple(each for each in commands if "/dev/fd/" not in each)  # a pipe that is gone by then
+        if not commands:
+            return
         found = commands[0] if tried else next(filter(command_works, commands), None)
         self.add_facts(next=found)
         if found is not None:
@@ -93,7 +96,7 @@ class Session:
     def say_aside(self, *lines: str) -> None:
         """Print lines to standard error, beside a table that goes to standard output."""
         if lines and not (self.running.quiet or self.running.json):
-            print(*lines, sep="\n", file=sys.stderr)
+            print(*map(show_controls, lines), sep="\n", file=sys.stderr)
 
     def check_interrupt(self) -> None:
         """Raise the interrupt that an iteration took as a request to stop early."""
@@ -119,7 +122,7 @@ class Session:
 def _print(text: str) -> None:
     """Print text; where the reader of standard output has stopped, as `head` does, the work and its files go on."""
     try:
-        print(text)
+        print(show_controls(text))
     except BrokenPipeError:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
 

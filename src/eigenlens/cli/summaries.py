@@ -12,6 +12,7 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.catalogue import entry_of, import_part
 from eigenlens.cli.output import TABLE_LINES, format_figure, limited_table, one_line
+from eigenlens.tables.figures import align_points, format_rows
 from eigenlens.tables.names import axis_names, axis_stem, feature_names
 from eigenlens.tables.text_table import count_noun, format_columns
 from eigenlens.tables.values import VarianceTable
@@ -73,6 +74,36 @@ def sparse_summary(model: Any) -> Summary:
     return line, table, facts | {"columns": shown.counts, "optimal": model.optimal_}
 
 
+def genotype_summary(model: Any) -> Summary:
+    """Return the line, the table and the facts of components of genotypes: eigenvalues and their Tracy–Widom tests."""
+    found, test = model.model_, model.significance_
+    k, names = found.values.size, axis_names(model, found.values.size)
+    columns = [
+        names, [f"{value:.6g}" for value in found.values], [f"{100.0 * v / found.total:.2f}" for v in found.values],
+        [format_figure(value, ".4g") for value in test.statistic], test.p_texts,
+    ]  # fmt: skip
+    table = format_columns(["component", "eigenvalue", "share %", "Tracy–Widom", "p-value"], *columns)
+    used, lacking = f"{len(found.variants):,} variants of {len(found.people):,} people", _share_missing(found)
+    line = f"{count_noun(k, 'component')} of {used}{lacking}; {test.leading()} significant at 0.01"
+    facts = {
+        "n_components": k, "eigenvalues": found.values, "explained_variance_ratio": found.values / found.total,
+        "tracy_widom": test.statistic, "p_value": test.p_value, "effective_markers": test.markers,
+        "variants": len(found.variants), "people": len(found.people), "missing_calls": found.missing,
+    }  # fmt: skip
+    return line, f"{table}\n{_left_out(model)}".rstrip(), facts | {"left_out": model.left_out_}
+
+
+def _share_missing(found: Any) -> str:
+    share = found.missing / (len(found.variants) * len(found.people))
+    how = "over the calls in common" if found.pairwise else "filled with the mean"
+    return f" ({share:.2%} of calls missing, {how})" if found.missing else ""
+
+
+def _left_out(model: Any) -> str:
+    counts = [f"{count:,} ({why})" for why, count in model.left_out_.items() if count]
+    return f"variants left out: {', '.join(counts)}" if counts else ""
+
+
 MAX_TERMS = 6
 """The columns of a sparse component that are named in a line."""
 
@@ -103,13 +134,14 @@ def factor_summary(model: Any) -> Summary:
     line = f"{count_noun(k, 'factor')}, log-likelihood {model.loglik_:,.2f}"
     names = feature_names(model, model.n_features_in_)
     W, own = np.asarray(model.loadings_), np.asarray(model.uniquenesses_)
-    order, figures = largest_first(1.0 - table.uniquenesses), np.column_stack([W, own])
+    order = largest_first(1.0 - table.uniquenesses)
     facts = _likelihood(model) | {"n_components": k, "loadings": W, "uniquenesses": own, "columns": names}
     errors = factor_errors_if_quick(model)
     if errors is not None:
         facts |= {"loadings_errors": errors.loadings, "uniquenesses_errors": errors.uniquenesses}
     spread = None if errors is None or k > MAX_FACTORS_WITH_ERRORS else [*errors.loadings.T, errors.uniquenesses]
-    lines = [[names[j], *_with_errors(figures[j], None if spread is None else [e[j] for e in spread])] for j in order]
+    columns = _factor_columns(W[order], own[order], None if spread is None else [each[order] for each in spread])
+    lines = [[names[j], *row] for j, row in zip(order, zip(*columns, strict=True), strict=True)]
     lines.insert(0, ["variance %", *(f"{share:.2f}" for share in table.shares), ""])
     shown = limited_table(["loadings", *axis_names(model, k), "uniqueness"], lines, most=TABLE_LINES + 1)
     if fit is not None:
@@ -121,15 +153,21 @@ MAX_FACTORS_WITH_ERRORS = 4
 """The largest number of factors whose standard errors fit beside their loadings."""
 
 
-def _with_errors(figures: Array, errors: list[float] | None) -> list[str]:
-    """Return figures as text, with their standard errors where they are known."""
-    shown = [format_figure(value, ".3f") for value in figures]
+def _factor_columns(W: Array, own: Array, errors: list[Array] | None) -> list[list[str]]:
+    """Return loadings (d, k) and uniquenesses (d,) as columns of text, with their standard errors where known.
+
+    A row of loadings is in the unit of its column of the data, and has three digits of its largest, or more.
+    """
+    figures = [*zip(*format_rows(W, least=3), strict=True), [format_figure(value, ".3f") for value in own]]
     if errors is None:
-        return shown
-    return [
-        f"{text} ± {'–' if np.isnan(error) else format_figure(error, '.3f')}"
-        for text, error in zip(shown, errors, strict=True)
-    ]
+        return [align_points(list(column)) for column in figures]
+    return [[*map(_with_error, column, spread)] for column, spread in zip(figures, errors, strict=True)]
+
+
+def _with_error(text: str, error: float) -> str:
+    """Return a figure and its standard error, with as many decimals."""
+    decimals = len(text.partition(".")[2])
+    return f"{text} ± {'–' if np.isnan(error) else format_figure(error, f'.{decimals}f')}"
 
 
 def mixture_summary(model: Any) -> Summary:

@@ -1,8 +1,9 @@
-"""Checks of a table before a fit: labels and weights, columns without an entry, and columns that look wrong."""
+"""Checks of a table before a fit, and of new rows: labels, weights, entries, and columns that look wrong."""
 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,12 +12,16 @@ from eigenlens.arrays import Array
 from eigenlens.cli.advice.column_names import misleading_names
 from eigenlens.cli.advice.column_totals import derived_columns
 from eigenlens.cli.advice.copies import copied_rows
+from eigenlens.cli.advice.indicators import indicator_warnings
+from eigenlens.cli.advice.missing_entries import warn_empty_rows
 from eigenlens.cli.advice.sentinels import describe_sentinels, numeric_columns
 from eigenlens.cli.advice.totals import describe_totals
+from eigenlens.cli.advice.unknown_categories import warn_unknown_categories, warn_unknown_classes
 from eigenlens.cli.errors import fail
 from eigenlens.cli.options import ReadingOptions
 from eigenlens.data.files.cells import describe_cell
-from eigenlens.errors import warn_user
+from eigenlens.data.genotypes.base import Genotypes
+from eigenlens.errors import DataWarning, warn_user
 from eigenlens.tables.text_table import count_noun
 
 if TYPE_CHECKING:
@@ -84,9 +89,8 @@ def is_missing(values: Array) -> Array:
 def warn_suspicious_columns(table: Table) -> None:
     """Raise for columns without an entry, and warn of what looks wrong.
 
-    Warned of are a first column that counts 0, 1, 2, …, numbers as categories, numbers that mean missing,
-    weights and scores among the columns, rows and columns that are totals of others, and rows that repeat others.
-    Rows that stay in files are not looked at.
+    Warned of are a first column that counts 0, 1, 2, …, numbers as categories, numbers that mean missing, rows that are
+    totals of others, and what `describe_columns` finds. Rows that stay in files are not looked at.
     """
     if table.missing is None:
         return
@@ -97,11 +101,41 @@ def warn_suspicious_columns(table: Table) -> None:
         _warn_row_numbers(*next(iter(columns.items())))
     if hasattr(table.source, "iter_columns"):
         _warn_number_categories(table.source)
-    found = describe_sentinels(numeric_columns(table.source), table.paths)
-    for message in [*found, *describe_totals(table)]:
+    warn_sentinels(table)
+    for message in describe_totals(table):
         warn_user(message, UserWarning)
-    for warning in (*misleading_names(table), *derived_columns(table), *copied_rows(table)):
-        warn_user(warning)
+    if hasattr(table.source, "array"):
+        names = [str(name) for name in table.source.names or range(table.d)]
+        for warning in describe_columns(np.asarray(table.source.array), names, weighted=table.weight is not None):
+            warn_user(warning)
+
+
+def warn_sentinels(table: Table) -> None:
+    """Warn of numbers that mean missing, such as -999, of rows in memory."""
+    if table.missing is not None and not isinstance(table.source, Genotypes):
+        for message in describe_sentinels(numeric_columns(table.source), table.paths):
+            warn_user(message, UserWarning)
+
+
+def warn_of_new_rows(model: Any, table: Table, method: str, label: Array | None = None) -> None:
+    """Warn of numbers that mean missing, rows without an entry, and categories and classes unknown to the model.
+
+    method: that of the model which the rows are given to. label: (n,) classes that it is compared with.
+    """
+    warn_sentinels(table)
+    warn_empty_rows(table, method)
+    warn_unknown_categories(model, table)
+    if label is not None:
+        warn_unknown_classes(model, label)
+
+
+def describe_columns(X: Array, names: Sequence[str], *, weighted: bool = False) -> list[DataWarning]:
+    """Return warnings of columns of X (n, d) that are not measurements or follow from others, and of copied rows.
+
+    weighted: whether rows have weights, so that the same row may be there twice.
+    """
+    found = [*misleading_names(X, names), *derived_columns(X, names), *indicator_warnings(X, names)]
+    return found if weighted else [*found, *copied_rows(X)]
 
 
 def _columns(source: Any) -> dict[str, Any]:

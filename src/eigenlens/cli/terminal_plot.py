@@ -63,17 +63,26 @@ def draw_model(model: Any, table: Any) -> str:
     """Return a plot of the rows of a table on the first two axes of a fitted model; "" where there is none."""
     if not hasattr(model, "transform") or table.n > MAX_ROWS or getattr(model, "n_components_", 2) < 2:
         return ""
-    Z = np.asarray(model.transform(table.source), dtype=np.float64)[:, :2]
+    found = model.transform(table.source) if table.scores is None else table.scores
+    Z = np.asarray(found, dtype=np.float64)[:, :2]
     if Z.shape[1] < 2 or not np.all(np.isfinite(Z)) or len(Z) < 2:
         return ""
-    shares = getattr(model, "explained_variance_ratio_", None)
-    axes = axis_names(model, 2)
+    axes, shares = axis_names(model, 2), _shares(model)
     if shares is not None:
         axes = [f"{axis} ({100.0 * share:.1f}%)" for axis, share in zip(axes, np.asarray(shares), strict=False)]
     classes = next(iter(table.labels.values()), None)
     shown = None if classes is None or classes.dtype.kind == "f" else ["" if c is None else str(c) for c in classes]
     names = table.ids if table.n <= MAX_NAMED and table.ids is not None and table.ids.dtype.kind in "OU" else None
     return draw_scatter(Z, axes, shown, names)
+
+
+def _shares(model: Any) -> Any:
+    """Return the shares (k,) of the axes, of factors those of the table above the plot; None if they have none."""
+    if not hasattr(model, "uniquenesses_"):
+        return getattr(model, "explained_variance_ratio_", None)
+    from eigenlens.latent.tables import factor_table
+
+    return factor_table(model).shares / 100.0
 
 
 MAX_ROWS = 100_000

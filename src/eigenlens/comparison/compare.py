@@ -22,6 +22,8 @@ from eigenlens.data.coerce import as_source, as_table, is_streamed, rereadable
 from eigenlens.data.rows import random_folds, row_count, select_rows
 from eigenlens.data.source import accumulate
 from eigenlens.errors import DataError, OptionError
+from eigenlens.estimator.base import require_uninterrupted
+from eigenlens.estimator.resume import resumable
 from eigenlens.estimator.rows import column_as_table, map_blocks
 
 
@@ -98,8 +100,15 @@ class Comparison:
     __repr__ = __str__
 
 
+@resumable
 def compare(
-    estimators: Mapping[str, Any], X: Any, *, cv: int = 5, sample_weight: Any = None, random_state: Any = None
+    estimators: Mapping[str, Any],
+    X: Any,
+    *,
+    cv: int = 5,
+    sample_weight: Any = None,
+    random_state: Any = None,
+    checkpoint: Any = None,
 ) -> Comparison:
     """Return the mean log density of held-out rows under each estimator, best first, with paired standard errors.
 
@@ -117,6 +126,7 @@ def compare(
         X: rows of any kind that the estimators take, or (n,) for one column; folds of a Source or Dask array are left
             out by zero weights.
         cv: the number of folds. sample_weight: (n,) counts of rows, in fits and in means. random_state: of the folds.
+        checkpoint: a path, or a `Checkpoint`, from which the same call goes on after its process was killed.
 
     An estimator that raises an error in a fold stays in the table, with the error, unless all have the same. Cost: cv
     fits each.
@@ -205,7 +215,7 @@ def _cross_validate_one(estimator: Any, rows: _Sliced | _Streamed, k: int) -> tu
     for fold in range(k):
         try:
             start = time.perf_counter()
-            fitted = rows.fit(clone(estimator, safe=False), fold)
+            fitted = require_uninterrupted(rows.fit(clone(estimator, safe=False), fold))
             seconds += time.perf_counter() - start
             values[rows.folds == fold] = rows.score(fitted, fold)
         except Exception as error:  # one failure must not lose the other estimators

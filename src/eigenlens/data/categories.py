@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eigenlens.arrays import Array, is_tensor, to_numpy
+from eigenlens.arrays import Array, is_sparse, is_tensor, to_numpy
+from eigenlens.data.number_array import check_indices
 from eigenlens.errors import CategoryError, DataError
 
 MAX_LOOKUP_RANGE = 1 << 16
@@ -80,12 +81,14 @@ def encode(column: Any) -> EncodedColumn:
     >>> encode(["no", "yes", None, "no"])
     EncodedColumn(codes=array([ 0,  1, -1,  0], dtype=int32), categories=('no', 'yes'), declared=False)
     """
-    if hasattr(column, "columns"):
+    if hasattr(column, "columns") or hasattr(column, "collect_schema"):
         return encode(_only_column(column))
-    return ENCODERS.get(type(column).__module__.split(".")[0], _encode_array)(column)
+    library = type(column).__module__.split(".")[0] if hasattr(column, "__len__") else ""  # values of pandas are none
+    return ENCODERS.get(library, _encode_array)(column)
 
 
 def _only_column(frame: Any) -> Any:
+    frame = frame.collect() if not hasattr(frame, "shape") and hasattr(frame, "collect") else frame
     if frame.shape[1] != 1:
         what = f"has {frame.shape[1]} columns; one column of categories is needed"
         raise DataError(what, argument="X", fix="choose one")
@@ -204,10 +207,14 @@ def _encode_array(values: Any) -> EncodedColumn:
 
 def _as_column(values: Any) -> Array:
     """Return values as a one-dimensional array that keeps their types."""
+    if is_sparse(values):
+        check_indices(values)
+        values = values.toarray()
     if hasattr(values, "to_numpy"):
         array = values.to_numpy()
     else:
-        array = to_numpy(values) if is_tensor(values) or isinstance(values, np.ndarray) else _from_sequence(values)
+        whole = is_tensor(values) or isinstance(values, np.ndarray) or hasattr(values, "dask")
+        array = to_numpy(values) if whole else _from_sequence(values)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -218,6 +225,7 @@ def _as_column(values: Any) -> Array:
 
 def _from_sequence(values: Any) -> Array:
     """Return a list as an array of its one type, or of objects where types differ: NumPy would convert them."""
+    values = np.asarray(values).tolist() if isinstance(values, memoryview) else values
     items = list(values) if isinstance(values, Iterable) and not isinstance(values, str | bytes) else [values]
     types = set(map(type, items))
     if types in ({bool}, {int}, {float}):
@@ -358,11 +366,11 @@ def _from_values(codes: Array, values: list[Any], declared: bool = False) -> Enc
     found = EncodedColumn(codes.astype(np.int32, copy=False), _canonical(values), declared)
     if set(map(type, values)) <= TYPES_WITHOUT_MISSING:
         return found
-    present = [k for k, value in enumerate(found.categories) if not _is_missing(value)]
+    present = [k for k, value in enumerate(found.categories) if not is_missing_value(value)]
     return found if len(present) == len(values) else found._reordered(present, declared)
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing_value(value: Any) -> bool:
     """Return whether a value is None, NaN (of any type), pandas' NA or NaT."""
     return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
 

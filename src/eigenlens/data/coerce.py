@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eigenlens.arrays import Array, is_integer, is_sparse, is_tensor, to_numpy
+from eigenlens.arrays import Array, check_tensor, dimensions, is_integer, is_sparse, is_tensor, to_numpy
 from eigenlens.data.column_kinds import ColumnKind, Field, plain_column
 from eigenlens.data.disk_arrays import StoredSource, annotated_rows, reject_group
 from eigenlens.data.memory import ArraySource, FrameSource, LazySource, SparseSource, TensorSource
@@ -93,7 +93,7 @@ def _is_a(X: Any, library: str, name: str) -> bool:
 
 def _is_uniform(frame: Any) -> bool:
     """Return whether X is a pandas frame whose columns all have the same numeric NumPy type."""
-    if _library(frame) != "pandas" or not frame.shape[1]:
+    if _library(frame) != "pandas" or dimensions(frame) != 2 or not frame.shape[1]:
         return False
     first = frame.dtypes.iloc[0]
     plain = isinstance(first, np.dtype) and (first.kind in "iu" or first in (np.float32, np.float64))
@@ -106,6 +106,11 @@ def _is_frame(X: Any) -> bool:
     import narwhals.stable.v2 as nw
 
     return bool(nw.dependencies.is_into_dataframe(X))
+
+
+def _is_float_array(X: Any) -> bool:
+    """Return whether X is a plain array of floats: the most common container, and the cheapest to recognise."""
+    return type(X) is np.ndarray and X.dtype.kind == "f"
 
 
 def _is_integer_array(X: Any) -> bool:
@@ -132,8 +137,7 @@ def _sparse(X: Any) -> Source:
 
 
 def _tensor(X: Any) -> Source:
-    if "sparse" in str(getattr(X, "layout", "")):
-        raise DataError("is a sparse tensor", argument="X", fix="give it as a SciPy sparse matrix, or as X.to_dense()")
+    check_tensor(X)
     if X.ndim != 2:
         raise DataError(f"X is a tensor of {X.ndim} dimensions; it must have two: rows and columns")
     if "complex" in str(X.dtype):
@@ -274,6 +278,7 @@ class Container(NamedTuple):
 
 
 CONTAINERS: list[Container] = [
+    Container(_is_float_array, _array),
     Container(lambda X: isinstance(X, Source), lambda X: X.numbers(), lambda X: X.table(), streamed=True),
     Container(is_tensor, _tensor),
     Container(is_sparse, _sparse),

@@ -173,6 +173,13 @@ def polars_kind(dtype: Any) -> ColumnKind:
     return POLARS_KINDS.get(name, ColumnKind.OTHER)
 
 
+def polars_number_kind(column: Any) -> ColumnKind | None:
+    """Return the kind of a column of numbers; integers of more than 64 bits are read as floats. None for others."""
+    if not column.dtype.is_numeric() or column.null_count() == len(column):
+        return None
+    return ColumnKind.NUMBER if str(column.dtype).endswith("128") else polars_kind(column.dtype)
+
+
 POLARS_KINDS = {
     "Boolean": ColumnKind.BOOLEAN,
     "Null": ColumnKind.EMPTY,

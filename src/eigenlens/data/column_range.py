@@ -39,12 +39,13 @@ def _largest_entries(source: Source) -> Array:
     largest, start, weight = np.zeros(source.n_features), 0, source.weight
     step = max(1, (source.n_rows or 1) // ROWS_LOOKED_AT)
     for rows in source.rows():
-        taken = rows[::step, :]
-        values = np.abs(dense(taken))
-        here = np.isfinite(values)
+        values = np.abs(dense(rows[::step, :]))
         if weight is not None:
-            here &= (weight[start : start + rows.shape[0]][::step] > 0.0)[:, None]
-        largest = np.maximum(largest, np.max(values, axis=0, where=here, initial=0.0))
+            values = values[weight[start : start + rows.shape[0]][::step] > 0.0]
+        found = values.max(axis=0, initial=0.0)
+        if not np.isfinite(found).all():
+            found = np.max(values, axis=0, where=np.isfinite(values), initial=0.0)
+        largest = np.maximum(largest, found)
         start += rows.shape[0]
     return largest
 

@@ -87,8 +87,6 @@ class DaskSource(Source):
         delayed = import_delayed()
         part, merge = delayed(_summarise_chunk, pure=False), delayed(operator.add, pure=False)
         chunks, (shared,) = self._chunks(), hold_values([summarise])
-        if not chunks:
-            raise DataError("has 0 rows; at least 1 is needed", argument="X")
         weights = self._weight_chunks(chunks)
         sums = parts = [part(shared, c.rows, w, self.dtype) for c, w in zip(chunks, weights, strict=True)]
         while len(sums) > 1:
@@ -120,10 +118,12 @@ class DaskSource(Source):
         return self._lengths
 
     def _chunks(self) -> list[_Chunk]:
-        """Return the chunks that have rows."""
+        """Return the chunks that have rows, at least one: those of unknown length may all be empty."""
         stops = np.cumsum(self._chunk_lengths()).tolist()
         tasks = self.array.to_delayed()[:, 0]
         chunks = [_Chunk(rows, low, high) for rows, low, high in zip(tasks, [0, *stops], stops, strict=False)]
+        if not stops or not stops[-1]:
+            raise DataError("has 0 rows; at least 1 is needed", argument="X")
         return [chunk for chunk in chunks if chunk.high > chunk.low]
 
     def _weight_chunks(self, chunks: list[_Chunk]) -> list[Any]:

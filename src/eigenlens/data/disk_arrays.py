@@ -21,7 +21,7 @@ class StoredSource(Source):
 
     reads_ahead = True
 
-    def __init__(self, X: Any, *, names: tuple[str, ...] | None = None) -> None:
+    def __init__(self, X: Any, *, names: tuple[str, ...] | None = None, block_rows: int | None = None) -> None:
         if len(X.shape) != 2 or 0 in X.shape:
             what = f"is a stored array of shape {tuple(X.shape)}; rows and columns are needed, at least one of each"
             raise DataError(what, argument="X")
@@ -32,7 +32,8 @@ class StoredSource(Source):
         self.dtype = working_dtype(np.dtype(X.dtype))
         chunk = (getattr(X, "chunks", None) or (1,))[0]
         # A chunk is decompressed whole, so a block holds whole chunks.
-        self._step = max(1, BLOCK_BYTES // (self.n_features * self.dtype.itemsize * chunk)) * chunk
+        whole = max(1, BLOCK_BYTES // (self.n_features * self.dtype.itemsize * chunk)) * chunk
+        self._step = min(whole, block_rows or whole)
 
     def rows(self) -> Iterator[Any]:
         """Yield arrays, or CSR matrices where the array is sparse."""

@@ -120,13 +120,24 @@ class FrameSource(Source):
         floats32 = all(dtype == nw.Float32 for dtype in self.frame.schema.values())
         self.dtype = np.dtype(np.float32 if floats32 else np.float64)
         self._step = _block_rows(self.n_features, self.dtype.itemsize, block_rows)
+        self._only_block: Array | None = None
 
     def rows(self) -> Iterator[Array]:
-        """Yield arrays in column order, as frames keep their columns; nulls become NaN."""
+        """Yield arrays in column order, as frames keep their columns; nulls become NaN.
+
+        A frame of one block is converted once: of few rows the conversion takes longer than a step of EM.
+        """
         assert self.n_rows is not None
-        for start in range(0, self.n_rows, self._step):
-            part = self.frame[start : start + self._step]
-            yield column_block(map(_floats, part.iter_columns()), part.shape, self.dtype)
+        if self.n_rows <= self._step:
+            if self._only_block is None:
+                self._only_block = self._block(0)
+            yield self._only_block
+            return
+        yield from map(self._block, range(0, self.n_rows, self._step))
+
+    def _block(self, start: int) -> Array:
+        part = self.frame[start : start + self._step]
+        return column_block(map(_floats, part.iter_columns()), part.shape, self.dtype)
 
 
 class LazySource(Source):
@@ -183,11 +194,11 @@ def _summarise_mapped(block: Block, function: Callable[[Any], Array], summarise:
     return summarise(Block(function(block.rows), block.weight))
 
 
-def reject_repeated_names(names: Sequence[str]) -> None:
-    """Raise where two columns of X have one name."""
+def reject_repeated_names(names: Sequence[str], argument: str = "X") -> None:
+    """Raise where two columns of X, or of another argument, have one name."""
     if len(set(names)) < len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise DataError(f"X has two columns named {twice!r}", columns=[twice], fix="give them different names")
+        raise DataError(f"{argument} has two columns named {twice!r}", columns=[twice], fix="give them different names")
 
 
 def _floats(column: Any) -> Array:

@@ -15,13 +15,15 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
 from eigenlens import checks
 from eigenlens.arrays import Array
-from eigenlens.errors import DataError, OptionError
+from eigenlens.checkpoint.passes import NOTHING, PartialTotal, PassUnderWay, current_call
+from eigenlens.errors import DataError, OptionError, SourceChanged
 
 BLOCK_BYTES = 16 << 20
 """The size a source aims at for one block: large enough for BLAS, small beside the data."""
@@ -125,18 +127,27 @@ class Source(ABC):
 
     def fold(self, summarise: Callable[[Block], S], progress: Progress | None = None, label: str = "") -> S:
         """Return the sum of `summarise(block)` over one pass. A cluster overrides this with a tree of sums."""
+        under_way = progress if isinstance(progress, PassUnderWay) else None
+        shown = progress if under_way is None else under_way.shown
         stream = _read_ahead(self.blocks()) if self.reads_ahead else self.blocks()
-        total: S | None = None
-        done = 0
-        for block in stream:
-            part = summarise(block)
-            total = part if total is None else total + part
-            done += block.rows.shape[0]
-            if progress is not None:
-                progress(done, self.n_rows, label)
-        if total is None:
+        done = NOTHING if under_way is None else _skip_blocks(stream, under_way.start)
+        try:
+            for block in stream:
+                part = summarise(block)
+                total = part if done.total is None else done.total + part
+                done = PartialTotal(total, done.blocks + 1, done.rows + block.rows.shape[0])
+                if under_way is not None:
+                    under_way.note(done)
+                if shown is not None:
+                    shown(done.rows, self.n_rows, label)
+        except KeyboardInterrupt:
+            if under_way is not None:
+                under_way.note(done, now=True)
+            raise
+        if done.total is None:
             raise DataError("has 0 rows; at least 1 is needed", argument="X")
-        return total
+        found: S = done.total
+        return found
 
 
 def accumulate(
@@ -144,12 +155,34 @@ def accumulate(
 ) -> S:
     """Fold the blocks of a source with `+`: serially, with reading ahead, or as a tree on Dask workers.
 
+    The total is a function of the rows, their weights and `summarise` alone; one that a checkpoint has is not computed.
+
     >>> from eigenlens.data.memory import ArraySource
     >>> source = ArraySource(np.ones((10, 3)), block_rows=4)
     >>> accumulate(source, lambda block: block.rows.sum(axis=0))
     array([10., 10., 10.])
     """
-    return source.fold(summarise, progress, label)
+    checks.instance("source", source, Source, "give eigenlens.scan(path), or a Source of your own")
+    for argument, given in (("summarise", summarise), ("progress", progress)):
+        if not callable(given) and (given is not None or argument == "summarise"):
+            raise OptionError("must be a function", argument=argument, value=given)
+    if progress is not None:
+        checks.function("progress", progress, "done, total, label")
+    call = current_call()
+    if call is None:
+        return source.fold(summarise, progress, label)
+    return call.total(label, (source, summarise), lambda under_way: source.fold(summarise, under_way, label), progress)
+
+
+def _skip_blocks(stream: Iterator[Block], start: PartialTotal) -> PartialTotal:
+    """Read the blocks that an interrupted pass has used, and return their total."""
+    rows = sum(block.rows.shape[0] for block in islice(stream, start.blocks))
+    if rows != start.rows:
+        what = (
+            f"has {rows} rows in its first {start.blocks} blocks, and had {start.rows} before the fit was interrupted"
+        )
+        raise SourceChanged(what, argument="X", fix="delete the checkpoint to begin anew")
+    return start
 
 
 def column_block(columns: Iterable[Array], shape: tuple[int, int], dtype: Any) -> Array:

@@ -13,6 +13,7 @@ import numpy as np
 
 from eigenlens import checks
 from eigenlens.arrays import Array, is_sparse
+from eigenlens.data.number_array import check_indices
 from eigenlens.data.source import Addable, Block
 from eigenlens.errors import DataError, OptionError
 
@@ -71,6 +72,7 @@ def as_rows(X: Any, d: int | None = None, argument: str = "X") -> Array:
     array([ 1., nan,  3.])
     """
     try:
+        check_indices(X, argument)
         rows = checks.numbers(argument, X.toarray() if is_sparse(X) else X)
     except OptionError:
         what = f"is a {type(X).__name__} that does not hold numbers alone"
@@ -90,6 +92,16 @@ def check_scale(scale: Any, d: int) -> Array:
     return found
 
 
+def check_sigma(sigma: Any, d: int | None = None) -> Array:
+    """Return known standard deviations, one for all columns or one for each of d, whose squares floats can hold."""
+    found = checks.numbers("sigma", sigma)
+    fits = found.ndim < 2 if d is None else found.shape in ((), (d,))
+    if not fits or not np.all((found >= checks.MIN_WIDTH) & (found <= checks.MAX_WIDTH)):
+        several = "one per column" if d is None else f"{d} of them, one per column"
+        raise OptionError(f"must be a number between 1e-150 and 1e150, or {several}", argument="sigma", value=sigma)
+    return found
+
+
 def only_column(columns: Columns) -> bool:
     """Return whether columns of a density of one column name it; anything that is not a column is an error.
 
@@ -99,13 +111,17 @@ def only_column(columns: Columns) -> bool:
     return bool(check_columns(columns, 1).size)
 
 
-def check_columns(columns: Columns, d: int) -> Array:
+def check_columns(columns: Columns, d: int, argument: str = "columns") -> Array:
     """Return the numbers of some of d columns, each once.
 
     >>> check_columns([2, 0], 3)
     array([2, 0])
     """
-    return np.array(checks.column_numbers("columns", columns, d, low=0), dtype=np.intp)
+    if isinstance(columns, np.ndarray) and columns.dtype == np.intp and columns.ndim == 1 and d:
+        inside = columns.min(initial=0) >= 0 and columns.max(initial=0) < d
+        if inside and np.bincount(columns, minlength=1).max() <= 1:  # as the package gives them, one set per pattern
+            return columns
+    return np.array(checks.column_numbers(argument, columns, d, low=0), dtype=np.intp)
 
 
 def check_parts(argument: str, parts: Any, method: str) -> tuple[Any, ...]:
@@ -123,6 +139,8 @@ def known_values(columns: Columns, values: Any, d: int) -> tuple[Array, Array]:
     if given.size != here.size:
         what = f"has {given.size} entries for {here.size} columns"
         raise OptionError(what, argument="values", fix="give one per column")
+    if np.isinf(given).any():
+        raise OptionError("holds an infinity", argument="values", value=values, fix="give numbers, or NaN for unknown")
     known = ~np.isnan(given)
     return here[known], given[known]
 

@@ -25,6 +25,20 @@ UNEVEN = 1e-4
 """Middles of bins of one width may differ by this share of it from equal distances, by rounding."""
 
 
+def range_edges(values: Array, bins: Any) -> Array:
+    """Return the edges of bins of equal width over the range of values, by their number or by a rule of NumPy's.
+
+    One bin where the values differ by rounding only, so that none of its parts had a width.
+
+    >>> range_edges(np.array([0.0, 1.0]), 2), range_edges(np.array([1e16, 1e16 + 2.0]), 9).size
+    (array([0. , 0.5, 1. ]), 2)
+    """
+    try:
+        return np.histogram_bin_edges(values, bins)
+    except ValueError:
+        return np.nextafter([values.min(), values.max()], [-np.inf, np.inf])
+
+
 def bin_edges(centres: Any) -> Array:
     """Return the edges (K + 1,) of bins of one width from their middles (K,), as published tables often have them.
 

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from eigenlens import checks
-from eigenlens.arrays import Array, read_only
-from eigenlens.densities.base import Columns, other_columns, rows_by_pattern
+from eigenlens.arrays import Array, is_plain, read_only
+from eigenlens.densities.base import Columns, as_rows, check_columns, check_scale, other_columns, rows_by_pattern
 from eigenlens.errors import OptionError
 from eigenlens.native.mixture_incomplete import incomplete_filled, incomplete_log_joint
 
@@ -38,10 +38,10 @@ class Covariance(Protocol):
         """Return C (d, d)."""
 
     def whiten(self, deviations: Array) -> Array:
-        """Map deviations (n, d) from the mean to (n, d) of covariance I."""
+        """Map deviations (n, d) from the mean to (n, d) of covariance I; NaN and infinities stay such."""
 
     def colour(self, z: Array) -> Array:
-        """Map standard normal draws (n, d) to draws of covariance C."""
+        """Map standard normal draws (n, d) to draws of covariance C; NaN and infinities stay such."""
 
     @property
     def free(self) -> int:
@@ -60,7 +60,10 @@ class Covariance(Protocol):
         """Return the rows and columns of C that belong to these columns, in the same structure."""
 
     def given(self, columns: Columns, rest: Columns, deviations: Array) -> tuple[Array, Covariance]:
-        """Return expected deviations (n, m) of columns `rest` given those (n, o) of `columns`, and their covariance."""
+        """Return expected deviations (n, m) of columns `rest` given those (n, o) of `columns`, and their covariance.
+
+        Deviations of a row that holds NaN are NaN.
+        """
 
     def observed_log_density(self, deviations: Array) -> Array:
         """Return ln N(x_o | 0, C_oo) (n,) of finite deviations (n, d) in which NaN is missing; 0 where all are."""
@@ -86,7 +89,7 @@ class Full:
     entries: Array
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "entries", checks.numbers("entries", self.entries))
+        object.__setattr__(self, "entries", checks.finite("entries", self.entries))
         if self.entries.ndim != 2 or self.entries.shape[0] != self.entries.shape[1]:
             what = f"has shape {self.entries.shape}"
             raise OptionError(what, argument="entries", fix="give a matrix (d, d)")
@@ -137,11 +140,11 @@ class Full:
 
     def whiten(self, deviations: Array) -> Array:
         """Return L⁻¹ x for each row x."""
-        return np.asarray(deviations @ self.root.T)
+        return np.asarray(_rows_of(self, deviations) @ self.root.T)
 
     def colour(self, z: Array) -> Array:
         """Return L z for each row z."""
-        return np.asarray(z @ self.factor.T)
+        return np.asarray(_rows_of(self, z, "z") @ self.factor.T)
 
     @property
     def free(self) -> int:
@@ -150,36 +153,41 @@ class Full:
 
     def degrees(self, weight: Array) -> Array:
         """Return weight (d,): each column has its own variance."""
-        return weight
+        return _weight_of_columns(self, weight)
 
     def errors(self, weight: Array) -> Array:
         """Return √((c_jj c_kk + c_jk²) / n) (d, d), the inverse Fisher information (Anderson 2003, theorem 3.4.4)."""
-        v = self.variances
-        return np.asarray(np.sqrt((np.outer(v, v) + self.entries**2) / np.sqrt(np.outer(weight, weight))))
+        v, n = self.variances, _weight_of_columns(self, weight)
+        return np.asarray(np.sqrt((np.outer(v, v) + self.entries**2) / np.sqrt(np.outer(n, n))))
 
     def scaled(self, scale: Array) -> Full:
         """Return the covariance of the columns times `scale` (d,)."""
-        return Full(self.entries * np.outer(scale, scale))
+        factors = check_scale(scale, self.size)
+        return Full(self.entries * np.outer(factors, factors))
 
     def part(self, columns: Columns) -> Full:
         """Return the rows and columns of C that belong to these columns."""
-        return Full(_block(self.entries, columns, columns))
+        here = check_columns(columns, self.size)
+        return Full(self.entries[np.ix_(here, here)])
 
     def given(self, columns: Columns, rest: Columns, deviations: Array) -> tuple[Array, Full]:
         """Return C_mo C_oo⁻¹ x_o (n, m), and C_mm − C_mo C_oo⁻¹ C_om, the Schur complement."""
-        seen = self.part(columns)
-        half = seen.root @ _block(self.entries, columns, rest)
-        left = _block(self.entries, rest, rest) - half.T @ half
+        here, others = check_columns(columns, self.size), check_columns(rest, self.size, "rest")
+        seen = self.part(here)
+        half = seen.root @ self.entries[np.ix_(here, others)]
+        left = self.entries[np.ix_(others, others)] - half.T @ half
         return np.asarray(seen.whiten(deviations) @ half), Full(0.5 * (left + left.T))
 
     def observed_log_density(self, deviations: Array) -> Array:
         """Return log densities by one elimination per pattern; if C is singular, by each C_oo on its own."""
+        deviations = _table_of(self, deviations)
         if not self.regular:
             return log_density_by_pattern(self, deviations)
         return np.asarray(incomplete_log_joint(deviations, *self._alone())[:, 0])
 
     def expected(self, deviations: Array) -> tuple[Array, Array]:
         """Return expectations by one elimination per pattern, as `observed_log_density` does."""
+        deviations = _table_of(self, deviations)
         return incomplete_filled(deviations, *self._alone()) if self.regular else expected_by_pattern(self, deviations)
 
     def _alone(self) -> tuple[Array, Array, Array]:
@@ -200,15 +208,18 @@ class _Uncorrelated:
 
     def given(self: Covariance, columns: Columns, rest: Columns, deviations: Array) -> tuple[Array, Covariance]:
         """Return 0 (n, m) and the variances unchanged."""
-        return np.zeros((len(deviations), len(rest))), self.part(rest)
+        seen, left = self.part(columns), self.part(check_columns(rest, self.size, "rest"))
+        return np.zeros((len(_rows_of(seen, deviations)), left.size)), left
 
     def observed_log_density(self: Covariance, deviations: Array) -> Array:
         """Return the sum over the observed columns."""
-        seen, z = ~np.isnan(deviations), self.whiten(deviations)
+        z = self.whiten(_table_of(self, deviations))
+        seen = ~np.isnan(z)
         return np.asarray(-0.5 * (np.nansum(z * z, axis=1) + seen @ np.log(2.0 * np.pi * self.variances)))
 
     def expected(self: Covariance, deviations: Array) -> tuple[Array, Array]:
         """Return 0, and the standard deviation of the column."""
+        deviations = _table_of(self, deviations)
         missing = np.isnan(deviations)
         return np.where(missing, 0.0, deviations), np.where(missing, self.colour(np.ones(self.size)), 0.0)
 
@@ -227,7 +238,7 @@ class Diagonal(_Uncorrelated):
     variances: Array
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "variances", checks.numbers("variances", self.variances))
+        object.__setattr__(self, "variances", checks.finite("variances", self.variances))
         if self.variances.ndim != 1:
             raise OptionError(
                 f"has shape {self.variances.shape}", argument="variances", fix="give one per column, (d,)"
@@ -254,11 +265,11 @@ class Diagonal(_Uncorrelated):
 
     def whiten(self, deviations: Array) -> Array:
         """Return x_j / sigma_j for each row x."""
-        return np.asarray(deviations / self.deviations)
+        return np.asarray(_rows_of(self, deviations) / self.deviations)
 
     def colour(self, z: Array) -> Array:
         """Return sigma_j z_j for each row z."""
-        return np.asarray(z * self.deviations)
+        return np.asarray(_rows_of(self, z, "z") * self.deviations)
 
     @property
     def free(self) -> int:
@@ -267,15 +278,15 @@ class Diagonal(_Uncorrelated):
 
     def degrees(self, weight: Array) -> Array:
         """Return weight (d,): each column has its own variance."""
-        return weight
+        return _weight_of_columns(self, weight)
 
     def scaled(self, scale: Array) -> Diagonal:
         """Return the covariance of the columns times `scale` (d,)."""
-        return Diagonal(self.variances * scale**2)
+        return Diagonal(self.variances * check_scale(scale, self.size) ** 2)
 
     def part(self, columns: Columns) -> Diagonal:
         """Return the variances of these columns."""
-        return Diagonal(self.variances[np.asarray(columns, dtype=np.intp)])
+        return Diagonal(self.variances[check_columns(columns, self.size)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,7 +304,7 @@ class Spherical(_Uncorrelated):
     size: int
 
     def __post_init__(self) -> None:
-        given = checks.numbers("variance", self.variance)
+        given = checks.finite("variance", self.variance)
         if given.ndim:
             raise OptionError("must be one number", argument="variance", value=self.variance)
         object.__setattr__(self, "variance", float(given))
@@ -318,11 +329,11 @@ class Spherical(_Uncorrelated):
 
     def whiten(self, deviations: Array) -> Array:
         """Return x / sigma for each row x."""
-        return np.asarray(deviations / self.deviation)
+        return np.asarray(_rows_of(self, deviations) / self.deviation)
 
     def colour(self, z: Array) -> Array:
         """Return sigma z for each row z."""
-        return np.asarray(z * self.deviation)
+        return np.asarray(_rows_of(self, z, "z") * self.deviation)
 
     @property
     def free(self) -> int:
@@ -331,15 +342,15 @@ class Spherical(_Uncorrelated):
 
     def degrees(self, weight: Array) -> Array:
         """Return Σ weight for every column: all of them share the variance."""
-        return np.full(self.size, weight.sum())
+        return np.full(self.size, _weight_of_columns(self, weight).sum())
 
     def scaled(self, scale: Array) -> Diagonal:
         """Return the covariance of the columns times `scale` (d,), which are no longer of one variance."""
-        return Diagonal(self.variances * scale**2)
+        return Diagonal(self.variances * check_scale(scale, self.size) ** 2)
 
     def part(self, columns: Columns) -> Spherical:
         """Return the same variance for fewer columns."""
-        return Spherical(self.variance, len(columns))
+        return Spherical(self.variance, len(check_columns(columns, self.size)))
 
 
 def dependent_column(C: Array) -> int | None:
@@ -358,8 +369,26 @@ def dependent_column(C: Array) -> int | None:
     return None
 
 
-def _block(C: Array, rows: Columns, columns: Columns) -> Array:
-    return np.asarray(C[np.ix_(np.asarray(rows, dtype=np.intp), np.asarray(columns, dtype=np.intp))])
+def _rows_of(C: Covariance, rows: Array, argument: str = "deviations") -> Array:
+    """Return rows (..., d) for d columns: floats unchanged, as nearly all callers have them, others as floats."""
+    if is_plain(rows) and rows.dtype.kind == "f" and rows.ndim and rows.shape[-1] == C.size:
+        return rows
+    return as_rows(rows, C.size, argument)
+
+
+def _table_of(C: Covariance, deviations: Array) -> Array:
+    """Return deviations (n, d) of d columns."""
+    rows = _rows_of(C, deviations)
+    return rows if rows.ndim == 2 else as_rows(rows, C.size, "deviations")
+
+
+def _weight_of_columns(C: Covariance, weight: Array) -> Array:
+    """Return the weights (d,) behind the columns, which are above 0."""
+    found = checks.numbers("weight", weight)
+    if found.shape != (C.size,) or not np.all((found > 0.0) & np.isfinite(found)):
+        what = f"must be {C.size} finite numbers above 0, one per column"
+        raise OptionError(what, argument="weight", value=weight)
+    return found
 
 
 def _solve_lower(L: Array, b: Array) -> Array:
@@ -400,3 +429,20 @@ def expected_by_pattern(C: Covariance, deviations: Array) -> tuple[Array, Array]
         where = np.ix_(numbers[mine], missing)
         filled[where], spread[where] = shift, np.sqrt(np.maximum(left.variances, 0.0))
     return filled, spread
+
+
+def array_covariance(value: object, d: int) -> Covariance:
+    """Return a plain array as the covariance of d columns that it is: a matrix, variances, or one variance for all."""
+    try:
+        given = checks.numbers("covariance", value)
+    except OptionError:
+        given = np.empty((0, 0, 0))
+    if given.ndim > 2 or (given.ndim and given.shape[0] != d) or not np.all(np.isfinite(given)):
+        what = f"must be a matrix ({d}, {d}), {d} variances or one, all finite; or Full, Diagonal or Spherical of these"
+        raise OptionError(what, argument="covariance")
+    if given.ndim == 2:
+        if not np.allclose(given, given.T, rtol=1e-8, atol=0.0):
+            what, fix = "is a matrix that is not symmetric", "if that is rounding, use (C + C.T) / 2"
+            raise OptionError(what, argument="covariance", fix=fix)
+        return Full(given)
+    return Diagonal(given) if given.ndim else Spherical(float(given), d)

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from eigenlens import checks
-from eigenlens.arrays import Array, is_sparse, read_only
+from eigenlens.arrays import Array, read_only
 from eigenlens.data.categories import encode
 from eigenlens.data.source import Block
 from eigenlens.densities.base import Columns, only_column
-from eigenlens.densities.fitting import category_counts, pseudo_counts
+from eigenlens.densities.fitting import category_counts, check_block, check_smoothing, pseudo_counts
 from eigenlens.densities.intervals import (
     Fitted,
     check_record,
@@ -61,8 +60,9 @@ class Categorical:
         object.__setattr__(self, "probabilities", checks.numbers("probabilities", self.probabilities))
         read_only(self, "probabilities")
         p, levels = np.ravel(self.probabilities), self.levels
-        checks.not_negative("unknown", self.unknown)
-        levels = checks.distinct_values("levels", tuple(range(p.size)) if levels == () else levels, p.size)
+        object.__setattr__(self, "unknown", checks.not_negative("unknown", self.unknown))
+        numbered = isinstance(levels, tuple) and not levels
+        levels = checks.distinct_values("levels", tuple(range(p.size)) if numbered else levels, p.size)
         object.__setattr__(self, "levels", levels)
         check_record(self.fitted)
         if self.probabilities.ndim != 1 or not (
@@ -163,14 +163,19 @@ class CategoricalFamily:
     def __post_init__(self) -> None:
         if self.levels is not None:
             object.__setattr__(self, "levels", checks.distinct_values("levels", self.levels))
+        check_smoothing(self.smoothing)
+        if self.reserve is not None:
+            checks.not_negative("reserve", self.reserve)
 
     def summarise(self, block: Block) -> Counts:
         """Return the counts of a block of rows of one column."""
-        counts = Counts.of(block.rows.toarray() if is_sparse(block.rows) else block.rows, block.weight)
+        rows, weight = check_block(block)
+        counts = Counts.of(rows, weight)
         return counts if self.levels is None else counts.within(self.levels)
 
     def estimate(self, statistics: Counts) -> Categorical:
         """Return the density with the smoothed shares of the categories."""
+        checks.instance("statistics", statistics, Counts, "give those of summarise")
         added = pseudo_counts(self.smoothing, len(statistics.categories))
         reserve = self._reserved(statistics.declared)
         total = statistics.total + float(added.sum()) + reserve
@@ -187,10 +192,6 @@ class CategoricalFamily:
         """Return the number of rows that smoothing adds for categories that do not occur."""
         if self.reserve is None:
             return 0.0 if declared or np.ndim(self.smoothing) else float(np.asarray(self.smoothing))
-        given: Any = self.reserve
-        if isinstance(given, bool) or not isinstance(given, Real) or not 0.0 <= float(given) < np.inf:
-            what = "must be finite and not negative; 0 leaves other categories out"
-            raise OptionError(what, argument="reserve", value=self.reserve)
         return float(self.reserve)
 
 
@@ -291,12 +292,18 @@ class BernoulliFamily:
     levels: tuple[Any, Any] | None = None
     smoothing: float | tuple[float, float] = 0.0
 
+    def __post_init__(self) -> None:
+        if self.levels is not None:
+            object.__setattr__(self, "levels", checks.distinct_values("levels", self.levels))
+        check_smoothing(self.smoothing)
+
     def summarise(self, block: Block) -> Counts:
         """Return the counts of a block of rows of one column."""
         return CategoricalFamily(self.levels).summarise(block)
 
     def estimate(self, statistics: Counts) -> Bernoulli:
         """Return the density with the smoothed share of the second category."""
+        checks.instance("statistics", statistics, Counts, "give those of summarise")
         counts = statistics.within(_two_levels(statistics))
         both = CategoricalFamily(None, self.smoothing).estimate(counts)
         return Bernoulli(float(both.probabilities[1]), (both.levels[0], both.levels[1]), both.fitted)

@@ -17,13 +17,22 @@ from eigenlens.arrays import Array, dense, read_only, slices
 from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.source import Block, Source, accumulate
 from eigenlens.data.table import observed_rows
-from eigenlens.densities.base import Columns, as_rows, check_columns, check_scale, known_values, other_columns
-from eigenlens.densities.covariance import Covariance, Diagonal, Full, Spherical, dependent_column
-from eigenlens.densities.fitting import numeric_source, positive_weight_block
+from eigenlens.densities.base import (
+    Columns,
+    as_rows,
+    check_columns,
+    check_scale,
+    check_sigma,
+    known_values,
+    other_columns,
+)
+from eigenlens.densities.covariance import Covariance, Diagonal, Full, Spherical, array_covariance, dependent_column
+from eigenlens.densities.fitting import number_block, numeric_source, positive_weight_block
 from eigenlens.densities.intervals import (
     Fitted,
     GaussianErrors,
     GaussianIntervals,
+    check_names,
     check_record,
     fit_record,
     format_numbers,
@@ -66,11 +75,11 @@ class Gaussian:
     fitted: Fitted | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mean", np.atleast_1d(checks.numbers("mean", self.mean)))
+        object.__setattr__(self, "mean", np.atleast_1d(checks.finite("mean", self.mean)))
         check_record(self.fitted)
         read_only(self, "mean")
         if not hasattr(self.covariance, "whiten"):
-            object.__setattr__(self, "covariance", _as_covariance(self.covariance, self.mean.size))
+            object.__setattr__(self, "covariance", array_covariance(self.covariance, self.mean.size))
         if self.mean.shape != (self.covariance.size,):
             what = f"has shape {self.mean.shape}, and covariance the size {self.covariance.size}"
             raise OptionError(what, argument="mean", fix="give one mean per column of the covariance")
@@ -99,7 +108,7 @@ class Gaussian:
             raise _explain_unusable_moments(source)
         try:
             found = replace(family, names=source.names).estimate(statistics)
-        except DataError:
+        except (DataError, OptionError):
             _check_squares_in_range(source, statistics)
             raise
         if not np.isfinite(fit_record(found).loglik):
@@ -178,8 +187,7 @@ class Gaussian:
         self._one_dimension("ppf")
         share = as_rows(probability, 1, "probability")
         if np.any((share < 0.0) | (share > 1.0)):
-            what = f"must be from 0 to 1; found {np.nanmin(share):g} to {np.nanmax(share):g}"
-            raise OptionError(what, argument="probability")
+            raise OptionError("must be from 0 to 1", argument="probability", value=probability)
         return np.asarray(self.mean + self.covariance.colour(ndtri(share)))[:, 0]
 
     # ---- standard errors and intervals ------------------------------------------------------------------
@@ -268,7 +276,7 @@ class GaussianFamily:
     array([2.5])
     """
 
-    laws: ClassVar[Laws] = {"sigma": "() positive | (d) positive"}
+    laws: ClassVar[Laws] = {"sigma": "() positive, of a finite square | (d) positive, of a finite square"}
 
     covariance: str = "full"
     names: tuple[str, ...] | None = None
@@ -276,22 +284,28 @@ class GaussianFamily:
 
     def __post_init__(self) -> None:
         checks.name("covariance", self.covariance, GAUSSIAN_FITS)
+        object.__setattr__(self, "names", check_names(self.names))
+        if self.sigma is not None:
+            check_sigma(self.sigma)
 
     def summarise(self, block: Block) -> Any:
         """Return `Moments` of a block for full covariances, otherwise `ColumnMoments`."""
-        return GAUSSIAN_FITS[self.covariance if self.sigma is None else "diagonal"][0](block)
+        return GAUSSIAN_FITS[self.covariance if self.sigma is None else "diagonal"][0](number_block(block))
 
     def estimate(self, statistics: Any) -> Gaussian:
         """Return the Gaussian with these moments."""
+        full = self.covariance == "full" and self.sigma is None
+        checks.instance("statistics", statistics, Moments if full else ColumnMoments, "give those of summarise")
+        checks.finite("statistics", statistics.scatter if full else statistics.square)
         if self.sigma is not None:
             return self._with_known_variances(statistics)
         names = self.names or tuple(map(str, range(statistics.mean.size)))
         covariance, weight = GAUSSIAN_FITS[self.covariance][1](statistics, names)
         n = np.broadcast_to(np.asarray(weight, dtype=np.float64), statistics.mean.shape)
         # At the largest likelihood the squared distances of n rows sum to n, column by column.
-        inner = float(n.sum()) * (np.log(2.0 * np.pi) + 1.0)
         logs = covariance.log_determinant * n[0] if np.ndim(weight) == 0 else float(n @ np.log(covariance.variances))
-        record = Fitted(weight, -0.5 * (inner + float(logs)), statistics.mean.size + covariance.free, 0.0, self.names)
+        loglik = -0.5 * (float(n.sum()) * (np.log(2.0 * np.pi) + 1.0) + float(logs))
+        record = Fitted(weight, loglik, statistics.mean.size + covariance.free, 0.0, self.names)
         return Gaussian(statistics.mean, covariance, record)
 
     def _with_known_variances(self, moments: ColumnMoments) -> Gaussian:
@@ -299,31 +313,11 @@ class GaussianFamily:
 
         Its log-likelihood is −½ Σ_j [n_j ln 2πσ_j² + Σ_i (x_ij − m_j)² / σ_j²].
         """
-        d, sigma = moments.mean.size, checks.numbers("sigma", self.sigma)
-        if sigma.shape not in ((), (d,)) or not np.all((sigma > 0.0) & np.isfinite(sigma)):
-            what = f"must be a finite number above 0, or {d} of them, one per column"
-            raise OptionError(what, argument="sigma", value=self.sigma)
+        d, sigma = moments.mean.size, check_sigma(self.sigma, moments.mean.size)
         square, weight = _squares_and_weight(moments, self.names or tuple(map(str, range(d))))
         v = np.broadcast_to(sigma**2, (d,)).copy()
         loglik = -0.5 * float(np.sum(moments.weight * np.log(2.0 * np.pi * v) + square / v))
         return Gaussian(moments.mean, Diagonal(v), Fitted(weight, loglik, d, 0.0, self.names, known=True))
-
-
-def _as_covariance(value: Any, d: int) -> Covariance:
-    """Return a plain array as the covariance of d columns that it is: a matrix, variances, or one variance for all."""
-    try:
-        given = checks.numbers("covariance", value)
-    except OptionError:
-        given = np.empty((0, 0, 0))
-    if given.ndim > 2 or (given.ndim and given.shape[0] != d) or not np.all(np.isfinite(given)):
-        what = f"must be a matrix ({d}, {d}), {d} variances or one, all finite; or Full, Diagonal or Spherical of these"
-        raise OptionError(what, argument="covariance")
-    if given.ndim == 2:
-        if not np.allclose(given, given.T, rtol=1e-8, atol=0.0):
-            what, fix = "is a matrix that is not symmetric", "if that is rounding, use (C + C.T) / 2"
-            raise OptionError(what, argument="covariance", fix=fix)
-        return Full(given)
-    return Diagonal(given) if given.ndim else Spherical(float(given), d)
 
 
 MIN_NORMAL_FLOAT = float(np.finfo(np.float64).tiny)
@@ -345,8 +339,7 @@ def _observed_moments(block: Block) -> ColumnMoments:
     found = ColumnMoments.of(block)
     if not np.all(np.isfinite(found.mean)):
         return ColumnMoments.of_observed(positive_weight_block(block))
-    d = found.mean.size
-    return replace(found, weight=np.full(d, found.weight))
+    return replace(found, weight=np.full(found.mean.size, found.weight))
 
 
 def _estimate_full(moments: Moments, names: tuple[str, ...]) -> tuple[Full, float]:

@@ -13,7 +13,13 @@ from eigenlens.arrays import Array, dense, read_only
 from eigenlens.data.source import Block, FieldSums, Source, accumulate
 from eigenlens.densities.base import Columns, as_rows, only_column
 from eigenlens.densities.bins import BIN_RULE_ALIASES, BIN_RULES, MAX_BINS, SortedValues
-from eigenlens.densities.fitting import numeric_source, positive_weight_block, pseudo_counts
+from eigenlens.densities.fitting import (
+    check_smoothing,
+    number_block,
+    numeric_source,
+    positive_weight_block,
+    pseudo_counts,
+)
 from eigenlens.densities.intervals import Fitted, check_record, format_numbers, proportion_intervals, smoothed_count
 from eigenlens.densities.product import Product
 from eigenlens.errors import DataError, OptionError
@@ -127,8 +133,7 @@ class Histogram:
         """Return the smallest x (n,) with P(X ≤ x) = probability; NaN for NaN."""
         share = as_rows(probability, 1, "probability")[:, 0]
         if np.any((share < 0.0) | (share > 1.0)):
-            what = f"must be from 0 to 1; found {np.nanmin(share):g} to {np.nanmax(share):g}"
-            raise OptionError(what, argument="probability")
+            raise OptionError("must be from 0 to 1", argument="probability", value=probability)
         below, p = self._cumulative(), self.probabilities
         k = np.clip(np.searchsorted(below, share, side="left") - 1, 0, p.size - 1)
         within = np.divide(share - below[k], p[k], out=np.zeros(share.shape), where=p[k] > 0.0)
@@ -186,29 +191,30 @@ class HistogramFamily:
     array([0.5, 0.5])
     """
 
-    laws: ClassVar[Laws] = {"edges": "(K) ascending", "smoothing": "() not negative | (*) not negative"}
+    laws: ClassVar[Laws] = {"edges": "(K) ascending", "smoothing": "() not negative | (B) not negative"}
 
     edges: Any
     smoothing: float | Sequence[float] = 0.0
 
     def __post_init__(self) -> None:
         _check_edges("edges", checks.numbers("edges", self.edges))
+        check_smoothing(self.smoothing)
 
     def summarise(self, block: Block) -> BinCounts:
         """Return the counts of a block of one column; missing values are left out."""
         edges = _check_edges("edges", checks.numbers("edges", self.edges))
-        x, w = _values(block)
+        x, w = _values(number_block(block), "block")
         k = _bin_numbers(edges, x)
         inside = (k >= 0) & (k < edges.size - 1)
         return BinCounts(np.bincount(k[inside], w[inside], edges.size - 1), float(w[~inside].sum()))
 
     def estimate(self, statistics: BinCounts) -> Histogram:
         """Return the histogram with the smoothed shares of the bins."""
+        checks.instance("statistics", statistics, BinCounts, "give those of summarise")
         edges, counts = np.asarray(self.edges, dtype=np.float64), statistics.weight
         if statistics.outside > 0.0:
-            what = (
-                f"x has {statistics.outside:g} values outside the bins, which reach from {edges[0]:g} to {edges[-1]:g}"
-            )
+            reach = f"whose edges reach from {edges[0]:g} to {edges[-1]:g}"
+            what = f"x has {statistics.outside:g} values outside the bins, {reach}"
             raise DataError(what, fix="widen the bins, or leave those values out")
         n, added = float(counts.sum()), pseudo_counts(self.smoothing, counts.size)
         total = n + float(added.sum())
@@ -220,12 +226,12 @@ class HistogramFamily:
         return Histogram(edges, p, Fitted(n, loglik, p.size - 1, total - n))
 
 
-def _values(block: Block) -> tuple[Array, Array]:
+def _values(block: Block, argument: str = "x") -> tuple[Array, Array]:
     """Return the values (n,) that are not missing and have positive weight, and their weights (n,)."""
     present = positive_weight_block(block)
     x = dense(present.rows)
     if x.shape[1] != 1:
-        raise DataError(f"has {x.shape[1]} columns; a histogram has one", argument="x", fix="choose one")
+        raise DataError(f"has {x.shape[1]} columns; a histogram has one", argument=argument, fix="choose one")
     seen = ~np.isnan(x[:, 0])
     w = np.ones(len(x)) if present.weight is None else np.asarray(present.weight, dtype=np.float64)
     return x[seen, 0], w[seen]
@@ -239,7 +245,7 @@ def _bin_numbers(edges: Array, x: Array) -> Array:
 
 def _resolve_edges(source: Source, bins: Any, bounds: Any) -> Array:
     """Return the edges of the bins: as given, or for a number or a rule from the values of the source."""
-    if not isinstance(bins, str) and not callable(bins) and np.ndim(bins) == 1:
+    if not callable(bins) and checks.is_list(bins):
         if bounds is not None:
             raise OptionError(
                 "has no effect where bins holds the edges", argument="bounds", value=bounds, fix="omit it"

@@ -6,6 +6,7 @@ has no record.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -43,12 +44,16 @@ class Fitted:
     known: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("weight", "loglik", "prior"):
-            given = checks.numbers(name, getattr(self, name))
+        for name, check in {"weight": checks.finite, "loglik": checks.numbers, "prior": checks.finite}.items():
+            given = check(name, getattr(self, name))
             if given.ndim > (name == "weight"):
                 raise OptionError("must be one number", argument=name, value=getattr(self, name))
             object.__setattr__(self, name, given if given.ndim else float(given))
+        if math.isnan(self.loglik):
+            raise OptionError("must be a number", argument="loglik", value=self.loglik)
         checks.integer("free", self.free, 0)
+        checks.boolean("known", self.known)
+        object.__setattr__(self, "names", check_names(self.names))
 
     @property
     def aic(self) -> float:
@@ -59,6 +64,11 @@ class Fitted:
     def bic(self) -> float:
         """Schwarz's criterion, free ln n − 2 loglik; smaller is better."""
         return float(self.free * np.log(np.max(self.weight)) - 2.0 * self.loglik)
+
+
+def check_names(names: Any) -> tuple[str, ...] | None:
+    """Return names of columns as a tuple of texts; None is kept."""
+    return None if names is None else tuple(map(str, checks.listed("names", names)))
 
 
 def fit_record(density: Any) -> Fitted:

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.linalg
 
 from eigenlens import checks
-from eigenlens.arrays import Array, read_only, slices
+from eigenlens.arrays import Array, is_plain, read_only, slices
 from eigenlens.densities.base import as_rows, check_columns, check_scale, known_values, other_columns
 from eigenlens.densities.base import observed_patterns as patterns_of
 from eigenlens.errors import DataError, OptionError
@@ -56,7 +56,7 @@ class LinearGaussian:
     """
 
     laws: ClassVar[Laws] = {
-        "mean": "(d) finite",
+        "mean": "(d) of a finite square",
         "loadings": "(d, k) of a finite square",
         "noise": "() positive | (d) positive",
     }
@@ -67,7 +67,7 @@ class LinearGaussian:
 
     def __post_init__(self) -> None:
         for name in ("mean", "loadings", "noise"):
-            object.__setattr__(self, name, checks.numbers(name, getattr(self, name)))
+            object.__setattr__(self, name, checks.finite(name, getattr(self, name)))
         d, noise = self.mean.size, np.asarray(self.noise)
         if self.mean.ndim != 1 or self.loadings.ndim != 2 or len(self.loadings) != d or noise.shape not in ((), (d,)):
             shapes = f"mean, loadings and noise have the shapes {self.mean.shape}, {self.loadings.shape}, {noise.shape}"
@@ -266,7 +266,7 @@ class LinearGaussian:
 
     def _rows(self, X: Any) -> Array:
         """Return X (n, d) as floats, and float32 unchanged."""
-        floats = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype in KERNEL_FLOATS
+        floats = is_plain(X) and X.ndim == 2 and X.dtype in KERNEL_FLOATS
         return X if floats and X.shape[1] == self.mean.size else as_rows(X, self.mean.size)
 
     def _by_kernel(self, X: Array) -> bool:

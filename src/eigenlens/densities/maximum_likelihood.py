@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -57,7 +59,8 @@ def log_likelihood(make: Any, x: Any, *theta: Any, sample_weight: Any = None) ->
     loglik = _Likelihood(make, x, sample_weight)
     if not theta:
         return loglik.of(make)
-    grid = np.broadcast_arrays(*(checks.numbers("theta", each) for each in theta))
+    _check_maker(make, len(theta))
+    grid = _broadcast([checks.numbers("theta", each) for each in theta])
     values = [loglik(each) for each in zip(*(axis.ravel().tolist() for axis in grid), strict=True)]
     return values[0] if grid[0].ndim == 0 else np.array(values).reshape(grid[0].shape)
 
@@ -112,9 +115,10 @@ def maximise_likelihood(make: Make, x: Any, start: Any, sample_weight: Any = Non
     """
     loglik = _Likelihood(make, x, sample_weight)
     theta = np.atleast_1d(checks.numbers("start", start)).astype(np.float64)
-    if not np.isfinite(loglik.of(make(*theta.tolist()))):
-        what = "gives the rows a likelihood that is 0 or infinite"
-        raise OptionError(what, argument="start", value=start, fix="start where every row is possible")
+    if theta.ndim > 1 or not theta.size:
+        raise OptionError("must be one number per parameter", argument="start", value=start)
+    _check_maker(make, theta.size)
+    _check_start(loglik, start, theta)
     theta, information, converged = _newton(loglik, _simplex(loglik, theta))
     if not converged:
         what = f"the likelihood has no smooth maximum near {theta.tolist()}, so standard errors are not known"
@@ -128,18 +132,25 @@ class _Likelihood:
     """Σ w ln p_theta(x) as a function of theta; −inf where it is not defined."""
 
     def __init__(self, make: Any, x: Any, sample_weight: Any) -> None:
-        self._make, self._x = make, x if hasattr(x, "shape") else np.asarray(x)
-        n = len(self._x)
+        self.make, self._x = make, x if isinstance(getattr(x, "shape", None), tuple) else _values(x)
+        n = self._x.shape[0] if self._x.shape else None
+        if not isinstance(n, Integral):  # of a Dask array it may not be known
+            what = "is one value, or not in memory; a list, array or Series of values is needed"
+            raise DataError(what, argument="x", value=x)
+        n = int(n)
         self._w = checks.weights(sample_weight, n)
         self.weight = float(n if self._w is None else self._w.sum())
 
     def __call__(self, theta: Any) -> float:
         with np.errstate(all="ignore"):
             try:
-                density = self._make(*theta)
+                density = self.make(*theta)
             except (ValueError, ArithmeticError, np.linalg.LinAlgError):  # parameters that are not valid
                 return -np.inf
-            return self.of(density)
+            try:
+                return self.of(density)
+            except OptionError:  # parameters that the density checks when it needs them
+                return -np.inf
 
     def of(self, density: Any) -> float:
         """Return the log-likelihood of one density."""
@@ -151,6 +162,46 @@ class _Likelihood:
         used = logs if self._w is None else logs[self._w > 0.0] * self._w[self._w > 0.0]
         total = float(np.sum(used))
         return -np.inf if np.isnan(total) else total
+
+
+def _values(x: Any) -> Array:
+    """Return a list of values as an array."""
+    try:
+        return np.asarray(x)
+    except ValueError as error:
+        raise DataError(f"is not a list of values ({error})", argument="x", fix="give one value per row") from None
+
+
+def _check_maker(make: Any, count: int) -> None:
+    """Raise unless `make` can be called with this number of parameters."""
+    what = f"must be a function or class of {count} parameter{'s' if count > 1 else ''}"
+    try:
+        inspect.signature(make).bind(*range(count))
+    except TypeError:
+        raise OptionError(what, argument="make", value=make, fix="give as many as it takes") from None
+    except ValueError:  # built-in functions without a signature
+        pass
+
+
+def _check_start(loglik: _Likelihood, start: Any, theta: Array) -> None:
+    """Raise unless the start is valid, and every row possible there."""
+    try:
+        possible = np.isfinite(loglik.of(loglik.make(*theta.tolist())))
+    except DataError:
+        raise
+    except (TypeError, ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
+        raise OptionError(f"is not valid: {str(error).rstrip('.')}", argument="start", value=start) from None
+    if not possible:
+        what = "gives the rows a likelihood that is 0 or infinite"
+        raise OptionError(what, argument="start", value=start, fix="start where every row is possible")
+
+
+def _broadcast(parameters: list[Array]) -> list[Array]:
+    try:
+        return list(np.broadcast_arrays(*parameters))
+    except ValueError:
+        shapes = ", ".join(str(each.shape) for each in parameters)
+        raise OptionError(f"has the shapes {shapes}, which do not go together", argument="theta") from None
 
 
 def _simplex(loglik: _Likelihood, theta: Array) -> Array:

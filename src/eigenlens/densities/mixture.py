@@ -38,7 +38,7 @@ class Mixture:
     array([0.001])
     """
 
-    laws: ClassVar[Laws] = {"weights": "(K) not negative, sum 1", "means": "(K, d) finite"}
+    laws: ClassVar[Laws] = {"weights": "(K) not negative, sum 1", "means": "(K, d) of a finite square"}
 
     weights: Array
     components: tuple[Density, ...]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,14 @@ from eigenlens.arrays import Array, is_sparse, read_only, to_numpy
 from eigenlens.data.source import Block, accumulate
 from eigenlens.densities.base import Columns, as_rows, check_columns, known_values, other_columns
 from eigenlens.densities.discrete import probability_table
-from eigenlens.densities.fitting import numeric_source, positive_weight_block, pseudo_counts
-from eigenlens.densities.intervals import Fitted, check_record, proportion_intervals, smoothed_count
+from eigenlens.densities.fitting import (
+    check_smoothing,
+    number_block,
+    numeric_source,
+    positive_weight_block,
+    pseudo_counts,
+)
+from eigenlens.densities.intervals import Fitted, check_names, check_record, proportion_intervals, smoothed_count
 from eigenlens.errors import DataError, OptionError
 from eigenlens.stats.counts import CountTotals, log_factorials
 
@@ -79,7 +84,7 @@ class Multinomial:
         """
         source = numeric_source(_one_row(X), sample_weight)
         family = MultinomialFamily(smoothing, trials, source.names)
-        return family.estimate(accumulate(source, partial(_check_and_count, trials=trials)))
+        return family.estimate(accumulate(source, family.summarise))
 
     def log_density(self, X: Any) -> Array:
         """Return ln P(x) (n,) of rows of counts X (n, d), dense or sparse."""
@@ -176,13 +181,16 @@ class MultinomialFamily:
     def __post_init__(self) -> None:
         if self.trials is not None:
             checks.integer("trials", self.trials, 0)
+        check_smoothing(self.smoothing)
+        object.__setattr__(self, "names", check_names(self.names))
 
     def summarise(self, block: Block) -> CountTotals:
-        """Return the totals of a block of rows."""
-        return CountTotals.of(block)
+        """Return the totals of a block of rows; entries that are not counts, and other totals than `trials`, raise."""
+        return _check_and_count(number_block(block), self.trials)
 
     def estimate(self, statistics: CountTotals) -> Multinomial:
         """Return the density with the smoothed shares of the columns."""
+        checks.instance("statistics", statistics, CountTotals, "give those of summarise")
         added = pseudo_counts(self.smoothing, statistics.total.size)
         n = float(statistics.total.sum())
         total = n + float(added.sum())

@@ -15,7 +15,8 @@ from eigenlens.data.column_kinds import plain_column
 from eigenlens.data.number_array import table_array
 from eigenlens.data.source import Block
 from eigenlens.densities.base import Columns, Density, Family, check_columns, check_parts, other_columns
-from eigenlens.errors import DataError
+from eigenlens.densities.fitting import check_block
+from eigenlens.errors import DataError, OptionError
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,13 +98,21 @@ class ProductFamily:
 
     def summarise(self, block: Block) -> ColumnStatistics:
         """Return the statistics of each column of a block."""
+        rows = check_block(block).rows
+        if len(getattr(rows, "shape", ())) != 2 or rows.shape[1] != len(self.families):
+            what = f"must hold rows of {len(self.families)} columns, one per family"
+            raise OptionError(what, argument="block", value=block)
         columns = (Block(_take_column(block.rows, j), block.weight) for j in range(len(self.families)))
         pairs = zip(self.families, columns, strict=True)
         return ColumnStatistics(tuple(family.summarise(column) for family, column in pairs))
 
     def estimate(self, statistics: ColumnStatistics) -> Product:
         """Return the product of the columns' estimates."""
-        found = zip(self.families, statistics.parts, strict=True)
+        parts = checks.instance("statistics", statistics, ColumnStatistics, "give those of summarise").parts
+        if len(parts) != len(self.families):
+            what = f"has {len(parts)} parts for {len(self.families)} families"
+            raise OptionError(what, argument="statistics", fix="give those of summarise")
+        found = zip(self.families, parts, strict=True)
         return Product(tuple(family.estimate(part) for family, part in found))
 
 

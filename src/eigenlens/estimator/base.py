@@ -19,20 +19,21 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks, model_file
-from eigenlens.arrays import Array, Like, is_tensor, to_numpy
+from eigenlens.arrays import Array, Like, is_tensor, namespace, to_numpy
 from eigenlens.data.coerce import as_source, rereadable
 from eigenlens.data.number_array import number_array
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.names_elsewhere import reject_foreign_parameters
+from eigenlens.estimator.resume import resume_call
 from eigenlens.estimator.rows import map_blocks, per_row, validate_rows
 from eigenlens.estimator.storage import pack_estimator, restore_estimator, restore_parameters
 from eigenlens.layout import part_of_file
 
 
 def guard_fit(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a fit that leaves the estimator as it was where it raises, also for an interrupt.
+    """Return a fit that leaves the estimator as it was where it raises, also for an interrupt, and has checkpoints.
 
     Where its arithmetic fails (a matrix without a factor, a division by 0), the error is one about X.
     """
@@ -41,7 +42,7 @@ def guard_fit(fit: Callable[..., Any]) -> Callable[..., Any]:
     def guarded(estimator: Any, *arguments: Any, **options: Any) -> Any:
         before = dict(vars(estimator))
         try:
-            return fit(estimator, *arguments, **options)
+            return resume_call(fit, estimator, *arguments, **options)
         except BaseException as error:
             vars(estimator).clear()
             vars(estimator).update(before)
@@ -54,6 +55,17 @@ def guard_fit(fit: Callable[..., Any]) -> Callable[..., Any]:
     return guarded
 
 
+def require_uninterrupted(estimator: Any) -> Any:
+    """Return a fitted estimator; raise KeyboardInterrupt if the user interrupted its fit, which kept the best so far.
+
+    For work that takes several fits: the user who stops one of them wants no other.
+    """
+    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+    if any(getattr(getattr(last, name, None), "interrupted", False) for name in ("_fit", "_choice")):
+        raise KeyboardInterrupt
+    return estimator
+
+
 class ModelEstimator(BaseEstimator):  # type: ignore[misc]
     """An estimator that keeps a frozen model, and can be saved.
 
@@ -64,6 +76,7 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
         _takes_column: whether X may be one-dimensional, (n,), where the model has one column.
         _rows_like: the array kind of the fitted rows.
         _saves_dtype: whether a file keeps their dtype.
+        _makes_passes: whether a fit makes passes over the rows, which a checkpoint can record.
         axis_stem: the letters before the number of one of its axes, in tables and plots: PC1, PC2, …
     """
 
@@ -74,6 +87,7 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
     _takes_column = False
     _rows_like: Like
     _saves_dtype = True
+    _makes_passes = True
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Guard the fits of a class: one that fails changes nothing."""
@@ -138,8 +152,9 @@ class NamedScores(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: i
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return the names of the columns of `transform`; `input_features` may be those of the fit, or None."""
+        given = None if input_features is None else checks.listed("input_features", input_features)
         try:
-            return super().get_feature_names_out(input_features)
+            return super().get_feature_names_out(given)
         except ValueError as error:
             if isinstance(error, NotFittedError):
                 raise
@@ -165,6 +180,8 @@ class ProjectionEstimator(NamedScores, ModelEstimator):
         check_is_fitted(self)
         Z: Any = X if is_tensor(X) or isinstance(X, np.ndarray) else number_array(X)
         self._check_score_shape(Z, fewer)
+        if is_tensor(Z) and not str(Z.dtype).endswith(("float32", "float64")):
+            Z = namespace(Z).astype(Z, namespace(Z).float64)
         Z = number_array(Z) if isinstance(Z, np.ndarray) and Z.shape[1] else Z
         if not np.all(np.isfinite(to_numpy(Z))):
             what = f"contains NaN or infinity, so there are no rows with these {self._score_words[0]}"

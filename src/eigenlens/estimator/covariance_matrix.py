@@ -27,6 +27,11 @@ class GivenCovariance(NamedTuple):
         return Moments(self.n, self.mean, self.S * divisor, round(self.n))
 
 
+def unknown_samples(d: int) -> int:
+    """Return the number of rows that is given where it is not known: the fewest that d components can have."""
+    return d + 1
+
+
 def read_covariance(
     estimator: Any, S: Any, n_samples: Any, mean: Any = None, *, constant: bool = False
 ) -> GivenCovariance:

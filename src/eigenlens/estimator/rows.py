@@ -47,6 +47,12 @@ def validate_rows(estimator: BaseEstimator, X: Any, sample_weight: Any = None, *
 
 def check_feature_names(estimator: BaseEstimator, X: Any, *, reset: bool) -> None:
     """Store the feature names and count of X (reset), or compare them with the fit's, in scikit-learn's words."""
+    plain = type(X) is np.ndarray and X.ndim == 2
+    if plain and not hasattr(estimator, "feature_names_in_"):  # no names here, and none to compare
+        if reset:
+            estimator.n_features_in_ = X.shape[1]
+        if X.shape[1] == getattr(estimator, "n_features_in_", None):
+            return
     try:
         validate_data(estimator, X, skip_check_array=True, reset=reset)
     except TypeError:
@@ -228,10 +234,9 @@ class MomentsOnlySource(Source):
 
     def rows(self) -> Iterator[Any]:
         """Raise an error: the rows are gone."""
-        what = (
-            "this rule needs the rows themselves, but after partial_fit or fit_covariance only their moments are left"
-        )
-        raise OptionError(what)
+        what = "this rule of n_components needs the rows themselves"
+        why = "but after partial_fit or fit_covariance only their moments are left"
+        raise OptionError(f"{what}, {why}", fix="give n_components as a number")
 
 
 def rows_from_moments(moments: Moments, **options: Any) -> CentredRows:

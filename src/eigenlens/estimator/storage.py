@@ -13,7 +13,8 @@ from eigenlens.arrays import Array, Like
 from eigenlens.catalogue import MODELS, estimator_class
 from eigenlens.data.source import progress_callback
 from eigenlens.errors import ModelFileError, OptionError
-from eigenlens.layout import Layout, entry, part_of_file
+from eigenlens.laws import check_law
+from eigenlens.layout import Layout, entry, part_of_file, shorten_value
 from eigenlens.linalg.spectrum import Outcome
 
 OUTCOME_LAYOUT = Layout(
@@ -135,6 +136,43 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise error.replace(fix=model_file.version_advice(path)) from error
 
 
+SCALE_LAW = "(d) positive, of a finite square, 0 or of a finite inverse square"
+"""The law of the scales of columns, of any model."""
+
+
+def _require_same(
+    arrays: Mapping[str, Array],
+    header: Mapping[str, Any],
+    stored: Mapping[str, Array],
+    stored_header: Mapping[str, Any],
+) -> None:
+    """Raise unless all that a file holds is in the arrays and the header of the model that was made of it.
+
+    What is not would be ignored without a word. The model may have more: entries that earlier versions did not store.
+    """
+    for name, array in stored.items():
+        own = arrays.get(name)
+        if own is None:
+            raise ModelFileError(f"has the array {name!r}, which is not part of such a model")
+        if own.dtype != array.dtype or not np.array_equal(own, array, equal_nan=array.dtype.kind == "f"):
+            raise ModelFileError(f"{name!r} is not what such a model would store")
+    _require_same_entry(model_file.as_read(header), stored_header, "the header")
+
+
+def _require_same_entry(own: Any, stored: Any, name: str) -> None:
+    """Raise unless a stored entry is that of the model; objects and lists of the model may have more entries."""
+    if isinstance(own, dict) and isinstance(stored, dict):
+        for key, value in stored.items():
+            if key not in own:
+                raise ModelFileError(f"{name} has {key!r}, which is not part of such a model")
+            _require_same_entry(own[key], value, repr(key))
+    elif isinstance(own, list) and isinstance(stored, list) and len(stored) <= len(own):
+        for each, value in zip(own, stored, strict=False):
+            _require_same_entry(each, value, name)
+    elif isinstance(own, bool) != isinstance(stored, bool) or not (own == stored or (own != own and stored != stored)):
+        raise ModelFileError(f"{name} is {shorten_value(stored)}, and such a model would store {shorten_value(own)}")
+
+
 def restore_estimator(kind: str, arrays: dict[str, Array], header: Mapping[str, Any]) -> Any:
     """Return the fitted estimator of `pack_estimator`, once every entry is one that such a model may have."""
     if kind not in MODELS:
@@ -144,6 +182,10 @@ def restore_estimator(kind: str, arrays: dict[str, Array], header: Mapping[str, 
     estimator = estimator_class(kind)._restored(arrays, header)
     with progress_callback(getattr(estimator, "verbose", False)):
         checks.generator(getattr(estimator, "random_state", None))
+    if "scale" in arrays:
+        check_law("scale", SCALE_LAW, arrays["scale"], {"d": estimator.n_features_in_})
+    if hasattr(estimator, "_storage"):  # a class of the user's own may write and read its files in its own way
+        _require_same(*pack_estimator(estimator)[1:], arrays, header)
     names = getattr(estimator, "feature_names_in_", None)
     if names is not None and len(names) != estimator.n_features_in_:
         raise ModelFileError(f"'feature_names' has {len(names)} names for {estimator.n_features_in_} columns")

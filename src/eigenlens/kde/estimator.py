@@ -86,11 +86,14 @@ class KernelDensity(StandardizedColumns, DensityEstimator, DensityMixin, BaseEst
 
     _storage = storage
     _takes_column = True
+    _makes_passes = False
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
         """Store the rows of X (n, d), or (n,) for one column, and choose the bandwidth.
 
         Row i counts sample_weight[i] times. Where one column was fitted, the other methods take X (n,) too.
+
+        checkpoint: an error unless None: all rows are read into memory, and there is no pass that could be resumed.
         """
         if y is None:  # with a second argument that is ignored, X (n,) is probably a mistake, and scikit-learn says so
             X = column_as_table(X)

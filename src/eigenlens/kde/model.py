@@ -53,11 +53,11 @@ class KernelEstimate:
     """
 
     laws: ClassVar[Laws] = {
-        "points": "(n, d) finite",
-        "bandwidth": "(d) positive | (d, d) covariance",
-        "weights": "(n) positive",
+        "points": "(n, d) of a finite square",
+        "bandwidth": "(d) positive, of a finite square, 0 or of a finite inverse square | (d, d) positive definite",
+        "weights": "(n) positive, of a finite square",
         "bounds": "(d, 2) not NaN",
-        "scales": "(n) positive",
+        "scales": "(n) positive, of a finite square, 0 or of a finite inverse square",
         "tol": "positive, at most 1",
     }
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eigenlens import checks
-from eigenlens.arrays import Array, dense
+from eigenlens.arrays import Array, dense, dimensions
 from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, MissingValues, OptionError
@@ -91,7 +91,7 @@ def check_bounds(bounds: Any, X: Array, boundary: str) -> Array:
     if _is_pair(bounds):
         pairs = [bounds] * d
     else:
-        pairs = list(bounds) if isinstance(bounds, Sequence | np.ndarray) else []
+        pairs = list(bounds) if isinstance(bounds, Sequence | np.ndarray) and dimensions(bounds) != 0 else []
     if len(pairs) != d:
         raise OptionError(
             f"must be None, one pair (low, high) for all columns, or {d} of them, one per column; None means no bound",
@@ -108,9 +108,9 @@ def check_bounds(bounds: Any, X: Array, boundary: str) -> Array:
 
 def _is_pair(value: Any) -> bool:
     """Return whether value is a pair of numbers, either of which may be None."""
-    if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str) or len(value) != 2:
+    if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str) or dimensions(value) == 0:
         return False
-    return all(end is None or np.ndim(end) == 0 for end in value)
+    return len(value) == 2 and not any(checks.is_list(end) for end in value)
 
 
 def _pair(bounds: Any, pair: Any) -> tuple[float, float]:

@@ -36,7 +36,7 @@ def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]
     if sizes["d"] == 1 and arrays["bandwidth"].ndim > 1:
         raise ModelFileError("'bandwidth' is a matrix, and there is one column")
     _check_parts(estimator)
-    check_laws({"scale": "(d) positive"}, arrays, sizes)
+    check_laws({"scale": "(d) positive, of a finite square, 0 or of a finite inverse square"}, arrays, sizes)
     estimator.n_features_in_ = estimator._model.n_features
     check_kde_options(estimator)
     check_bounds(estimator.bounds, estimator._model.points, estimator.boundary)

@@ -196,7 +196,8 @@ def histogram(
         raise OptionError(what, argument="histogram", value=bins, fix="give the rows as X")
     weight = f.weights if X is None and isinstance(f, KernelEstimate) else np.ones(len(rows))
     try:
-        edges = np.histogram_bin_edges(rows[:, 0], bins)
+        given: Any = bins if np.ndim(bins) == 0 else checks.numbers("histogram", bins)
+        edges = np.histogram_bin_edges(rows[:, 0], given)
     except (TypeError, ValueError) as error:
         fix = "give the number of bins, their ascending edges, or a rule of numpy.histogram_bin_edges"
         raise OptionError(f"is not a number of bins: {error}", argument="histogram", value=bins, fix=fix) from error
@@ -313,6 +314,9 @@ def _select(model: Any, X: Any, columns: Any, count: int) -> tuple[tuple[str, ..
     chosen = checks.column_numbers(argument, wanted, d, known, low=count, high=count)
     names = tuple(known[j] for j in chosen)
     rows = drawn if X is None and not isinstance(whole, KernelEstimate) else _rows(whole, X, d)
+    if chosen != list(range(d)) and not hasattr(whole, "marginal"):
+        what = "is no density of which one column could be drawn alone"
+        raise OptionError(what, argument="model", fix="give a density, such as KernelDensity")
     f = whole if chosen == list(range(d)) else whole.marginal(chosen)
     return names, f, rows[:, chosen], drawn[:, chosen]
 

@@ -12,7 +12,7 @@ from eigenlens import checks
 from eigenlens.arrays import Array, dense
 from eigenlens.data.coerce import as_source, require_finite
 from eigenlens.data.rows import dense_rows
-from eigenlens.errors import DataError, OptionError
+from eigenlens.errors import DataError
 from eigenlens.kernel_pca.fit import fit_kernel_pca
 from eigenlens.kernel_pca.gamma import resolve_gamma
 from eigenlens.kernel_pca.kernels.rbf import RBF
@@ -102,11 +102,10 @@ def _candidates(rows: Array, gammas: Sequence[float] | None, rng: np.random.Gene
     if gammas is None:
         median = resolve_gamma("median", rows, None, rng)
         return [median * step for step in MEDIAN_MULTIPLES]
-    if not hasattr(gammas, "__len__"):
-        raise OptionError("must be a list of numbers, or None", argument="gammas", value=gammas)
-    if not len(gammas):
+    given = checks.listed("gammas", gammas)
+    if not given:
         raise DataError("is empty", argument="gammas", fix="give at least one number, or None")
-    return gammas
+    return given
 
 
 def _errors(rows: Array, folds: list[Array], gamma: float, k: int, rng: np.random.Generator) -> Array:

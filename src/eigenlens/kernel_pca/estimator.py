@@ -125,8 +125,11 @@ class KernelPCA(StandardizedColumns, ProjectionEstimator):
 
     # ---- fitting ----------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit the components to the rows of X (n, d), row i counting sample_weight[i] times."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
+        """Fit the components to the rows of X (n, d), row i counting sample_weight[i] times.
+
+        checkpoint: a path, or a `Checkpoint`, from which the same call goes on after its process was killed.
+        """
         self._fit(X, sample_weight)
         return self
 
@@ -159,7 +162,9 @@ class KernelPCA(StandardizedColumns, ProjectionEstimator):
     def _approximate(
         self, source: Source, n_components: Any, rng: np.random.Generator, progress: Any
     ) -> tuple[KernelComponents, Outcome]:
-        choose = checks.choice("approximation", self.approximation, APPROXIMATIONS)
+        choose = checks.choice(
+            "approximation", self.approximation, APPROXIMATIONS, takes="source, kernel, n_landmarks, rng, progress"
+        )
         kernel, self.gamma_ = resolve_kernel(self, source, rng)
         warn_default_gamma(self, kernel, source)
         asked = check_n_landmarks(self, source)

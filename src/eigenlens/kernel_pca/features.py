@@ -131,6 +131,9 @@ def fit_landmark_components(
         raise OptionError(what, argument="approximation", value=approximation, fix=fix)
     named = None if callable(approximation) else partial(APPROXIMATIONS[approximation], center=center)
     mapping = (named or approximation)(source, kernel, n_landmarks, rng, progress)  # type: ignore[operator]
+    if not hasattr(mapping, "features"):
+        what = f"gives a {type(mapping).__name__}, which has no features"
+        raise OptionError(what, argument="approximation", value=approximation, fix="return a map of rows to features")
     model = fit_feature_components(source, mapping, n_components, progress, center)
     return LandmarkFit(model, mapping.reason, mapping.met, mapping.passes + 1, mapping.size)
 

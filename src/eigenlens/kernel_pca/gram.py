@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.arrays import Like, is_tensor, namespace
+from eigenlens.arrays import Like, is_tensor, namespace, to_numpy
 from eigenlens.data.coerce import as_source, require_finite
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
@@ -65,4 +65,6 @@ def _beside(rows: Any, other: Source) -> Any:
         what = f"has {other.n_features} columns, but X has {rows.shape[1]}"
         raise DataError(what, argument="Y", fix="give both the same columns")
     found = collect_rows(other)
-    return Like(rows)(found) if is_tensor(rows) and not is_tensor(found) else found
+    if is_tensor(rows) == is_tensor(found):
+        return found
+    return Like(rows)(found) if is_tensor(rows) else to_numpy(found, "Y")

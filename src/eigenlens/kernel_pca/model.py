@@ -13,7 +13,7 @@ from eigenlens.data.column_scale import over_scale
 from eigenlens.kernel_pca.kernels.base import Kernel
 from eigenlens.kernel_pca.kernels.custom import Custom
 from eigenlens.kernel_pca.kernels.rbf import RBF
-from eigenlens.laws import Laws
+from eigenlens.laws import Laws, Relations
 from eigenlens.resources import single_threaded_map, thread_count
 
 SCORE_BLOCK_BYTES = 4 << 20
@@ -53,18 +53,21 @@ class KernelComponents:
     """
 
     laws: ClassVar[Laws] = {
-        "rows": "(r, d) single or double",
-        "coefficients": "(m, k) finite",
+        "rows": "(r, d) single or double, of a finite square",
+        "coefficients": "(m, k) of a finite square",
         "offset": "(k) finite",
-        "centre": "(m) finite",
+        "centre": "(m) of a finite square",
         "centre_norm": "finite",
         "eigenvalues": "(k) not negative, descending",
         "trace": "not negative",
-        "weight": "positive",
+        "weight": "above 1",
         "left_out": "finite",
-        "origin": "(d) finite",
+        "origin": "(d) of a finite square",
         "row_weight": "(m) not negative",
-        "scale": "(d) positive",
+        "scale": "(d) positive, of a finite square, 0 or of a finite inverse square",
+    }
+    relations: ClassVar[Relations] = {
+        "'eigenvalues' are positive, and 'trace' is 0": lambda model: model.trace > 0.0 or not np.any(model.eigenvalues)
     }
 
     kernel: Kernel

@@ -70,7 +70,7 @@ def _check_width(gamma: Any, sigma: Any, kernel: Any) -> Any:
         if kernel != "rbf":
             what = f"is the width of exp(−|x − y|² / 2 sigma²), kernel='rbf', and kernel={kernel!r} has none"
             raise OptionError(what, argument="sigma", value=sigma, fix="give gamma, coef0 or kernel_params")
-        return 1.0 / (2.0 * checks.real("sigma", sigma, 0.0) ** 2)
+        return 1.0 / (2.0 * checks.width("sigma", sigma) ** 2)
     if isinstance(gamma, str):
         checks.name("gamma", gamma, [rule for rule in GAMMA_RULES if rule])
     elif gamma is not None:

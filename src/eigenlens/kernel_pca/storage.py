@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from eigenlens import checks
-from eigenlens.arrays import Array, is_sparse, to_numpy
+from eigenlens.arrays import Array, dense, is_sparse, to_numpy
 from eigenlens.data.memory import ArraySource
 from eigenlens.errors import ModelFileError
 from eigenlens.estimator.storage import OUTCOME_LAYOUT
@@ -21,7 +21,7 @@ from eigenlens.kernel_pca.kernels.precomputed import Precomputed
 from eigenlens.kernel_pca.model import KernelComponents
 from eigenlens.kernel_pca.options import check_kernel, check_kernel_components, check_n_landmarks
 from eigenlens.kernel_pca.random_features import FourierFeatures
-from eigenlens.laws import Laws, check_law, check_laws, require
+from eigenlens.laws import SUM_TOLERANCE, Laws, check_law, check_laws, require
 from eigenlens.layout import Layout, entry, pack_all, unpack
 
 KERNEL_PCA_LAYOUT = Layout(
@@ -65,9 +65,35 @@ def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]
         entry(header, "exact", "bool"),
     )
     estimator.n_samples_, estimator.n_features_in_ = entry(header, "n_samples"), d
+    _check_fitted_scores(estimator)
     if getattr(kernel, "gamma", estimator.gamma_) != estimator.gamma_:
         raise ModelFileError(f"'kernel' has another gamma than 'gamma', {estimator.gamma_}")
     _check_parameters(estimator)
+
+
+FEW_ROWS = 3
+"""Rows of the fit whose scores are computed again when a model is loaded."""
+
+MAX_SCORE_ERROR = 1e-3
+"""How far scores may be from those of the fit, in standard deviations: solvers have tolerances, float32 few digits."""
+
+
+def _check_fitted_scores(estimator: Any) -> None:
+    """Raise unless the scores of some rows of an exact fit are those of the eigenvectors, z_ij = lam_j a_ij / w_i."""
+    model: KernelComponents = estimator.model_
+    if isinstance(model.kernel, FourierFeatures):
+        check_law("coefficients", "(m, k) orthonormal columns", model.coefficients, {})
+    if not estimator._exact_fit or isinstance(model.kernel, Precomputed) or not model.eigenvalues.size:
+        return
+    weight = model.centre * model.weight if model.row_weight is None else model.row_weight
+    if weight.shape != (model.rows.shape[0],) or (model.centred and abs(model.centre.sum() - 1.0) > SUM_TOLERANCE):
+        raise ModelFileError("'centre' is not the mean of 'rows'")
+    few = np.flatnonzero(weight > 0.0)[:: max(1, len(weight) // FEW_ROWS)][:FEW_ROWS]
+    with np.errstate(all="ignore"):
+        found = replace(model, origin=None, scale=None).scores(dense(model.rows[few]).astype(np.float64))
+        apart = np.abs(found - model.eigenvalues * model.coefficients[few] / weight[few][:, None])
+    if not np.all(apart <= MAX_SCORE_ERROR * np.sqrt(model.eigenvalues[0] / model.weight)):
+        raise ModelFileError("'rows', 'coefficients' and 'eigenvalues' are not those of one fit")
 
 
 def _check_parameters(estimator: Any) -> None:

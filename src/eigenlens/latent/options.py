@@ -55,7 +55,7 @@ def latent_warnings(
 ) -> Iterator[Warning]:
     """Yield what deserves a second look about a fit of columns of these names; `empty` rows have no observed entry."""
     d = fit.model.mean.size
-    short = _describe_remaining_gain(fit, tol, d)
+    short = _describe_remaining_gain(fit, float(tol), d)
     if fit.interrupted:
         yield ConvergenceWarning(f"fit was interrupted after {fit.n_iter} steps; the best model is kept ({short})")
     elif not fit.converged:

@@ -66,7 +66,11 @@ def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]
     """Give an estimator the fit of `pack_fit`."""
     sizes: dict[str, int] = {}
     estimator._fit = unpack(LATENT_FIT_LAYOUT, arrays, header, sizes)
-    check_laws({"turn": "(k, k) regular", "scale": "(d) positive"}, arrays, sizes)
+    check_laws(
+        {"turn": "(k, k) regular", "scale": "(d) positive, of a finite square, 0 or of a finite inverse square"},
+        arrays,
+        sizes,
+    )
     _check_scale(estimator)
     estimator._choice, estimator._rotation_matrix = unpack(SELECTION_LAYOUT, arrays, header), arrays.get("turn")
     if estimator._choice is not None and estimator._choice.k != sizes["k"]:

@@ -6,7 +6,9 @@ rotation are also available for a fitted `PCA`. Factors are counted from 1, and 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +18,7 @@ from scipy.special import ndtri
 from eigenlens import checks
 from eigenlens.arrays import Array, to_numpy
 from eigenlens.data.coerce import as_source
+from eigenlens.data.source import Source
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import DataError, EigenlensError, OptionError, recorded_warnings
 from eigenlens.latent.factor.goodness_of_fit import GoodnessOfFit
@@ -206,18 +209,24 @@ def factor_table(model: Any, *, names: Iterable[str] | None = None) -> FactorTab
     return FactorTable(table.names, factors, L, psi / whole, shares)
 
 
-def fit_indices(model: Any, X: Any = None) -> GoodnessOfFit | None:
+MAX_INDEX_ENTRIES = 40_000
+"""The most entries, some missing, of which fit indices are computed unasked: they take a fit of a free covariance."""
+
+
+def fit_indices(model: Any, X: Source | None = None, sample_weight: Any = None) -> GoodnessOfFit | None:
     """Return the goodness of fit of a factor analysis, or None for other models and where it is not known.
 
-    X is the fitted rows, if they are at hand: they are needed where entries were missing.
+    X is the fitted rows, if they are at hand: they are needed where entries were missing, and used if they are few.
+    The model keeps what is computed from them.
     """
     if not hasattr(model, "goodness_of_fit"):
         return None
-    try:
-        found: GoodnessOfFit = model.goodness_of_fit(X)
-    except EigenlensError:  # after partial fits, or of many columns, the rows are needed
-        return None
-    return found
+    few = X is not None and (X.n_rows or math.inf) * X.n_features <= MAX_INDEX_ENTRIES
+    for given in ({}, {"X": X, "sample_weight": sample_weight})[: 1 + few]:
+        with suppress(EigenlensError):  # after partial fits, or of many columns, the rows are needed
+            found: GoodnessOfFit = model.goodness_of_fit(**given)
+            return found
+    return None
 
 
 MAX_ERROR_PARAMETERS = 300
@@ -283,7 +292,7 @@ def rotation(
     array([[1., 0.], [1., 0.], [0., 1.]])
     """
     before, psi = _unrotated(model)
-    wanted = rotation or getattr(model, "rotation", None) or "varimax"
+    wanted = (getattr(model, "rotation", None) or "varimax") if rotation is None else rotation
     deviations = np.sqrt((before**2).sum(axis=1) + psi)
     chosen = checks.choice("rotation", wanted, ROTATIONS)
     found = rotate(before, chosen, scale=np.where(deviations > 0.0, deviations, 1.0), **_options(model, rotation))

@@ -21,6 +21,7 @@ from scipy import sparse
 
 from eigenlens import checks
 from eigenlens.arrays import Array, Like, dense, is_sparse, is_tensor, namespace, slices, to_numpy
+from eigenlens.checkpoint.passes import recorded
 from eigenlens.data.coerce import require_finite
 from eigenlens.data.memory import ArraySource, SparseSource, TensorSource
 from eigenlens.data.source import Block, Progress, S, Source, accumulate
@@ -173,7 +174,7 @@ class CentredRows:
         scale = _deviations(self.centre, self.squares, self.divisor)
         return scale if self.feature_weight is None else scale / np.sqrt(self.feature_weight)
 
-    @property
+    @cached_property
     def variances(self) -> Array:
         """(d,) diagonal of X̃ᵀX̃."""
         square = self.squares / self.divisor
@@ -207,6 +208,11 @@ class CentredRows:
 
     def rmatmat(self, U: Array) -> Array:
         """Return X̃ᵀU (d, b) for U (n, b) in one pass."""
+        self.passes += 1
+        total = recorded("products of columns", (self.source, U, self.centre), partial(self._left_products, U))
+        return np.asarray(self._unscale(total) / np.sqrt(self.divisor))
+
+    def _left_products(self, U: Array) -> Array:
         offset, centre = 0, self.centre
 
         def part(block: Block) -> Array:
@@ -215,13 +221,20 @@ class CentredRows:
             offset += block.rows.shape[0]
             return _left_product(block, centre, u, self._near)
 
-        total = functools.reduce(operator.add, map(part, self.source.blocks()))
-        self.passes += 1
-        return np.asarray(self._unscale(total) / np.sqrt(self.divisor))
+        return functools.reduce(operator.add, map(part, self.source.blocks()))
 
     def gram(self) -> Array:
         """Return X̃X̃ᵀ (n, n) from blocks of columns, each centred by its own means, or about zero. Cost: n² d flops."""
         self.passes += 1
+        options = self.center, self.standardize, self.feature_weight
+        G, columns = recorded("products of rows", (self.source, *options), self._row_products)
+        if "columns" not in self.__dict__:
+            self._require_variance(columns)
+            self.columns = columns
+        return G / self.divisor
+
+    def _row_products(self) -> tuple[Array, ColumnMoments]:
+        """Return X̃X̃ᵀ (n, n) times the divisor, and the moments of the columns."""
         read, n = _column_access(self.source)
         weight = self.source.weight
         count, total = (n, float(n)) if weight is None else (int(np.count_nonzero(weight)), float(weight.sum()))
@@ -234,10 +247,7 @@ class CentredRows:
                 if self.feature_weight is not None:
                     panel *= np.sqrt(self.feature_weight[part])
             G += moments_about(panel.T, None, nowhere)[1]
-        if "columns" not in self.__dict__:
-            self._require_variance(found := ColumnMoments(total, mean, square, count))
-            self.columns = found
-        return G / self.divisor
+        return G, ColumnMoments(total, mean, square, count)
 
     def _gram_panel(self, panel: Array, weight: Array | None, total: float) -> tuple[Array, Array, Array]:
         """Return columns (n, c) of X̃ times √divisor, and the means and squared deviations of the columns."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from eigenlens import checks
 from eigenlens.arrays import Array
+from eigenlens.data.column_range import MAX_ENTRY
 from eigenlens.errors import DataError
 
 
@@ -74,4 +75,7 @@ def _check_points(argument: str, points: Any) -> Array:
     found = checks.numbers(argument, points)
     if found.ndim != 2 or not np.all(np.isfinite(found)):
         raise DataError(f"has shape {found.shape}; it must be finite numbers (n, k)", argument=argument)
+    if np.abs(found).max(initial=0.0) > MAX_ENTRY:
+        what = f"has entries as large as {np.abs(found).max():.3g}, and squares overflow"
+        raise DataError(what, argument=argument, fix="divide it by a constant")
     return found

@@ -5,11 +5,15 @@ n rows, d features. X and a multiple of X have the same k by every rule.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
+from scipy.linalg import qr
 
 from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
+from eigenlens.resources import interruptible
 
 
 def parallel(values: Array, permuted_values: Array, quantile: float = 0.95) -> int:
@@ -57,11 +61,13 @@ def permuted_spectra(
     checks.sample_size("sample_weight", n, d)
     spectra = np.empty((n_permutations, min(n, d)))
     for spectrum in spectra:
-        columns = rng.permuted(X[_systematic(weight, n, rng)].T, axis=1).astype(np.float64, copy=False)
+        repeated = X[_systematic(weight, n, rng)].T
+        columns = interruptible(partial(rng.permuted, repeated, axis=1), repeated.size).astype(np.float64, copy=False)
         mean, scale = _mean_and_scale(columns.T, standardize)
         columns = (columns - mean[:, None]) / scale[:, None]
-        product = columns @ columns.T if d <= n else columns.T @ columns
-        spectrum[:] = np.maximum(np.linalg.eigvalsh(product)[::-1], 0) / (n - 1)
+        A = columns if d <= n else columns.T
+        values = interruptible(lambda A=A: np.linalg.eigvalsh(A @ A.T), A.size)  # type: ignore[misc]
+        spectrum[:] = np.maximum(values[::-1], 0) / (n - 1)
     return spectra
 
 
@@ -171,7 +177,7 @@ def _leading_svd(D: Array, k: int) -> tuple[Array, Array, Array]:
         V, reciprocal, U = _leading_svd(D.T, k)
         return U, reciprocal, V
     # The triangle has the singular values and V of D, as accurate, at a fraction of the cost when D is tall.
-    _, s, Vt = np.linalg.svd(np.linalg.qr(D, mode="r"))
+    _, s, Vt = np.linalg.svd(interruptible(partial(qr, D, mode="r", check_finite=False), D.size)[0][: D.shape[1]])
     real = s[:k] > s[0] * max(D.shape) * np.finfo(np.float64).eps
     reciprocal = np.where(real, 1 / np.where(real, s[:k], 1), 0)
     V = Vt[:k].T

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.data.memory import ArraySource, SparseSource, TensorSource
 from eigenlens.errors import OptionError
@@ -145,7 +146,7 @@ def _run(
     solver: str | SpectralSolver, rows: CentredRows, wanted: Requested, tol: float, rng: np.random.Generator
 ) -> Spectrum:
     if callable(solver):
-        return solver(rows, wanted, tol, rng)
+        return checks.instance("solver(…)", solver(rows, wanted, tol, rng), Spectrum)  # type: ignore[no-any-return]
     if wanted.needs_all and solver in LEADING_ONLY:
         others = " or ".join(repr(name) for name in SOLVERS if name not in LEADING_ONLY)
         what = "finds leading eigenvalues only, but this n_components rule needs all of them"
@@ -164,9 +165,10 @@ def _problem(rows: CentredRows, wanted: Requested) -> SpectralProblem:
 
 def _lost_digits(spectrum: Spectrum, rows: CentredRows, limit: float) -> bool:
     """Return whether a kept eigenvalue has lost digits; zeros due to centring or constant columns are ignored."""
-    kept = spectrum.values[: min(rows.max_rank, int(np.count_nonzero(rows.variances)))]
-    if min(rows.n_rows, rows.size) > MAX_LAPACK_SIZE:
+    values = spectrum.values
+    if min(rows.n_rows, rows.size) > MAX_LAPACK_SIZE or not values.size or values[-1] >= limit * values[0]:
         return False
+    kept = values[: min(rows.max_rank, int(np.count_nonzero(rows.variances)))]
     return bool(kept.size and kept[0] > 0.0 and kept[-1] < limit * kept[0])
 
 

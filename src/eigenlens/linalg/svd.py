@@ -6,6 +6,8 @@ digits are left. The triangular factor R with RᵀR = X̃ᵀX̃ keeps them all.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, qr
 from scipy.linalg import svd as lapack_svd
@@ -13,6 +15,7 @@ from scipy.linalg import svd as lapack_svd
 from eigenlens.arrays import Array
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.spectrum import Outcome, Requested, Spectrum, orient
+from eigenlens.resources import interruptible
 
 MAX_CHOLESKY_STEPS = 4
 """Rows that are not nearly orthonormal after this many corrections have deficient rank and go to Householder's QR."""
@@ -40,8 +43,8 @@ def svd(rows: CentredRows, wanted: Requested, tol: float, rng: np.random.Generat
     tall = rows.n_rows >= rows.size
     A = triangular_factor(rows) if tall else np.concatenate(list(rows.centred_blocks()))
     order = np.argsort(-np.abs(A).max(axis=0), kind="stable")
-    A = qr(A[:, order], mode="r", check_finite=False)[0] if tall else A[:, order]
-    _, s, Vt = lapack_svd(A, full_matrices=False, check_finite=False)
+    A = _qr_triangle(A[:, order]) if tall else A[:, order]
+    _, s, Vt = interruptible(partial(np.linalg.svd, A, full_matrices=False), A.size)
     Vt[:, order] = Vt.copy()
     A[:, order] = A.copy()
     values, total = np.where(_differ_from_zero(A, s), s**2, 0.0), rows.trace
@@ -95,13 +98,18 @@ def _cholesky_qr(rows: CentredRows) -> Array:
 
 def _sample_triangle(rows: CentredRows) -> Array:
     """Return the triangle of rows spread over a block; of the shifted scatter where that has deficient rank."""
-    R = qr(rows.sample(SAMPLE_ROWS_PER_COLUMN * rows.size), mode="r", check_finite=False)[0][: rows.size]
+    R = _qr_triangle(rows.sample(SAMPLE_ROWS_PER_COLUMN * rows.size))[: rows.size]
     size = np.abs(R.diagonal())
     if len(R) == rows.size and size.min() > 1e-14 * size.max():
         return np.asarray(R)
     S = rows.dense() * rows.divisor
     shift = 10.0 * len(S) * np.finfo(float).eps * float(np.trace(S))
     return np.asarray(cholesky(S + shift * np.eye(len(S)), check_finite=False))
+
+
+def _qr_triangle(A: Array) -> Array:
+    """Return R of A = QR, with as many rows as A has."""
+    return np.asarray(interruptible(partial(qr, A, mode="r", check_finite=False), A.size)[0])
 
 
 def _householder(rows: CentredRows) -> Array:
@@ -111,5 +119,5 @@ def _householder(rows: CentredRows) -> Array:
         step = max(rows.size, HOUSEHOLDER_ROWS)
         for start in range(0, len(block), step):
             stacked = np.vstack([R, block[start : start + step]])
-            R = qr(stacked, mode="r", overwrite_a=True, check_finite=False)[0][: rows.size]
+            R = _qr_triangle(stacked)[: rows.size]
     return np.asarray(R)

@@ -19,6 +19,7 @@ from typing import TypeVar
 import numpy as np
 
 from eigenlens.arrays import Array, as_floats, slices
+from eigenlens.checkpoint.passes import recorded
 from eigenlens.data.source import Addable, Block, FieldSums, Progress, Source, accumulate
 from eigenlens.densities.base import distinct_patterns
 from eigenlens.densities.linear_gaussian import LinearGaussian, has_scattered_patterns
@@ -317,8 +318,8 @@ class IncompleteRowPasses:
         def total_of(pieces: Iterable[IncompleteRows]) -> A:
             return _sum(lambda piece: summarise(Posterior(piece, model)), pieces)
 
-        if self._pieces is not None:
-            return total_of(self._pieces)
+        if (pieces := self._pieces) is not None:
+            return recorded("EM", (model, summarise), lambda: total_of(pieces))
         return accumulate(self._source, lambda block: total_of(self._split(block)), self._progress, "EM")
 
     def totals_at(self, model: LinearGaussian) -> Callable[[Callable[[Posterior], A]], A]:
@@ -329,7 +330,7 @@ class IncompleteRowPasses:
 
         def total(summarise: Callable[[Posterior], A]) -> A:
             self.count += 1
-            return _sum(summarise, posteriors)
+            return recorded("EM", (model, summarise), lambda: _sum(summarise, posteriors))
 
         return total
 

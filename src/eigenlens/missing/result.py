@@ -16,7 +16,7 @@ from eigenlens.data.rows import PositiveWeightRows, positive_weight_rows
 from eigenlens.data.source import Progress, Source, accumulate
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import DataError
-from eigenlens.laws import Laws
+from eigenlens.laws import Laws, Relations
 from eigenlens.linalg.spectrum import orient
 from eigenlens.stats.moments import ColumnMoments, Moments
 
@@ -68,13 +68,18 @@ class LatentFit:
 
     laws: ClassVar[Laws] = {
         "loglik": "finite",
-        "path": "(*) not NaN",
+        "path": "(*) finite",
         "n_iter": "not negative",
         "residual": "any",
         "weight": "positive",
         "rows": "not negative",
         "passes": "not negative",
         "constant": "(*) integer, below d",
+    }
+
+    relations: ClassVar[Relations] = {
+        "'path' does not end with 'loglik'": lambda fit: not fit.path or np.isclose(fit.path[-1], fit.loglik),
+        "'ended' is not a reason to stop": lambda fit: not fit.ended or fit.ended in STOP_REASONS,
     }
 
     model: LinearGaussian

@@ -3,6 +3,9 @@
 An iteration works on the arrays of its mixture; a `Mixture` is made only of its result. Steps are taken for several
 mixtures at once: with few rows, the arithmetic for one takes less time than the calls. `optim.em` iterates; here it is
 decided what happens when a component is lost.
+
+Everything but the pass over the rows is left to one thread of BLAS, so that an iteration, which multiplies differences
+of rounding, takes the same steps with any number of threads.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from eigenlens.optim.em import (
     extrapolate,
     run_together,
 )
+from eigenlens.resources import one_thread
 
 ReportStep = Callable[[int, float], None]
 """Called with the number of steps and the value after each accepted step."""
@@ -232,8 +236,9 @@ def em_steps(problem: Problem, states: Sequence[MixtureState]) -> list[tuple[flo
 
 def _e_step(problem: Problem, stack: StackedStates) -> tuple[Array, Any]:
     """Return ln p(rows | mixture) + ln p(mixture) (S,), and the moments of the S K components."""
-    S, terms = len(stack.weights), problem.structure.terms(*stack)
-    log_prior = problem.prior.log_densities(terms).reshape(stack.weights.shape).sum(axis=1)
+    with one_thread():
+        S, terms = len(stack.weights), problem.structure.terms(*stack)
+        log_prior = problem.prior.log_densities(terms).reshape(stack.weights.shape).sum(axis=1)
     found = accumulate(problem.source, problem.make_e_step(terms, S))
     return found.logliks + log_prior, found.moments
 
@@ -243,7 +248,8 @@ def _m_step(problem: Problem, moments: Any, previous: StackedStates | None) -> S
     S = 1 if previous is None else len(previous.weights)
     posterior = problem.prior.add_rows(moments).regroup(lambda a: a.reshape(S, -1, *a.shape[1:]))
     posterior = posterior.with_variance(problem.reg_covar) if problem.reg_covar else posterior
-    arrays = problem.structure.estimate(posterior, problem.floor, None if previous is None else previous.arrays)
+    with one_thread():
+        arrays = problem.structure.estimate(posterior, problem.floor, None if previous is None else previous.arrays)
     weight = moments.weight.reshape(S, -1)
     return StackedStates(weight / weight.sum(axis=1, keepdims=True), posterior.mean, arrays)
 
@@ -323,7 +329,8 @@ def _answer_requests(problem: Problem, accelerate: bool = True) -> Callable[[lis
         answers: dict[int, StepResult[MixtureState] | ComponentLost] = {}
         for alike in _group_by_size(requests):
             some = [requests[i] for i in alike]
-            guesses = _extrapolate_states(problem, some) if accelerate else {}
+            with one_thread():
+                guesses = _extrapolate_states(problem, some) if accelerate else {}
             answers |= zip(alike, _answer_group(problem, some, guesses), strict=True)
         return [answers[i] for i in range(len(requests))]
 

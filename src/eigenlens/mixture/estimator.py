@@ -134,11 +134,13 @@ class GaussianMixture(
     _takes_missing = True
     _takes_column = True
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
         """Maximise the likelihood of the rows of X (n, d), or (n,) for one column; row i counts sample_weight[i] times.
 
         Interrupted by the user (KeyboardInterrupt), EM keeps the best mixture so far and warns. Where one column was
         fitted, the other methods take X (n,) too.
+
+        checkpoint: a path, or a `Checkpoint`, from which the same call goes on after its process was killed.
         """
         X = column_as_table(X) if y is None else X  # with labels, X (n,) is probably a mistake
         source = validate_rows(self, X, sample_weight, reset=True)
@@ -196,7 +198,9 @@ class GaussianMixture(
         warn_mixture_fit(fit, source, options.tol, options.max_iter)
         return self
 
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, decay: float = 0.7) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, decay: float = 0.7, checkpoint: Any = None
+    ) -> Self:
         """Learn from a chunk of rows that need not be kept: online EM (Cappé and Moulines 2009).
 
         The first chunk, of at least K rows, is fitted to convergence. Each further one of b rows makes a single step:
@@ -207,6 +211,8 @@ class GaussianMixture(
 
         Afterwards `loglik_` is the sum over the chunks, each but the first by the mixture before it learned from it;
         aic and bic need rows. Chunks in random order do best, and small first chunks need prior="conjugate".
+
+        checkpoint: a path, or a `Checkpoint`, from which the same call goes on after its process was killed.
         """
         self._require_own_units("partial_fit")
         first = not self.__sklearn_is_fitted__()

@@ -103,7 +103,7 @@ class MixtureFit:
 
     laws: ClassVar[Laws] = {
         "loglik": "finite",
-        "path": "(*) not NaN",
+        "path": "(*) finite",
         "n_iter": "not negative",
         "remaining_gain": "any",
         "weight": "positive",

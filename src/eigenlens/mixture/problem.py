@@ -18,10 +18,14 @@ from eigenlens.mixture.structures.base import CovarianceStructure
 from eigenlens.mixture.structures.parameters import floor_variances
 
 MIN_OVERALL_VARIANCE, MIN_COMPONENT_VARIANCE = 1e-8, 1e-10
-"""The smallest variance in any direction, of all rows and of a component, in units of the columns' variances.
+"""The smallest variance in any direction, of all rows, and of a component without a floor, in units of the columns'.
 
-So rows that lie in a plane have a density too. A component may be a hundred times narrower than the rows.
+So rows that lie in a plane have a density too.
 """
+
+MIN_FLOOR_SHARE = 0.01
+"""The smallest eigenvalue of the floor in units of the columns, as a share of the floor that was asked for: where rows
+lie near a plane, a component may be that much narrower across it."""
 
 MakeEStep = Callable[[Terms, int], Callable[[Block], EStep]]
 """From the terms of S mixtures, one after the other, to the E-step that a pass takes on a block of rows."""
@@ -130,12 +134,15 @@ def ensure_variance(covariance: Array, constant: tuple[int, ...], added: float =
 def covariance_floor(covariance: Array, floor: float) -> Array:
     """Return the floor of the components: `floor` times the covariance (d, d) or variances (d,) of all rows.
 
-    In units of the columns no eigenvalue of it is below MIN_COMPONENT_VARIANCE.
+    In units of the columns no eigenvalue of it is below MIN_FLOOR_SHARE of `floor`, or MIN_COMPONENT_VARIANCE if that
+    is 0: a matrix without variance in some direction has no density.
 
     >>> covariance_floor(np.array([[1.0, 1.0], [1.0, 1.0]]), 1e-8)
     array([[1.0e-08, 1.0e-08], [1.0e-08, 1.0e-08]])
     """
-    return covariance * floor if covariance.ndim == 1 else _scale_and_floor(covariance, floor, MIN_COMPONENT_VARIANCE)
+    if covariance.ndim == 1:
+        return covariance * floor
+    return _scale_and_floor(covariance, floor, MIN_FLOOR_SHARE * floor or MIN_COMPONENT_VARIANCE)
 
 
 def _scale_and_floor(covariance: Array, factor: float, smallest: float) -> Array:

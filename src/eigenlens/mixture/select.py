@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from eigenlens import checks
 from eigenlens.arrays import Array, read_only
@@ -18,6 +18,7 @@ from eigenlens.comparison.compare import compare
 from eigenlens.data.coerce import as_source
 from eigenlens.data.source import progress_callback
 from eigenlens.errors import ConvergenceWarning, DataWarning, EigenlensError, OptionError
+from eigenlens.estimator.resume import resumable
 from eigenlens.estimator.rows import column_as_table, validate_rows
 from eigenlens.mixture.estimator import GaussianMixture
 from eigenlens.mixture.options import check_mixture_options
@@ -104,6 +105,7 @@ def _number(value: float, column: str) -> str:
     return f"{value:>11.4f}" if column == "held_out" else f"{value:>11.2f}"
 
 
+@resumable
 def select_mixture(
     X: Any,
     n_components: int | Iterable[int] = range(1, 10),
@@ -115,6 +117,7 @@ def select_mixture(
     random_state: Any = None,
     verbose: Any = False,
     features: Any = None,
+    checkpoint: Any = None,
     **options: Any,
 ) -> MixtureSelection:
     """Fit mixtures over numbers of components and covariance structures, and compare them by one criterion.
@@ -130,7 +133,9 @@ def select_mixture(
         sample_weight: (n,). random_state: a seed, the same for every fit. verbose: True for a bar, or a callable.
         features: None for Gaussian mixtures; otherwise the families of columns of `MixtureModel`, "auto" for example,
             whose fits are compared over numbers of components alone.
-        options: of `GaussianMixture`: n_init, prior, n_factors, max_iter, …; or of `MixtureModel`.
+        checkpoint: a path, or a `Checkpoint`, from which the same call goes on after its process was killed.
+        options: of `GaussianMixture`: n_init, prior, n_factors, max_iter, …; or of `MixtureModel`. They hold
+            for every fit, those of the folds too: fewer starts would miss the maxima of some.
 
     An option that no fit takes, or a failure of all of several fits, is an error. A fit that fails, or whose
     components collapse, stays in the table and comes last. Interrupted, the table has what was compared by then. Cost:
@@ -146,6 +151,8 @@ def select_mixture(
     if criterion == "held_out" and cv is None:
         what = "needs rows to hold out"
         raise OptionError(what, argument="criterion", value=criterion, fix="give {cv}", settings={"cv": 5})
+    if cv is not None:
+        checks.integer("cv", cv, 2)
     X = column_as_table(X)
     if features is None:
         pairs = _pairs(n_components, covariance_types, as_source(X).n_features)
@@ -159,8 +166,9 @@ def select_mixture(
             if progress is not None:
                 progress(i, len(pairs), f"mixtures: {name}, {K} components")
             estimator = _candidate(name, K, random_state, options)
+            held_out = partial(_cross_validate, cv=cv, random_state=random_state)
             try:
-                rows.append(_fit_row(name, estimator, X, sample_weight, cv, random_state))
+                rows.append(_fit_row(name, estimator, X, sample_weight, held_out))
             except KeyboardInterrupt:  # before there was a mixture to keep
                 if not rows:
                     raise
@@ -211,7 +219,7 @@ def _raise_common(rows: list[_Row]) -> None:
 
 
 def _pairs(n_components: Any, covariance_types: Any, d: int) -> list[tuple[str, int]]:
-    numbers = checks.listed("n_components", n_components) if np.ndim(n_components) else [n_components]
+    numbers = checks.listed("n_components", n_components) if checks.is_list(n_components) else [n_components]
     known = DEFAULT_TYPES if d > 1 else DEFAULT_TYPES_1D
     given = known if covariance_types is None else covariance_types
     names = [given] if isinstance(given, str) else checks.listed("covariance_types", given)
@@ -235,7 +243,7 @@ class _Row:
     error: EigenlensError | None = None
 
 
-def _fit_row(name: str, estimator: Any, X: Any, sample_weight: Any, cv: int | None, random_state: Any) -> _Row:
+def _fit_row(name: str, estimator: Any, X: Any, sample_weight: Any, cross_validate: Callable[..., Any]) -> _Row:
     K, nothing = estimator.n_components, dict.fromkeys(COLUMNS, np.nan)
     start = time.perf_counter()
     try:
@@ -244,7 +252,7 @@ def _fit_row(name: str, estimator: Any, X: Any, sample_weight: Any, cv: int | No
             estimator.fit(X, sample_weight=sample_weight)
         seconds = time.perf_counter() - start
         numbers = _criteria(estimator, X, sample_weight) | {"seconds": seconds}
-        held_out, failure = _cross_validate(estimator, X, sample_weight, cv, random_state)
+        held_out, failure = cross_validate(estimator, X, sample_weight)
     except EigenlensError as error:  # one failure must not lose the other fits
         return _Row(name, K, nothing, remark=str(error), error=error)
     remark = "; ".join(filter(None, (*_short_messages(estimator, caught), failure)))
@@ -268,7 +276,7 @@ def _cross_validate(
             "ignore", ConvergenceWarning
         )  # the fit to all rows has the same warnings, and they are reported
         warnings.simplefilter("ignore", DataWarning)
-        table = compare({"": clone(estimator)}, X, cv=cv, sample_weight=sample_weight, random_state=random_state)
+        table = compare({"": estimator}, X, cv=cv, sample_weight=sample_weight, random_state=random_state)
     if table.failures:
         return {}, f"held out: failed {table.failures['']}"
     return {"held_out": float(table.means[0]), "held_out_errors": float(table.errors[0])}, ""

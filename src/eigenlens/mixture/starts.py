@@ -31,7 +31,7 @@ from eigenlens.mixture.em import (
 from eigenlens.mixture.prior import PRIORS
 from eigenlens.mixture.problem import Problem, rows_unchanged
 from eigenlens.mixture.structures.base import CovarianceArrays, CovarianceStructure
-from eigenlens.resources import thread_count
+from eigenlens.resources import one_thread, thread_count
 
 SAMPLE_ROWS_PER_COMPONENT, MIN_SAMPLE_ROWS, MAX_SAMPLE_ENTRIES = 500, 10_000, 1 << 24
 """Guesses are made on this many rows per component, at least this many in all, and this many entries at most."""
@@ -276,8 +276,9 @@ def _sample(problem: Problem, K: int, rng: np.random.Generator) -> _Sample:
     order = np.lexsort(X.T)  # so that guesses depend neither on the order of rows nor on weights given as copies
     X, w = X[order], w[order]
     filled = problem.fill_missing(X)
-    centred, coordinates = filled - problem.mean, problem.structure.start_coordinates(problem.covariance)
-    return _Sample(X, filled, tuple(centred * A if A.ndim == 1 else centred @ A for A in coordinates), w)
+    with one_thread():
+        centred, coordinates = filled - problem.mean, problem.structure.start_coordinates(problem.covariance)
+        return _Sample(X, filled, tuple(centred * A if A.ndim == 1 else centred @ A for A in coordinates), w)
 
 
 def _nonempty_rows(source: Source) -> Source:
@@ -319,7 +320,8 @@ def inclusion_probabilities(weight: Array, m: int) -> Array:
 def _guess(i: int, rng: np.random.Generator, problem: Problem, centres: CentreRule, K: int, sample: _Sample) -> Mixture:
     turn, view = divmod(i, len(sample.views))
     Y, rule = sample.views[view], _random_rows if centres is k_means_plus_plus and turn % 2 else centres
-    labels = _squared_distances(Y, rule(Y, sample.weight, K, rng)).argmin(axis=1)
+    with one_thread():  # the choice between two candidates that are equal but for rounding
+        labels = _squared_distances(Y, rule(Y, sample.weight, K, rng)).argmin(axis=1)
     return _estimate_from_groups(problem, sample, labels, K)
 
 

@@ -12,7 +12,7 @@ from eigenlens.arrays import Array
 from eigenlens.data.memory import ArraySource
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import ModelFileError
-from eigenlens.laws import check_law, check_laws, require
+from eigenlens.laws import SUM_TOLERANCE, check_law, check_laws, require
 from eigenlens.layout import Layout, entry, pack, unpack
 from eigenlens.mixture.em import LostComponent
 from eigenlens.mixture.fit import MixtureFit, mixture_parameters
@@ -77,6 +77,9 @@ def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]
     fit, chunks = unpack(MIXTURE_FIT_LAYOUT, arrays, header, sizes, model=model, lost=lost), None
     if entry(header, "chunks"):
         chunks = OnlineFit(fit, unpack(_moments_layout(structure), arrays, header, sizes), header["chunks"])
+        weight = chunks.moments.weight
+        if abs(float(np.sum(weight if weight.ndim == 1 else weight.max(axis=1))) / fit.weight - 1.0) > SUM_TOLERANCE:
+            raise ModelFileError("'moments.weight' does not have the sum 'weight'")
     # A structure of standardised columns may be another one in their own units, and is counted as it was fitted.
     known = [make_structure(each, q) for each in COVARIANCE_STRUCTURES]
     fitted = [each for each in known if structure in (each, each.in_any_units())]
@@ -92,7 +95,7 @@ def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]
 def _structure_entry(header: dict[str, Any]) -> tuple[str, int]:
     """Return the name of the covariance structure and the number of its latent dimensions."""
     found = entry(header, "structure", "list")
-    if len(found) != 2 or found[0] not in COVARIANCE_STRUCTURES:
+    if len(found) != 2 or not isinstance(found[0], str) or found[0] not in COVARIANCE_STRUCTURES:
         raise ModelFileError(f"'structure' is not one of {', '.join(COVARIANCE_STRUCTURES)} with a number")
     return found[0], entry({"structure": found[1]}, "structure", law="positive")
 

@@ -14,6 +14,7 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.arrays import Array, to_numpy
 from eigenlens.data.memory import ArraySource
+from eigenlens.densities.bins import range_edges
 from eigenlens.densities.mixture import Mixture
 from eigenlens.densities.mixture_terms import covariance_matrix
 from eigenlens.errors import DataError, OptionError, recorded_warnings
@@ -262,14 +263,14 @@ def _histogram(values: Array | None, bins: Any, ends: tuple[float, float]) -> tu
 
 def _edges(values: Array, bins: int | None) -> Array:
     if bins is not None:
-        return np.histogram_bin_edges(values, checks.integer("bins", bins, 1, checks.MAX_GRID))
-    return np.histogram_bin_edges(values, min(_bin_count(values), MOST_BINS))
+        return range_edges(values, checks.integer("bins", bins, 1, checks.MAX_GRID))
+    return range_edges(values, min(_bin_count(values), MOST_BINS))
 
 
 def _bin_count(values: Array) -> int:
     # The quartiles of a mixture lie far apart, so that the rule of Freedman and Diaconis alone would hide narrow
     # components.
-    return max(len(np.histogram_bin_edges(values, rule)) - 1 for rule in ("fd", "sqrt"))
+    return max(len(range_edges(values, rule)) - 1 for rule in ("fd", "sqrt"))
 
 
 def _grid(alone: Mixture, ends: tuple[float, float]) -> Array:

@@ -45,6 +45,10 @@ def as_readable(rows: Array) -> Array:
     return rows if readable(rows) else rows.astype(rows.dtype.newbyteorder("="), order="C")
 
 
+MAX_ONE_THREAD_ENTRIES = 1 << 12
+"""Rows of so few entries take microseconds, less than it takes to start a thread, or to ask how many there may be."""
+
+
 def plain(values: Array | None, dtype: Any = np.float64) -> Any:
     """Return values as a contiguous, aligned array of this dtype, which is all that kernels take; None for None."""
     if values is None:
@@ -54,8 +58,9 @@ def plain(values: Array | None, dtype: Any = np.float64) -> Any:
 
 
 def run_kernel(name: str, rows: Array, *arguments: Any, threads: int | None = None) -> None:
-    """Call the kernel of this name for the dtype of the rows, on this many threads, or all."""
-    getattr(kernels, f"{name}_{rows.dtype.name}")(as_readable(rows), *arguments, threads or thread_count())
+    """Call the kernel of this name for the dtype of the rows, on this many threads, or all; on one for few entries."""
+    count = threads or (1 if rows.size <= MAX_ONE_THREAD_ENTRIES else thread_count())
+    getattr(kernels, f"{name}_{rows.dtype.name}")(as_readable(rows), *arguments, count)
 
 
 def aligned(n: int, columns: int) -> Array:

@@ -10,6 +10,7 @@ from scipy.optimize import linear_sum_assignment
 
 from eigenlens import checks
 from eigenlens.arrays import Array
+from eigenlens.errors import DataError
 from eigenlens.linalg.procrustes import procrustes_rotation
 from eigenlens.pca.model import PrincipalComponents
 
@@ -38,6 +39,10 @@ class Bootstrap:
         return low, high
 
 
+MAX_DRAWS = 1_000
+"""Draws of a single row that are repeated; of two rows of equal weight, half of the draws are."""
+
+
 def column_matches(loadings: Array, target: Array) -> Array:
     """Return the signed permutation P (k, k) for which the columns of loadings P (d, k) are closest to the target's.
 
@@ -53,10 +58,13 @@ def column_matches(loadings: Array, target: Array) -> Array:
 
 def _draw(n: int, chance: Array, rng: np.random.Generator) -> Array:
     """Return how often each row is drawn; a draw of a single row has no variance and is repeated."""
-    while True:
+    for _ in range(MAX_DRAWS if n > 1 else 0):
         counts = rng.multinomial(n, chance).astype(np.float64)
         if np.count_nonzero(counts) > 1:
             return counts
+    what = f"gives draws of {n} of the rows of X, of which nearly all are one row, so they have no variance"
+    fix = "give two rows or more weights of a similar size, which sum to the number of rows"
+    raise DataError(what, argument="sample_weight", fix=fix)
 
 
 def bootstrap_components(

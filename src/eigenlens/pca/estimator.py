@@ -126,13 +126,17 @@ class PCA(InterpretedComponents):
         self._moments, self._model, self._outcome, self._fitted_source = moments, None, None, None
         self.n_samples_ = moments.rows
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, feature_weight: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, feature_weight: Any = None, *, checkpoint: Any = None
+    ) -> Self:
         """Fit the components of the rows of X (n, d), row i counting sample_weight[i] times.
 
         feature_weight (d,) is the metric of the columns: column j counts as feature_weight[j] columns, as "col.w" in
         FactoMineR. The analysis is that of the columns times the roots of their weights, by which `scale_` is divided.
 
         After a KeyboardInterrupt, missing="em" keeps the best model so far, with a warning.
+
+        checkpoint: a path, or a `Checkpoint`, from which the same call goes on after its process was killed.
         """
         source = validate_rows(self, X, sample_weight, reset=True)
         self._feature_weight = check_feature_weight(feature_weight, source.n_features)
@@ -154,10 +158,12 @@ class PCA(InterpretedComponents):
         X = rereadable(X)
         return self.fit(X, y, sample_weight=sample_weight, feature_weight=feature_weight).transform(X)
 
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
         """Add rows to those of earlier fits. Exact: the moments merge, and the components are computed when first used.
 
         They are computed from a covariance matrix, which keeps singular values down to about 1e-6 of the largest.
+
+        checkpoint: a path, or a `Checkpoint`, from which the same call goes on after its process was killed.
         """
         before = self._moments_so_far() if hasattr(self, "_moments") else None
         source = validate_rows(self, X, sample_weight, reset=before is None)
@@ -265,7 +271,7 @@ class PCA(InterpretedComponents):
         """
         check_is_fitted(self)
         counts, single = check_component_counts(k, self.n_components_)
-        if per_row:
+        if checks.boolean("per_row", per_row):
             if k is None:
                 return self._row_errors(X)
             return self._errors_by_count(X)[:, counts[0] if single else counts]

@@ -80,9 +80,10 @@ def rotate_components(model: PrincipalComponents, rotation: Any, rotation_option
 
     The rotation is found from the correlations of columns with components, so that it does not depend on units.
     """
-    deviations = np.sqrt(model.column_variances)
     model = model.unrotated()
-    L = model.loadings
+    if rotation is None:
+        return model
+    deviations, L = np.sqrt(model.column_variances), model.loadings
     T = find_rotation(L, np.where(deviations > 0.0, deviations, 1.0), rotation, rotation_options)
     return model if T is None else replace(model, rotation=T)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, to_numpy
+from eigenlens.data.memory import reject_repeated_names
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError
 from eigenlens.estimator.rows import dense_blocks
@@ -104,9 +105,19 @@ def _supplementary_correlations(columns: Array, Z: Array, weight: Array | None) 
 
 
 def _correlation(x: Array, Z: Array, w: Array) -> Array:
-    x, Z = x - np.average(x, weights=w), Z - np.average(Z, axis=0, weights=w)
-    norms = np.sqrt((w @ (x * x)) * (w @ (Z * Z)))
-    return np.asarray((w * x) @ Z / np.where(norms > 0.0, norms, 1.0))
+    x, Z = _unit_deviations(x, w), _unit_deviations(Z, w)
+    return np.asarray((w * x) @ Z)
+
+
+def _unit_deviations(x: Array, w: Array) -> Array:
+    """Return deviations from the weighted mean, of weighted square 1 by column, 0 for a constant one.
+
+    A power of two is divided out first, which is exact, so that numbers near the ends of the floats have squares.
+    """
+    x = np.ldexp(x, -np.frexp(np.abs(x).max(axis=0))[1])
+    x = x - np.average(x, axis=0, weights=w)
+    norms = np.sqrt(w @ (x * x))
+    return np.asarray(x / np.where(norms > 0.0, norms, 1.0))
 
 
 def _supplementary_categories(
@@ -178,12 +189,18 @@ def _named_columns(columns: Any) -> dict[str, Array]:
         return {str(name): np.asarray(values) for name, values in columns.items()}
     import narwhals.stable.v2 as nw
 
+    reject_repeated_names([str(name) for name in getattr(columns, "columns", ())], "columns")
     given: Any = nw.from_native(columns, eager_only=True, allow_series=True, pass_through=True)
     if isinstance(given, nw.DataFrame | nw.Series):
         frame = given.to_frame() if isinstance(given, nw.Series) else given
         # Names may be numbers, and frame[0] would be a row.
         return {str(name): np.asarray(frame.get_column(name).to_numpy()) for name in frame.columns}
-    array = np.asarray(to_numpy(columns))
+    try:
+        array = np.asarray(to_numpy(columns, "columns"))
+    except DataError:
+        raise
+    except ValueError:  # lists of different lengths
+        raise DataError("is not a table", argument="columns", fix="give (n,), (n, q), a dict or a frame") from None
     if array.ndim not in (1, 2):
         raise DataError(f"have shape {array.shape}", argument="columns", fix="give (n,), (n, q), a dict or a frame")
     array = array[:, None] if array.ndim == 1 else array

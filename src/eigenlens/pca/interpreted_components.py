@@ -75,7 +75,9 @@ class InterpretedComponents(ProjectionEstimator, DensityEstimator):
     def _row_cos2(self, X: Any) -> Any:
         source = validate_rows(self, X)
         Z = map_blocks(source, self.model_.project)
-        return interpret.row_cos2(Z, map_blocks(source, self.model_.squared_error))
+        found = interpret.row_cos2(Z, map_blocks(source, self.model_.squared_error))
+        require_finite(source, found)
+        return found
 
     def supplementary(self, columns: Any, X: Any = None, *, sample_weight: Any = None) -> interpret.Supplementary:
         """Project columns that took no part in the fit: numbers by correlation, categories by the mean of their rows.
@@ -131,7 +133,7 @@ class InterpretedComponents(ProjectionEstimator, DensityEstimator):
         source, model = self._fitted_rows(X, None), self.model_
         parts = [row_distances(model, self._complete_rows(block)) for block in dense_blocks(source)]
         found = RowDistances(*map(np.concatenate, zip(*parts, strict=True)))
-        require_finite(source, found.spe)
+        require_finite(source, found.spe, found.t2)
         share, rule = checks.real("level", level, 0.0, 1.0), checks.name("spe_rule", spe_rule, SPE_LIMITS)
         limits = outlier_limits(model, self.discarded_variances(), share, rule, fitted=X is None)
         rows = row_labels(labels, len(found.t2)) or tuple(map(str, range(len(found.t2))))

@@ -14,7 +14,7 @@ from eigenlens.densities.covariance import Full
 from eigenlens.densities.gaussian import Gaussian
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import OptionError
-from eigenlens.laws import Laws
+from eigenlens.laws import SUM_TOLERANCE, Laws, Relations
 from eigenlens.linalg.operators import covariance_divisor
 
 
@@ -45,14 +45,30 @@ class PrincipalComponents:
     """
 
     laws: ClassVar[Laws] = {
-        "mean": "(d) finite",
-        "scale": "(d) positive",
+        "mean": "(d) of a finite square",
+        "scale": "(d) positive, of a finite square, 0 or of a finite inverse square",
         "components": "(k, d) orthonormal rows",
         "variances": "(k) not negative, descending",
         "column_variances": "(d) not negative",
         "total": "not negative",
-        "weight": "positive",
+        "weight": "above 1",
         "rotation": "(k, k) unit columns",
+    }
+
+    relations: ClassVar[Relations] = {
+        "'column_variances' do not have the sum 'total'": lambda model: (
+            abs(model.column_variances.sum() - model.total) <= SUM_TOLERANCE * model.total
+        ),
+        "'variances' have a sum above 'total'": lambda model: (
+            model.variances.sum() <= model.total * (1.0 + SUM_TOLERANCE)
+        ),
+        "'components' explain more of a column than 'column_variances'": lambda model: (
+            model.variances @ model.components**2 <= model.column_variances + SUM_TOLERANCE * model.total
+        ),
+        # By a factor of 2, since approximate solvers may miss some variance.
+        "'variances' are below those that were discarded": lambda model: (
+            not model.variances.size or model.noise <= 2.0 * model.variances[-1]
+        ),
     }
 
     mean: Array
@@ -130,7 +146,7 @@ class PrincipalComponents:
 
     def unrotated(self) -> PrincipalComponents:
         """Return the principal components themselves."""
-        return replace(self, rotation=None)
+        return self if self.rotation is None else replace(self, rotation=None)
 
     def standardised(self, X: Array) -> Array:
         """Return x̃ for each row of X (n, d)."""

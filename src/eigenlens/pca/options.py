@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -90,7 +89,7 @@ def check_component_counts(k: Any, most: int) -> tuple[list[int], bool]:
     if k is None or (isinstance(k, str) and k == "all"):
         return ([most], True) if k is None else (list(range(1, most + 1)), False)
     bound = "the number of components fitted"
-    if isinstance(k, str) or not isinstance(k, Iterable):
+    if not checks.is_list(k):
         return [checks.integer("k", k, 0, most, bound)], True
     return list(checks.integers("k", k, 0, most, bound)), False
 
@@ -112,7 +111,8 @@ def rows_with_entries(rows: Source, total: int) -> int:
     """Return how many rows have an observed entry, and warn of the others, which took no part in the fit."""
     seen = accumulate(rows, _rows_seen)
     if total > seen:
-        what = f"{count_empty_rows(total - seen)} (NaN in every column), left out of the fit; their scores are 0"
+        scores = "its scores are" if total - seen == 1 else "their scores are"
+        what = f"{count_empty_rows(total - seen)} (NaN in every column), left out of the fit; {scores} 0"
         warn_user(DataWarning(what))
     return seen
 

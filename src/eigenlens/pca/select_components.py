@@ -15,6 +15,7 @@ from eigenlens.arrays import Array
 from eigenlens.data.coerce import as_source
 from eigenlens.data.column_range import require_range
 from eigenlens.errors import OptionError
+from eigenlens.estimator.resume import resumable
 from eigenlens.linalg import n_components as rule_functions
 from eigenlens.linalg.n_components import N_COMPONENTS_RULES
 from eigenlens.linalg.operators import CentredRows
@@ -30,6 +31,7 @@ NOTES = {
 }
 
 
+@resumable
 def select_components(
     X: Any,
     *,
@@ -38,12 +40,14 @@ def select_components(
     standardize: bool = False,
     sample_weight: Any = None,
     random_state: Any = None,
+    checkpoint: Any = None,
 ) -> ComponentTable:
     """Return a table with the number of components that each rule suggests, and the share of variance that it keeps.
 
     Rules: the share of variance, and those of `PCA(n_components=…)`: "mle", "parallel", "gavish-donoho", "cv",
     "kaiser". Parallel analysis and cross-validation need entries, not moments: beyond 50 million entries they use a
-    random sample of rows. Cost: one spectrum, 40 more for parallel analysis and 40 smaller ones for "cv".
+    random sample of rows. Cost: one spectrum, 40 more for parallel analysis and 40 smaller ones for "cv". From
+    `checkpoint`, a path or a `Checkpoint`, the same call goes on after its process was killed.
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((200, 3)) @ rng.standard_normal((3, 10)) * 3 + rng.standard_normal((200, 10))

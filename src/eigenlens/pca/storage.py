@@ -11,7 +11,7 @@ from eigenlens.arrays import Array
 from eigenlens.data.memory import ArraySource
 from eigenlens.errors import ModelFileError
 from eigenlens.estimator.storage import OUTCOME_LAYOUT
-from eigenlens.laws import SUM_TOLERANCE, Laws, check_laws
+from eigenlens.laws import ORTHONORMAL_TOLERANCE, Laws, check_laws
 from eigenlens.layout import Layout, entry, pack_all, unpack
 from eigenlens.pca.model import PrincipalComponents
 from eigenlens.pca.options import check_pca_options
@@ -28,10 +28,14 @@ REST_LAWS: Laws = {
     "turn": PrincipalComponents.laws["rotation"],
     "feature_weight": "(d) positive",
     "moments_scatter": "(d, d) covariance",
-    "moments_mean": "(d) finite",
+    "moments_mean": "(d) of a finite square",
     "moments_rest": "(d) finite",
 }
 """Arrays of a fit that are not part of its model."""
+
+
+MAX_REST_SHARE = 1e-15
+"""The largest share of a mean that is lost by rounding."""
 
 
 def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
@@ -62,18 +66,28 @@ def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]
     sizes: dict[str, int] = {}
     model, moments = replace(unpack(PCA_LAYOUT, arrays, header, sizes), rotation=arrays.get("turn")), None
     check_laws(REST_LAWS, arrays, sizes)
-    if abs(model.column_variances.sum() - model.total) > SUM_TOLERANCE * model.total:
-        raise ModelFileError("'column_variances' do not have the sum 'total'")
     if estimator.rotation is not None and sizes["k"] > 1 and model.rotation is None:
         raise ModelFileError(f"lacks 'turn', the rotation {estimator.rotation!r}")
-    if model.variances.sum() > model.total * (1.0 + SUM_TOLERANCE):
-        raise ModelFileError("'variances' have a sum above 'total'")
     if "moments_scatter" in arrays:
         mean = arrays.get("moments_mean", model.mean)
         rows, rest = entry(header, "moments_rows"), arrays.get("moments_rest", 0.0)
+        if np.any(np.abs(rest) > MAX_REST_SHARE * np.abs(mean)):
+            raise ModelFileError("'moments_rest' is more than the mean can lose by rounding")
         moments = Moments(model.weight, mean, arrays["moments_scatter"], rows, rest)
+        _check_moments(model, moments)
     estimator._model, estimator._outcome = model, unpack(OUTCOME_LAYOUT, arrays, header, sizes)
     estimator._moments, estimator._fitted_source = moments, None
     estimator._feature_weight = arrays.get("feature_weight")
     check_pca_options(estimator, ArraySource(np.empty((1, model.mean.size))), rows_known=False)
     estimator.n_samples_, estimator.n_features_in_ = entry(header, "n_samples"), model.mean.size
+
+
+def _check_moments(model: PrincipalComponents, moments: Moments) -> None:
+    """Raise unless the components are eigenvectors of the moments, by a random combination of them: S Vᵀg = Vᵀ Λ g."""
+    scatter = moments.scatter if model.center else moments.scatter + model.weight * np.outer(moments.mean, moments.mean)
+    S = scatter / (model.divisor * np.outer(model.scale, model.scale))
+    g = np.random.default_rng(0).standard_normal(model.variances.size)
+    apart = S @ (model.components.T @ g) - model.components.T @ (model.variances * g)
+    near = np.abs(apart) <= ORTHONORMAL_TOLERANCE * model.total * (1.0 + np.linalg.norm(g))
+    if not np.all(near) or not np.allclose(S.diagonal(), model.column_variances, rtol=1e-6, atol=1e-9 * model.total):
+        raise ModelFileError("'components' and 'variances' are not those of 'moments_scatter'")

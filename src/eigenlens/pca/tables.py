@@ -7,6 +7,7 @@ and contributions are per cent.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Real
 from operator import attrgetter
 from typing import Any
 
@@ -101,7 +102,8 @@ def biplot(
     >>> np.allclose(table.rows @ table.columns.T, X - X.mean(axis=0))
     True
     """
-    if alpha not in BIPLOT_SCALINGS:
+    given: Any = alpha
+    if not isinstance(given, Real) or given not in BIPLOT_SCALINGS:
         raise OptionError("must be 0 (columns), 0.5 (both) or 1 (rows)", argument="alpha", value=alpha)
     found, chosen = _principal_components_of(model), _check_component_numbers(model, components)
     index, Z = _index(chosen), unwhitened_scores(model, X)
@@ -268,7 +270,7 @@ def _divide_columns(Z: Array, scale: Array) -> Array:
 def _counts(counts: int | Sequence[int] | None, k: int) -> tuple[int, ...]:
     if counts is None:
         return tuple(int(q) for q in np.unique(np.geomspace(1, k, min(4, k)).round()))
-    given = [counts] if isinstance(counts, int | np.integer) else list(counts)
+    given = checks.listed("k", counts) if checks.is_list(counts) else [counts]
     if not given:
         raise OptionError("is empty", argument="k", value=(), fix="give at least one number of components")
     return tuple(checks.integer("k", q, 1, k, "the number of components that the model keeps") for q in given)

@@ -31,7 +31,7 @@ MAX_NUMBERED_CLASSES = 20
 # ---- calibration ----------------------------------------------------------------------------------------------
 
 
-@checked_plot(model="predict_proba")
+@checked_plot(model="classes_")
 def calibration(
     model: Any,
     X: Any,
@@ -103,7 +103,7 @@ def _draw_curve(ax: Axes, table: class_tables.CalibrationTable, color: str, mark
 # ---- confusion matrix -----------------------------------------------------------------------------------------
 
 
-@checked_plot(model="predict")
+@checked_plot(model="classes_")
 def confusion(model: Any, X: Any, y: Any, *, sample_weight: Any = None, ax: Axes | None = None) -> Axes:
     """Draw the confusion matrix: for each true class, the share of its rows assigned to each class, and their number.
 
@@ -309,11 +309,9 @@ def explanation(
     >>> ax.get_xlabel(), [text.get_text() for text in ax.get_yticklabels()]
     ('what is added to ln p(a | x) / p(b | x)', ['0 = 0', '1 = 1', 'prior', 'log-odds'])
     """
-    if not hasattr(model, "explain"):
-        raise OptionError(
-            f"{type(model).__name__} has no explain; NaiveBayes, the discriminants and a BayesClassifier of Gaussian "
-            "classes have."
-        )
+    if not hasattr(model, "explain") or not hasattr(model, "classes_"):
+        fix = "give a NaiveBayes, a discriminant or a BayesClassifier of Gaussian classes"
+        raise OptionError(f": {type(model).__name__} has no explain", argument="model", fix=fix)
     found = model.explain(X, of=of, against=against)
     i = checks.integer("row", row, 0, len(found.of) - 1, "the last row of X")
     table = class_tables.explanation(found, i, top=top, entries=class_tables.row_entries(X, i))

@@ -152,7 +152,10 @@ def loadings(
     shown = d if top is None else checks.integer("top", top, 1, d, "the number of columns")
     as_lines = shown > MAX_HEAT_MAP_ROWS
     chosen = range(1, min(k, 4 if as_lines else 8) + 1) if components is None else components
-    table = latent_tables.latent_loadings(model, checks.listed("components", chosen), names=names)
+    listed = checks.listed("components", chosen)
+    if not listed:
+        raise OptionError("is empty", argument="components", value=components, fix="give at least one, counted from 1")
+    table = latent_tables.latent_loadings(model, listed, names=names)
     if top is not None:
         table = table.largest(shown)
     ax = _lines(table, ax) if as_lines else _heat_map(table, ax)

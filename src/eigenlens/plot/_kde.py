@@ -67,7 +67,7 @@ def density(
     ['h = 0.1', 'h = 0.5']
     """
     several = isinstance(model, Mapping)
-    models = _check_densities(model, band, label) if several else {label: model}
+    models = _check_densities(model, band, label) if several else {None if label is None else str(label): model}
     colours = _check_colors(color, len(models), 0 if ax is None else _curves_drawn(ax))
     band = None if several and band == "auto" else band
     options: Any = {"column": column, "band": band, "level": level, "random_state": random_state}

@@ -10,6 +10,7 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.data.coerce import as_source
+from eigenlens.densities.bins import range_edges
 from eigenlens.plot import _style
 from eigenlens.plot._arguments import checked_plot
 from eigenlens.plot._points import check_color, draw_points, draw_value_scale
@@ -108,10 +109,7 @@ def _histogram(ax: Axes, x: Array, colours: str | Array) -> None:
     names, finite = group_names(colours), np.isfinite(x)
     groups = [finite & (colours == name) for name in names] or [finite]
     shades = [_style.category_color(g) for g in range(len(names))] or _plain(colours)
-    try:
-        edges = np.histogram_bin_edges(x[finite], "auto") if finite.any() else np.array([0.0, 1.0])
-    except ValueError:  # the values differ by their rounding only
-        edges = np.nextafter([x[finite].min(), x[finite].max()], [-np.inf, np.inf])
+    edges = range_edges(x[finite], "auto") if finite.any() else np.array([0.0, 1.0])
     look: Any = {"stacked": True, "linewidth": 0.5, "edgecolor": _style.page_color()}
     ax.hist([x[group] for group in groups], bins=edges.tolist(), color=shades, **look)
 

@@ -197,15 +197,18 @@ def check_components(components: int | Sequence[int] | None, model: Any) -> tupl
         return (1, 2)[: max(1, min(2, len(shares)))]
     if isinstance(components, int | np.integer):
         return (int(components),)
-    return (components[0],) if hasattr(components, "__len__") and len(components) == 1 else component_pair(components)
+    chosen = checks.listed("components", components)
+    return (chosen[0],) if len(chosen) == 1 else component_pair(components)
 
 
 def component_pair(components: Sequence[int]) -> tuple[int, int]:
     """Check the numbers of two components."""
-    if not hasattr(components, "__len__") or len(components) != 2:
+    several = isinstance(components, Iterable) and not isinstance(components, str)
+    given = checks.listed("components", components) if several else ()
+    if len(given) != 2:
         what = "must be two numbers, for the horizontal and the vertical axis"
         raise OptionError(what, argument="components", value=components)
-    return components[0], components[1]
+    return given[0], given[1]
 
 
 def _longest(vectors: Array, top: int | None) -> tuple[Array, str]:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eigenlens.arrays import Array, to_numpy
-from eigenlens.errors import DataError
+from eigenlens.arrays import Array, dimensions, to_numpy
+from eigenlens.errors import DataError, OptionError
 from eigenlens.plot import _style
 from eigenlens.plot._style import BLUE
 from eigenlens.tables.names import shorten_names, text_of
@@ -29,15 +29,28 @@ MAX_INTEGER_CATEGORIES = 12
 
 def check_color(color: Any, n: int) -> str | Array:
     """Check `color` and return one colour, or one value per row: floats for numbers, else categories."""
-    if color is None or isinstance(color, str):
+    from matplotlib.colors import is_color_like
+
+    if color is None or (isinstance(color, str) and is_color_like(color)):
         return color or BLUE
-    values = np.asarray(to_numpy(color))
+    if isinstance(color, str):
+        fix = "give one such as 'red' or '#4c72b0', or one value per row"
+        raise OptionError("is not a colour", argument="color", value=color, fix=fix)
+    values = to_numpy(color, "color") if dimensions(color) is not None else _object_values(color)
     if values.shape != (n,):
         what = f"has shape {values.shape}, but X has {n} rows"
         raise DataError(what, argument="color", fix="give a colour, or one value per row")
     if values.dtype.kind in "iu" and np.unique(values).size > MAX_INTEGER_CATEGORIES:
         return values.astype(np.float64)
     return values if values.dtype.kind in "fiub" else np.array([text_of(value) or "missing" for value in values])
+
+
+def _object_values(color: Any) -> Array:
+    """Return a list of values as an array; lists of different lengths are no values of rows."""
+    try:
+        return np.asarray(color)
+    except ValueError:
+        raise OptionError("must be a colour, or one value per row", argument="color", value=color) from None
 
 
 def draw_points(ax: Axes, points: Array, color: str | Array, *, scale: bool = True) -> Any:

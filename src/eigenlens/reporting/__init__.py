@@ -15,18 +15,20 @@ import numpy as np
 
 from eigenlens import __version__, checks
 from eigenlens.arrays import Array
-from eigenlens.catalogue import import_part, page_of
+from eigenlens.catalogue import entry_of, import_part, page_of
 from eigenlens.errors import OptionError
 from eigenlens.file_replacement import replace_file
+from eigenlens.genotypes.tables import genotype_scores
 from eigenlens.reporting import code
 from eigenlens.reporting.charts import Chart, PageContent, facts
+from eigenlens.reporting.class_names import words_of_class
 from eigenlens.reporting.inputs import check_models, report_table
 from eigenlens.reporting.packing import fit_page, share_repeats
 from eigenlens.reporting.page import render_page
 from eigenlens.reporting.pages.overview import overview
 from eigenlens.reporting.pages.reconstruction import row_images
 from eigenlens.reporting.remarks import data_remarks, fit_remarks
-from eigenlens.reporting.rows import ShownRows, make_shown_rows, max_rows, no_rows, values_per_row
+from eigenlens.reporting.rows import ShownRows, make_shown_rows, matrix_words, max_rows, no_rows, values_per_row
 from eigenlens.tables.names import shorten
 from eigenlens.tables.rows import sample_rows
 from eigenlens.tables.text_table import count_noun
@@ -89,14 +91,15 @@ def report(
     given = {"y": y, "ids": ids, "columns": columns or None, "sample_weight": sample_weight}
     python = _python(named, rows, target, given, title, reading, random_state)
     estimators = {name: model for name, model in named.items() if hasattr(model, "fit")}
-    decided = [str(each) for each in (getattr(X, "decisions", ()) if decisions is None else decisions)]
-    last = overview(rows, estimators, decided, command, python, random_state)
-    pages, more = _pages(sheets, last), _columns(sheets)
+    decided = getattr(X, "decisions", ()) if decisions is None else checks.listed("decisions", decisions)
+    last = overview(rows, estimators, list(map(str, decided)), command, python, random_state)
+    # A choice and its best mixture are about one model, which opens the report.
+    several = len({id(getattr(model, "best", model)) for model in named.values()}) > 1
+    pages, more = _pages(sheets, last, several), _columns(sheets)
     pictures = next(filter(None, (row_images(rows.of(model)) for model in estimators.values())), {})
 
     def whole(keep: Array | None) -> Chart:
-        size = f"{count_noun(rows.total, 'row') if rows.total else 'no rows'}, {count_noun(len(rows.names), 'column')}"
-        head = {"title": shorten(title, 300), "subtitle": size, "version": __version__}
+        head = {"title": shorten(title, 300), "subtitle": _size(rows, estimators.values()), "version": __version__}
         return share_repeats(head | {"rows": rows.data(more, keep) | pictures, "pages": pages}, keep)
 
     text = fit_page(whole, len(rows.X), render_page, np.random.default_rng(0))
@@ -152,10 +155,16 @@ def _sheet(model: Any, rows: ShownRows, known: list[str] | None) -> PageContent:
     return found._replace(charts=[facts("Warnings", warnings=texts), *found.charts]) if texts else found
 
 
-def _pages(sheets: dict[str, PageContent], last: list[Chart]) -> list[Chart]:
+def _size(rows: ShownRows, models: Iterable[Any]) -> str:
+    """Return the number of rows and columns, or the matrix in their place, in words."""
+    columns = count_noun(len(rows.names), "column")
+    return f"{count_noun(rows.total, 'row')}, {columns}" if rows.total else matrix_words(next(iter(models)), columns)
+
+
+def _pages(sheets: dict[str, PageContent], last: list[Chart], several: bool) -> list[Chart]:
     """Return the page of each model, before them the main plot of each if they are several, and the overview last."""
     pages = [_page(i, name, sheet) for i, (name, sheet) in enumerate(sheets.items())]
-    if len(pages) > 1:
+    if several:
         main = [_main_plot(page) for page in pages]
         pages.insert(0, {"id": "models", "title": "All models", "charts": main})
     return [*pages, {"id": "overview", "title": "Data and code", "charts": last}]
@@ -163,7 +172,11 @@ def _pages(sheets: dict[str, PageContent], last: list[Chart]) -> list[Chart]:
 
 def _page(place: int, name: str, sheet: PageContent) -> Chart:
     slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in name.lower())[:40]
-    return {"id": f"page-{place + 1}-{slug}", "title": shorten(name, 80) or "(no name)", "charts": sheet.charts}
+    return {
+        "id": f"page-{place + 1}-{slug}",
+        "title": shorten(words_of_class(name), 80) or "(no name)",
+        "charts": sheet.charts,
+    }
 
 
 def _main_plot(page: Chart) -> Chart:
@@ -174,12 +187,17 @@ def _main_plot(page: Chart) -> Chart:
 
 
 def _columns(sheets: dict[str, PageContent]) -> dict[str, Any]:
-    """Return the columns that pages made, by name; with several models, the model's name comes before theirs."""
-    making = [name for name, sheet in sheets.items() if sheet.columns]
+    """Return the columns that pages made, by name; where several models differ, the model's name comes before it."""
+    made: dict[str, dict[str, Any]] = {}
+    for name, sheet in sheets.items():
+        for column, values in sheet.columns.items():
+            same = made.setdefault(column, {})
+            if not any(np.array_equal(values, other) for other in same.values()):
+                same[words_of_class(name)] = values
     return {
-        column if len(making) == 1 else f"{name}: {column}": values
-        for name, sheet in sheets.items()
-        for column, values in sheet.columns.items()
+        column if len(same) == 1 else f"{name}: {column}": values
+        for column, same in made.items()
+        for name, values in same.items()
     }
 
 
@@ -192,7 +210,7 @@ def _rows(
     if X is None and all(hasattr(model, "fit_covariance") for model in models.values()):
         _reject_without_rows(y=y, ids=ids, columns=columns or None, sample_weight=weight)
         return no_rows(models.values())
-    source = report_table(X)
+    source = report_table(_score_genotypes(models, X))
     sample = sample_rows(source, max_rows(source.n_features), rng)
     n = sample.total
     labels, y = _labels(models, y, columns, n)
@@ -201,6 +219,20 @@ def _rows(
     texts = {} if labels is None else {labels: [None if value is None else str(value) for value in y.tolist()]}
     more = (columns if labels in columns else texts | columns) | texts
     return make_shown_rows(sample, names, ids=ids, extra=more, y=y, weight=weight, named=named)
+
+
+def _score_genotypes(models: dict[str, Any], X: Any) -> Any:
+    """Return the scores of people in place of their genotypes, which are far too wide for a page; other rows as given.
+
+    X: genotypes, their scores, or None for the people of the fit.
+    """
+    takers = [model for model in models.values() if (entry := entry_of(model)) is not None and entry.genotypes]
+    if not takers:
+        return X
+    if len(models) > 1:
+        what = "has components of genotypes and other models, which take other rows"
+        raise OptionError(what, argument="models", fix="write one report for each")
+    return genotype_scores(takers[0], X)
 
 
 def _reject_without_rows(**given: Any) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.reporting.packing import RowNumbers, pixels
 from eigenlens.reporting.page import FINE, pack_numbers
+from eigenlens.tables.figures import format_rows
 
 Chart = dict[str, Any]
 """One chart: JSON values under the names of report.ts."""
@@ -69,6 +70,25 @@ def column(name: str, values: Any) -> Chart:
 def table_chart(title: str, columns: dict[str, Any], about: str = "") -> Chart:
     """Return a table of named columns."""
     return {"kind": "table", "title": title, "about": about, "columns": [column(*item) for item in columns.items()]}
+
+
+MAX_TABLE_COLUMNS, MAX_TABLE_COMPONENTS = 2_000, 20
+"""The largest numbers of columns and components in a table of their parameters."""
+
+
+def component_table(title: str, weights: Array, labels: Sequence[str], means: Array, deviations: Array) -> Chart:
+    """Return weights (K,), means (K, d) and standard deviations of components 0 to K − 1.
+
+    Each column of the data has a line, so that many of them need no room across.
+    """
+    (K, d), shown = means.shape, slice(MAX_TABLE_COLUMNS)
+    columns: dict[str, Any] = {"parameter": ["weight", *(f"mean of {label}" for label in labels[shown])]}
+    for k in range(min(K, MAX_TABLE_COMPONENTS)):
+        columns[f"in {k}"] = np.concatenate([weights[k : k + 1], means[k, shown]])
+        columns[f"± sd in {k}"] = np.concatenate([[np.nan], deviations[k, shown]])
+    about = f"The first {MAX_TABLE_COLUMNS:,} of {d:,} columns. " if d > MAX_TABLE_COLUMNS else ""
+    about += f"The first {MAX_TABLE_COMPONENTS} of {K:,} components." if K > MAX_TABLE_COMPONENTS else ""
+    return table_chart(title, columns, about.strip()) | {"lines": True}
 
 
 def points(title: str, x: Array, y: Array, xlabel: str, ylabel: str, about: str = "", **more: Any) -> Chart:
@@ -173,13 +193,14 @@ def histogram_layer(edges: Array, heights: Array) -> Chart:
 
 def heat(
     title: str, values: Array, rows: Sequence[str], columns: Sequence[str], *, what: str, about: str = "",
-    texts: Sequence[str] | None = None, x: str = "", y: str = "", top: float | None = None,
+    texts: Sequence[str] | None = None, x: str = "", y: str = "", top: float | None = None, whole: float | None = None,
 ) -> Chart:  # fmt: skip
     """Return a matrix (r, c) as coloured cells; the colours diverge about 0 if it has both signs or `top` is given.
 
-    texts: (r · c,) texts on the cells. top: the largest value of a scale from −top to top.
+    texts: (r · c,) texts on the cells. top: the largest value of a scale from −top to top. whole: of a scale
+    from 0, as 100 is of shares in percent.
     """
-    largest = top or float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
+    largest = top or whole or float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
     both = top is not None or bool(np.nanmin(values, initial=0.0) < 0.0)
     scheme = "diverging" if both else "sequential"
     colour = {"scheme": scheme, "label": what, "domain": [-largest if both else 0.0, largest]}
@@ -195,17 +216,27 @@ MAX_HEAT_ROWS = 40
 
 
 def loading_heat(
-    title: str, values: Array, names: Sequence[str], factors: Sequence[str], *, what: str, about: str
+    title: str,
+    values: Array,
+    names: Sequence[str],
+    factors: Sequence[str],
+    *,
+    what: str,
+    about: str,
+    standardised: bool,
 ) -> Chart:
-    """Return loadings (d, k) as a heat map of the columns with the largest, in the order of the table."""
+    """Return loadings (d, k) as a heat map of the columns with the largest, in the order of the table.
+
+    Numbers in the cells have two decimals if columns are standardised, else as many as the unit of their row needs.
+    """
     chosen = np.sort(np.argsort(-np.abs(values).max(axis=1))[:MAX_HEAT_ROWS])
     about += f" The {MAX_HEAT_ROWS} columns that move most." if len(values) > MAX_HEAT_ROWS else ""
     top = float(np.abs(values).max()) or 1.0  # zero has the same colour whether or not some are negative
-    decimals = int(np.clip(2.0 - np.floor(np.log10(top)), 0, 2))
-    rounded = np.round(values[chosen].ravel(), decimals) + 0.0  # no minus before a zero
-    texts = [f"{value:.{decimals}f}" for value in rounded]  # the page leaves them out where cells are narrow
+    shown = values[chosen]
+    plain = [f"{value:.2f}" for value in (np.round(shown, 2) + 0.0).ravel()]  # no minus before a zero
+    texts = plain if standardised else [text for row in format_rows(shown) for text in row]  # left out of narrow cells
     rows = [names[j] for j in chosen]
-    return heat(title, values[chosen], rows, factors, what=what, about=about, texts=texts, top=top)
+    return heat(title, shown, rows, factors, what=what, about=about, texts=texts, top=top)
 
 
 def images(

@@ -12,6 +12,7 @@ from eigenlens.bayes.fit_remarks import classifier_remarks
 from eigenlens.bayes.latent_classes.tables import latent_class_remarks
 from eigenlens.catalogue import entry_of
 from eigenlens.errors import ConvergenceWarning, list_columns
+from eigenlens.genotypes.options import genotype_remarks
 from eigenlens.latent.tables import latent_remarks
 from eigenlens.mixture.tables import mixture_remarks
 from eigenlens.pca.tables import image_side
@@ -21,6 +22,7 @@ from eigenlens.stats.unequal_units import WEIGH_ALIKE, UnequalUnits, unequal_uni
 FIT_REMARKS: dict[str, Callable[[Any], list[Warning]]] = {
     "ProbabilisticPCA": latent_remarks,
     "FactorAnalysis": latent_remarks,
+    "GenotypePCA": genotype_remarks,
     "GaussianMixture": mixture_remarks,
     "MixtureModel": latent_class_remarks,
     "NaiveBayes": classifier_remarks,

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, to_numpy
+from eigenlens.catalogue import entry_of
 from eigenlens.data.categories import EncodedColumn, encode_numbers
 from eigenlens.data.coerce import fields_of
 from eigenlens.data.column_kinds import ColumnKind, Field
@@ -22,12 +23,14 @@ from eigenlens.data.memory import ArraySource
 from eigenlens.data.source import Source
 from eigenlens.data.table import MixedSource
 from eigenlens.errors import DataError
+from eigenlens.estimator.covariance_matrix import unknown_samples
 from eigenlens.reporting.charts import Chart, axes_shown
 from eigenlens.reporting.inputs import format_dates
 from eigenlens.reporting.packing import RowNumbers, RowPositions, RowTexts, encode_names
 from eigenlens.reporting.page import FINE, pack_numbers
 from eigenlens.tables.names import shorten, shorten_names
 from eigenlens.tables.rows import PlaneCounts, RowSample, numeric_blocks, plane_counts
+from eigenlens.tables.text_table import count_noun
 
 MAX_POINTS = 200_000
 """The largest number of rows drawn as points; of more rows, a random sample is drawn in front of their density."""
@@ -97,6 +100,9 @@ class ShownRows:
 
     def of(self, model: Any) -> ShownRows:
         """Return the rows with the columns that a model was fitted on."""
+        entry = entry_of(model)
+        if entry is not None and entry.genotypes:
+            return self
         found = replace(self._fitted(model), mixed=hasattr(model, "features_"))
         if found.texts and not found.mixed:
             name = found.names[next(iter(found.texts))]
@@ -335,15 +341,28 @@ def no_rows(models: Iterable[Any]) -> ShownRows:
     )  # fmt: skip
 
 
+def matrix_words(model: Any, columns: str) -> str:
+    """Return the matrix that a model without rows was fitted to, in words: what it is, and how many rows it is of."""
+    found = model.model_
+    if hasattr(found, "column_variances"):
+        variances = found.column_variances * found.scale**2
+    else:
+        W = getattr(found, "loadings", np.zeros((1, 1)))
+        variances = np.sum(np.square(W), axis=1) + getattr(found, "noise", 0.0)
+    called = "correlation matrix" if np.allclose(variances, 1.0, rtol=0.0, atol=1e-6) else "covariance matrix"
+    known = model.n_samples_ != unknown_samples(model.n_features_in_)
+    return f"a {called} of {columns}" + (f", of {count_noun(model.n_samples_, 'row')}" if known else "")
+
+
 def values_per_row(what: str, values: Any, n: int) -> Array:
     """Return values (n,) of any kind as an array with one entry per row; None is kept."""
     if not hasattr(values, "__array__") and (isinstance(values, str | bytes) or not isinstance(values, Iterable)):
         kind = type(values).__name__
         raise DataError(f"is a {kind}", argument=what, value=values, fix=f"give one entry per row, ({n},)")
-    given = to_numpy(values) if hasattr(values, "dtype") or hasattr(values, "__array__") else list(values)
+    given = to_numpy(values, what) if hasattr(values, "dtype") or hasattr(values, "__array__") else list(values)
     if not isinstance(given, np.ndarray) or given.ndim != 1:
-        shape = np.shape(given) if isinstance(given, np.ndarray) else (len(given),)
-        if int(np.prod(shape)) != shape[0]:
+        shape = given.shape if isinstance(given, np.ndarray) else (len(given),)
+        if not shape or int(np.prod(shape)) != shape[0]:
             raise DataError(f"has the shape {shape}", argument=what, fix=f"give one entry per row, ({n},)")
         flat = given.ravel().tolist() if isinstance(given, np.ndarray) else given
         given = np.empty(len(flat), dtype=object)

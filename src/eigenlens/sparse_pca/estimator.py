@@ -71,8 +71,11 @@ class SparsePCA(ProjectionEstimator):
     axis_stem: ClassVar[str] = "SPC"
     _storage = storage
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit the components of the rows of X (n, d), row i counting sample_weight[i] times."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
+        """Fit the components of the rows of X (n, d), row i counting sample_weight[i] times.
+
+        checkpoint: a path, or a `Checkpoint`, from which the same call goes on after its process was killed.
+        """
         source = validate_rows(self, X, sample_weight, reset=True)
         with progress_callback(self.verbose) as progress:
             rows = CentredRows(source, standardize=checks.boolean("standardize", self.standardize), progress=progress)

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from eigenlens.arrays import Array, read_only
-from eigenlens.laws import Laws
+from eigenlens.laws import SUM_TOLERANCE, Laws, Relations
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,13 +32,20 @@ class SparseComponents:
     """
 
     laws: ClassVar[Laws] = {
-        "mean": "(d) finite",
-        "scale": "(d) positive",
+        "mean": "(d) of a finite square",
+        "scale": "(d) positive, of a finite square, 0 or of a finite inverse square",
         "components": "(k, d) unit rows",
         "variances": "(k) not negative",
         "bounds": "(k) not negative",
         "total": "not negative",
         "weight": "positive",
+    }
+
+    relations: ClassVar[Relations] = {
+        "'variances' have a sum above 'total'": lambda model: (
+            model.variances.sum() <= model.total * (1.0 + SUM_TOLERANCE)
+        ),
+        "'variances' are above 'bounds'": lambda model: model.variances <= model.bounds + SUM_TOLERANCE * model.total,
     }
 
     mean: Array

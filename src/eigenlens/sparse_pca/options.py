@@ -18,12 +18,13 @@ def check_nonzero(n_components: Any, n_nonzero: Any, d: int) -> tuple[int, ...]:
     """
     k = checks.integer("n_components", n_components, 1, d, "the number of columns")
     given: Any = int(np.ceil(np.sqrt(d))) if n_nonzero is None else n_nonzero
-    if np.ndim(given) == 0:
+    if not checks.is_list(given):
         return (checks.integer("n_nonzero", given, 1, d, "the number of columns"),) * k
+    given = checks.listed("n_nonzero", given)
     if len(given) != k:
         what = f"has {len(given)} numbers for {k} components"
-        raise OptionError(what, argument="n_nonzero", value=list(given), fix="give one number, or one per component")
-    return checks.integers("n_nonzero", list(given), 1, d, "the number of columns")
+        raise OptionError(what, argument="n_nonzero", value=given, fix="give one number, or one per component")
+    return checks.integers("n_nonzero", given, 1, d, "the number of columns")
 
 
 def check_max_nodes(max_nodes: Any) -> int | None:

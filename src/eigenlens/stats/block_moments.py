@@ -192,11 +192,14 @@ def _(rows: sparse.csr_matrix, weight: Array | None, n: float) -> tuple[Array, A
 # ---- provisional means ----------------------------------------------------------------------------------------
 
 
-def _sample_rows(n: int, weight: Array | None) -> tuple[Array, Array]:
+def _sample_rows(n: int, weight: Array | None) -> tuple[Any, Array]:
     """Return the indices of some rows with positive weight, spread evenly over all of them, and their weights."""
-    positive = np.arange(n) if weight is None else np.flatnonzero(weight)
+    if weight is None:
+        step = max(1, n // SHIFT_ROWS)
+        return slice(0, n, step), np.ones(-(-n // step))
+    positive = np.flatnonzero(weight)
     chosen = positive[:: max(1, len(positive) // SHIFT_ROWS)]
-    return chosen, np.ones(len(chosen)) if weight is None else weight[chosen]
+    return chosen, weight[chosen]
 
 
 def _provisional_mean(rows: Array, weight: Array | None) -> Array:
@@ -207,17 +210,20 @@ def _provisional_mean(rows: Array, weight: Array | None) -> Array:
     """
     chosen, w = _sample_rows(len(rows), weight)
     some = rows[chosen].astype(np.float64)
-    mean = np.average(some, axis=0, weights=w)
-    if np.all(9.0 * mean**2 < np.average((some - mean) ** 2, axis=0, weights=w)):
+    w, total = w[:, None], w.sum()
+    mean = (w * some).sum(axis=0) / total
+    if (9.0 * total * mean**2 < (w * (some - mean) ** 2).sum(axis=0)).all():
         return np.zeros(rows.shape[1])
-    return mean.astype(rows.dtype).astype(np.float64)
+    return np.asarray(mean.astype(rows.dtype), dtype=np.float64)
 
 
 def _tensor_shift(rows: Any, weight: Array | None) -> Array:
     """Return a centre (d,) near the rows of a tensor, exact in their dtype."""
     xp = namespace(rows)
     chosen, w = _sample_rows(rows.shape[0], weight)
-    some = to_numpy(xp.take(rows, xp.asarray(chosen, device=rows.device), axis=0))
+    some = to_numpy(
+        rows[chosen, :] if isinstance(chosen, slice) else xp.take(rows, xp.asarray(chosen, device=rows.device), axis=0)
+    )
     return np.asarray(np.average(some.astype(np.float64), axis=0, weights=w), dtype=some.dtype).astype(np.float64)
 
 

@@ -19,6 +19,7 @@ from eigenlens.arrays import Array, as_floats, dense, slices
 from eigenlens.data.source import Block, S
 from eigenlens.laws import Laws
 from eigenlens.native.class_sums import class_sums
+from eigenlens.resources import one_thread
 from eigenlens.stats.block_moments import add_exactly, add_outer, mean_and_scatter, mean_and_squares, move_to_mean
 
 GROUPED_ENTRIES = 1 << 20
@@ -52,7 +53,7 @@ class ColumnMoments:
 
     laws: ClassVar[Laws] = {
         "weight": "(K) not negative | (K, d) not negative",
-        "mean": "(K, d) finite",
+        "mean": "(K, d) of a finite square",
         "square": "(K, d) not negative",
         "rest": "(K, d) finite",
     }
@@ -228,7 +229,7 @@ class Moments:
 
     laws: ClassVar[Laws] = {
         "weight": "(K) not negative",
-        "mean": "(K, d) finite",
+        "mean": "(K, d) of a finite square",
         "scatter": "(K, d, d) covariance",
         "rest": "(K, d) finite",
     }
@@ -387,7 +388,8 @@ def _sum_pieces(summarise: Callable[[Array, Array], S], block: Block, shares: Ar
     step = max(1, GROUPED_ENTRIES // block.rows.shape[1])
     R = shares if block.weight is None else shares * block.weight[:, None]
     parts = slices(len(R), step)
-    return reduce(operator.add, (summarise(dense(block.rows[part]), R[part]) for part in parts))
+    with one_thread():  # so that the order of a sum does not depend on the number of threads
+        return reduce(operator.add, (summarise(dense(block.rows[part]), R[part]) for part in parts))
 
 
 def _group_means(X: Array, R: Array) -> tuple[Array, Array, Array]:

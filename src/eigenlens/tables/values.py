@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.tables.figures import MAX_DECIMALS, align_points, format_rows
 from eigenlens.tables.text_table import format_columns
 
 
@@ -83,8 +84,8 @@ class ValueTable:
         return replace(self, names=tuple(self.names[j] for j in order), values=self.values[order])
 
     def __str__(self) -> str:
-        cells = np.reshape(_numbers(self.values.ravel()), self.values.shape)
-        return format_columns((self.what, *(f"{self.stem}{c}" for c in self.components)), self.names, *cells.T)
+        cells = zip(*_number_rows(self.values), strict=True)
+        return format_columns((self.what, *(f"{self.stem}{c}" for c in self.components)), self.names, *cells)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,10 +169,15 @@ def _percents(values: Iterable[float]) -> list[str]:
 
 
 def _numbers(values: Iterable[float]) -> list[str]:
-    """Return numbers as text: six significant digits of the largest, at least two decimals; noise as zero."""
-    given = [float(value) for value in values]
-    largest = max(map(abs, given), default=0.0)
+    """Return numbers as text, each with three digits that count."""
+    return [text for (text,) in _number_rows(np.reshape(list(values), (-1, 1)))]
+
+
+def _number_rows(values: Array) -> list[list[str]]:
+    """Return numbers (r, c) as text: six digits of the largest, or three of the largest in a row; noise as zero."""
+    largest = float(np.max(np.abs(values), initial=0.0))
     if largest and not 1e-4 <= largest < 1e9:
-        return [f"{value:.4e}" for value in given]
-    decimals = int(np.clip(5 - np.floor(np.log10(largest)), 2, 9)) if largest else 2
-    return [f"{value if abs(value) > 1e-12 * largest else 0.0:.{decimals}f}" for value in given]
+        return [[f"{value:.4e}" for value in row] for row in values.tolist()]
+    decimals = int(np.clip(5 - np.floor(np.log10(largest)), 2, MAX_DECIMALS)) if largest else 2
+    rows = format_rows(np.where(np.abs(values) > 1e-12 * largest, values, 0.0), decimals)
+    return [list(row) for row in zip(*map(align_points, map(list, zip(*rows, strict=True))), strict=True)]

@@ -92,10 +92,12 @@ class BayesClassifier(ClassCounts, BayesRule, ModelEstimator):
     _state = "_kept"
     _double = True
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
         """Fit a density to the rows of X (n, d) of each class of y (n,), row i weighted by sample_weight[i].
 
         y None is the label column of a scanned file.
+
+        checkpoint: a path, or a `Checkpoint`, from which the same call goes on after its process was killed.
         """
         self.__dict__.pop("_kept", None)  # should this fail, nothing is fitted
         density = check_density(self.density)
@@ -108,11 +110,15 @@ class BayesClassifier(ClassCounts, BayesRule, ModelEstimator):
         return self
 
     @available_if(_has_partial_fit)  # type: ignore[untyped-decorator]
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, *, checkpoint: Any = None
+    ) -> Self:
         """Add the rows of X (n, d) and their classes y (n,); for a family the result is that of `fit` on all rows.
 
         The first call may name all classes; by default they are those of its y. Available for families, and for
         estimators that have a `partial_fit`, whose result it is.
+
+        checkpoint: a path, or a `Checkpoint`, from which the same call goes on after its process was killed.
         """
         first = not hasattr(self, "_kept")
         if not first and not self._kept.can_continue:

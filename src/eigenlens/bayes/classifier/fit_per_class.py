@@ -23,6 +23,7 @@ from eigenlens.data.rows import ChosenRows, row_count, take_rows
 from eigenlens.data.source import Source, accumulate
 from eigenlens.densities.gaussian import GaussianFamily
 from eigenlens.errors import DataError, DataWarning, MissingValues, OptionError, join_limited, warn_user
+from eigenlens.estimator.base import require_uninterrupted
 from eigenlens.estimator.rows import dense_blocks
 from eigenlens.kde.estimator import KernelDensity
 from eigenlens.latent.families import FactorFamily, PPCAFamily
@@ -90,6 +91,7 @@ def fit_to_class(estimator: Any, method: str, source: Source, codes: Array, c: i
         X, weight = _rows_of_class(source, mine, named=is_eigenlens_estimator(estimator))
         given = {} if weight is None else {"sample_weight": _check_weight(estimator, weight)}
         run_for_class(label, mine.size, partial(getattr(estimator, method), X, **given))
+        require_uninterrupted(estimator)
         if isinstance(X, Source):  # names serve its messages about columns; rows to be classified come without
             estimator.__dict__.pop("feature_names_in_", None)
     return estimator

@@ -99,7 +99,7 @@ def _pack_gaussian(density: Gaussian) -> tuple[dict[str, Array], Any]:
 
 def _unpack_gaussian(arrays: dict[str, Array], about: Any) -> Gaussian:
     require(arrays, "mean")
-    sizes = check_laws({"mean": "(d) finite"}, arrays)
+    sizes = check_laws({"mean": "(d) of a finite square"}, arrays)
     if about not in STORED_COVARIANCES:
         raise ModelFileError(f"the covariance {about!r} is not one of {', '.join(STORED_COVARIANCES)}")
     return Gaussian(arrays["mean"], STORED_COVARIANCES[about].unpack(arrays_under("spread", arrays), sizes["d"]))
@@ -173,7 +173,9 @@ def _find_estimator(density: Any) -> Any:
 def _restore_unfitted(header: dict[str, Any], densities: tuple[Any, ...]) -> Any:
     family, unfitted = (entry(header, name, "list | None") for name in ("family", "estimator"))
     if family:
-        found = _unpack_family(*family)
+        if len(family) != 2:
+            raise ModelFileError("'family' must be a name and its options")
+        found = _unpack_family(family[0], family[1], entry(header, "features"))
         if any(hasattr(each, "edges") and not np.array_equal(each.edges, found.edges) for each in densities):
             raise ModelFileError("'family' has other edges than its densities")
         return found
@@ -193,8 +195,8 @@ def _pack_family(family: Any) -> list[Any]:
     return [name, {name: _pack_parameter(value) for name, value in asdict(family).items()}]
 
 
-def _unpack_family(name: str, options: dict[str, Any]) -> Any:
-    """Return the family of `_pack_family`; its class states the laws of its options."""
+def _unpack_family(name: str, options: dict[str, Any], d: int) -> Any:
+    """Return the family of `_pack_family` for d columns; its class states the laws of its options."""
     kind, values = STORED_FAMILIES[name], {key: _unpack_parameter(value) for key, value in options.items()}
     for each in fields(kind):
         if each.name not in values and each.name not in LATER_OPTIONS:
@@ -207,7 +209,7 @@ def _unpack_family(name: str, options: dict[str, Any]) -> Any:
     if "covariance" in values:
         checks.name("covariance", values["covariance"], GAUSSIAN_FITS)
     numbers = {key: np.asarray(values[key], dtype=np.float64) for key in kind.laws if values.get(key) is not None}
-    check_laws(kind.laws, numbers)
+    check_laws(kind.laws, numbers, {"d": d, "B": np.size(values.get("edges", 0)) - 1})
     return kind(**values)
 
 

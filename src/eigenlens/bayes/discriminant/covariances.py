@@ -22,6 +22,7 @@ from eigenlens.bayes.class_moments import (
     summarise_classes,
     summarise_pooled,
 )
+from eigenlens.bayes.class_triangles import add_triangles
 from eigenlens.bayes.class_variances import VARIANCE_FLOOR, is_constant
 from eigenlens.bayes.discriminant.shrinkage import (
     QuarticMoments,
@@ -110,13 +111,17 @@ def read_classes(
 ) -> Any:
     """Read the moments of the classes, or all rows, by the route of `choose_covariance_route`.
 
-    With `mergeable` always the moments, to which those of further rows can be added.
+    With `mergeable` always the moments, to which those of further rows can be added. Where a covariance that is not
+    regularised is nearly singular, the rows are read again for its triangle.
     """
     n = len(codes) if source.weight is None else int(np.count_nonzero(source.weight))
     rows = attach_classes(source, codes)
     if not mergeable and choose_covariance_route(n, source.n_features)[0] == "gram":
         return read_class_deviations(rows, n_classes)
-    return accumulate(rows, _choose_summary(n_classes, shrinkage, pooled), progress, "reading classes")
+    found = accumulate(rows, _choose_summary(n_classes, shrinkage, pooled), progress, "reading classes")
+    if mergeable or shrinkage.amount != 0.0 or shrinkage.reg:
+        return found  # a regularised covariance is well-conditioned
+    return add_triangles(found, rows, pooled, progress)
 
 
 def require_variance_range(variances: Array) -> None:
@@ -144,7 +149,10 @@ def pooled_covariance(statistics: Any, shrinkage: Shrinkage) -> tuple[Axes, Arra
         S, together = statistics.scatter / statistics.weight.sum(), _pool(statistics) if shrinkage.needs_rule else None
         amount = _choose_intensity(shrinkage, 0, S, together)
         C, a = shrinkage.apply(S, amount), np.array([amount])
-    return Axes.of_matrix(C, is_constant(C.diagonal(), statistics.mean)), a
+    constant = is_constant(C.diagonal(), statistics.mean)
+    if statistics.triangles:
+        return Axes.of_triangle(statistics.triangles[0] / np.sqrt(statistics.weight.sum()), constant), a
+    return Axes.of_matrix(C, constant), a
 
 
 def _pool(statistics: ClassMoments) -> QuarticMoments:
@@ -192,9 +200,10 @@ def class_covariances(statistics: Any, shrinkage: Shrinkage) -> ClassCovariances
     pairs = zip(matrices, statistics.mean, strict=True)
     singular = ~np.array([has_density(C, mean, constant, shrinkage.min_share) for C, mean in pairs])
     floor = np.diag(VARIANCE_FLOOR * total)
+    triangles = statistics.triangles or (None,) * len(parts)
     made = [
-        _clamp(C, floor, constant, shrinkage.min_share) if bad else _leave_out(C, constant)
-        for C, bad in zip(matrices, singular, strict=True)
+        _clamp(C, floor, constant, shrinkage.min_share) if bad else _leave_out(C, constant, R, part.weight)
+        for C, bad, R, part in zip(matrices, singular, triangles, parts, strict=True)
     ]
     return ClassCovariances(tuple(made), np.array(amounts), singular, constant)
 
@@ -210,8 +219,10 @@ def covariance_within(statistics: Any) -> tuple[Covariance, bool]:
     return _clamp(S, np.diag(VARIANCE_FLOOR * total), constant, 0.0), True
 
 
-def _leave_out(C: Array, constant: Array) -> Covariance:
-    """Return a covariance without the columns that are constant in all rows."""
+def _leave_out(C: Array, constant: Array, R: Array | None = None, weight: float = 1.0) -> Covariance:
+    """Return a covariance, of the triangle R of its scatter if known, without the columns constant in all rows."""
+    if R is not None:
+        return Axes.of_triangle(R / np.sqrt(weight), constant)
     return Axes.of_matrix(C, constant) if constant.any() else Full(C)
 
 
@@ -231,14 +242,18 @@ def has_density(C: Array, means: Array, constant: Array, min_share: float = 0.0)
     the rows has no variance. The eigenvalues of the correlations decide, so that neither units nor the order of the
     columns matter.
     """
-    kept = ~constant
-    variances = C.diagonal()[kept]
-    if np.any(is_constant(variances, np.atleast_2d(means)[:, kept])) or not np.all(np.isfinite(C)):
+    means = np.atleast_2d(means)
+    if not np.isfinite(C).all():
+        return False
+    if constant.any():
+        kept = ~constant
+        C, means = C[np.ix_(kept, kept)], means[:, kept]
+    variances = C.diagonal()
+    if is_constant(variances, means).any():
         return False
     inverse = 1.0 / np.sqrt(variances)
-    correlations = inverse[:, None] * C[np.ix_(kept, kept)] * inverse
-    bound = max(min_share, kept.sum() * MIN_AXIS_SHARE)
-    return not kept.any() or bool(np.linalg.eigvalsh(correlations)[0] > bound)
+    bound = max(min_share, len(C) * MIN_AXIS_SHARE)
+    return not len(C) or bool(np.linalg.eigvalsh(inverse[:, None] * C * inverse)[0] > bound)
 
 
 def total_deviations(statistics: ClassMoments | ClassDeviations) -> Array:

@@ -81,10 +81,12 @@ class GaussianClasses(StandardizedColumns, ClassCounts, BayesRule, ModelEstimato
     def _estimate(self, statistics: Any, shrinkage: Shrinkage) -> tuple[Any, Array]:
         raise NotImplementedError
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
         """Estimate the classes y (n,) of the rows of X (n, d), row i weighted by sample_weight[i].
 
         X may be any Source; it is read once. y None is the label column of a scanned file.
+
+        checkpoint: a path, or a `Checkpoint`, from which the same call goes on after its process was killed.
         """
         self.__dict__.pop("_made", None)  # should this fail, nothing is fitted
         source = validate_rows(self, X, sample_weight, reset=True)
@@ -132,32 +134,33 @@ class GaussianClasses(StandardizedColumns, ClassCounts, BayesRule, ModelEstimato
         model, amounts = self._estimate(statistics, shrinkage)
         return model if self._scale is None else model.scaled(self._scale), amounts
 
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, *, checkpoint: Any = None
+    ) -> Self:
         """Add the rows of X (n, d) and their classes y (n,); the result is exactly that of `fit` on all rows.
 
         The first call may name all classes; by default they are those of its y. The model is computed when it is first
         used, so a class may have too few rows at first. Memory is O(d²) also where there are fewer rows than columns.
+
+        checkpoint: a path, or a `Checkpoint`, from which the same call goes on after its process was killed.
         """
         first = not hasattr(self, "_made")
         if self.covariance_estimator is not None:
-            what, fix = "needs all rows of a class at once", "use fit, or shrinkage"
-            raise OptionError(what, argument="covariance_estimator", fix=fix)
+            what = "needs all rows of a class at once"
+            raise OptionError(what, argument="covariance_estimator", fix="use fit, or shrinkage")
         if not first and self._moments is None:
-            raise OptionError(
-                "partial_fit cannot continue: this model has no moments, since it was loaded from a file, or fitted to "
-                "fewer rows than columns or to incomplete rows",
-                fix="fit a new model by partial_fit from the first rows on",
-            )
+            what = "partial_fit cannot continue: this model has no moments, since it was loaded from a file, "
+            what += "or fitted to fewer rows than columns or to incomplete rows"
+            raise OptionError(what, fix="fit a new model by partial_fit from the first rows on")
         source = validate_rows(self, X, sample_weight, reset=first)
         known, codes = partial_fit_labels(y, X, row_count(source), classes, None if first else self.classes_)
         C, shrinkage = len(known), self._check_options(len(known))
         with np.errstate(invalid="ignore", over="ignore"):
             found = read_classes(source, codes, C, shrinkage, pooled=self._pooled, mergeable=True)
         require_finite(source, found.mean)
-        self.classes_ = known
+        self.classes_, self._made = known, None
         self._count(codes, source.weight, more=not first)
         self._keep(found if first else self._moments + found, X, source)
-        self._made = None
         return self
 
     def _keep(self, statistics: Any, X: Any, source: Source) -> None:

@@ -10,14 +10,17 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 
+from eigenlens import checks
 from eigenlens.arrays import Array, dense
 from eigenlens.data.source import Block
 from eigenlens.densities.covariance_axes import inverse_or_zero
+from eigenlens.errors import OptionError
 from eigenlens.stats.block_moments import add_exactly
 from eigenlens.stats.moments import MergedMeans, merge_means
 
@@ -49,8 +52,16 @@ SHRINKAGE_TARGETS: dict[str, Target] = {"diagonal": own_variances, "identity": m
 
 
 def find_target(target: str | Target) -> Target:
-    """Return the target of a name, or the user's own function."""
-    return SHRINKAGE_TARGETS[target] if isinstance(target, str) else target
+    """Return the target of a name, or the user's own function, whose answers are checked."""
+    return SHRINKAGE_TARGETS[target] if isinstance(target, str) else partial(_own_target, target)
+
+
+def _own_target(target: Target, variances: Array) -> Array:
+    found = checks.finite("target", target(variances))
+    if found.shape not in ((), variances.shape) or not np.all(found >= 0.0):
+        what = f"gives an array of shape {found.shape}, and must give {variances.size} numbers from 0 on"
+        raise OptionError(what, argument="target", value=target)
+    return np.broadcast_to(found, variances.shape)
 
 
 # ---- intensities ----------------------------------------------------------------------------------------------
@@ -79,8 +90,15 @@ SHRINKAGE_RULES: dict[str, Rule] = {"ledoit-wolf": ledoit_wolf}
 
 
 def find_rule(rule: str | Rule) -> Rule:
-    """Return the rule of a name, or the user's own function."""
-    return SHRINKAGE_RULES[rule] if isinstance(rule, str) else rule
+    """Return the rule of a name, or the user's own function, whose answers are checked."""
+    return SHRINKAGE_RULES[rule] if isinstance(rule, str) else partial(_own_intensity, rule)
+
+
+def _own_intensity(rule: Rule, *arguments: Any) -> float:
+    found: Any = rule(*arguments)
+    if not isinstance(found, Real) or not 0.0 <= float(found) <= 1.0:
+        raise OptionError(f"gives {found!r}, and must give a number from 0 to 1", argument="shrinkage", value=rule)
+    return float(found)
 
 
 def shrinkage_intensity(rule: str | Rule, S: Array, moments: QuarticMoments, target: Array) -> float:

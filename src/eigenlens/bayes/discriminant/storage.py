@@ -62,7 +62,7 @@ def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]
 DISCRIMINANT_LAWS: Laws = {
     "means": "(C, d) of a finite square",
     "amounts": "(*) not negative, at most 1",
-    "scale": "(d) positive",
+    "scale": "(d) positive, of a finite square, 0 or of a finite inverse square",
 }
 
 

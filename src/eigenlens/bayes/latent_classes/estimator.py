@@ -101,10 +101,12 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
     _rows_like = Like(np.empty(0))
     _saves_dtype = False
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
         """Maximise the likelihood of the rows of X (n, d), or (n,) for one column; row i counts sample_weight[i] times.
 
         Where one column was fitted, the other methods take X (n,) too.
+
+        checkpoint: a path, or a `Checkpoint`, from which the same call goes on after its process was killed.
         """
         X = column_as_table(X) if y is None else X  # with labels, X (n,) is probably a mistake
         source = table_to_fit(self, X, reset=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.bayes.latent_classes.fit import LatentClassFit
@@ -18,6 +20,7 @@ from eigenlens.bayes.naive.storage import (
     unpack_parameter,
     unpack_plan,
 )
+from eigenlens.errors import ModelFileError
 from eigenlens.estimator.storage import storable_parameters
 from eigenlens.layout import Layout, pack, unpack
 
@@ -47,5 +50,7 @@ def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]
     check_families(estimator.features, plan.fields)
     checks.integer("n_components", estimator.n_components, 1)
     statistics, model = unpack_groups(plan, arrays, header["groups"], naive)
+    if not np.allclose(model.prior, statistics.weight / statistics.weight.sum()):
+        raise ModelFileError("'prior' does not have the shares of 'weight'")
     estimator._fit = unpack(LATENT_CLASS_LAYOUT, arrays, header, model=model, statistics=statistics)
     estimator._plan, estimator._frame, estimator.n_features_in_ = plan, unpack_frame(header), len(plan.fields)

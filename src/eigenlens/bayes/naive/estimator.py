@@ -147,11 +147,13 @@ class NaiveBayes(BayesRule, ModelEstimator):
 
     # ---- fitting ----------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
         """Learn from rows X (n, d) with classes y (n,), row i counting sample_weight[i] times.
 
         y may be left out for a scan with a label column. Rows of weight 0, and classes that have no others, are left
         out. Families that keep rows ("kde", "mixture") need them in memory.
+
+        checkpoint: a path, or a `Checkpoint`, from which the same call goes on after its process was killed.
         """
         source = table_to_fit(self, X, reset=True)
         options = check_naive_options(self, fields_of(source))
@@ -166,13 +168,17 @@ class NaiveBayes(BayesRule, ModelEstimator):
         self._frame, self._rows_like = frame_kind(X), Like(X, np.dtype(np.float64))
         return self
 
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, *, checkpoint: Any = None
+    ) -> Self:
         """Learn from more rows: the result is that of `fit` on all rows so far, exactly up to rounding.
 
         Args:
             classes: all classes there will be, for the first call; those of its y if not given. The families are chosen
                 in the first call too, 0 and 1 being categories since other values may come: name them in `features` if
                 its rows are not like the later ones.
+
+        checkpoint: a path, or a `Checkpoint`, from which the same call goes on after its process was killed.
         """
         first = not hasattr(self, "_statistics")
         source = table_to_fit(self, X, reset=True) if first else table_to_predict(self, X)

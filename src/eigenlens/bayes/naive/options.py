@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from eigenlens import checks
-from eigenlens.arrays import Array, to_numpy
+from eigenlens.arrays import Array
 from eigenlens.bayes.naive.families.base import UNKNOWN_RULES, NaiveOptions
 from eigenlens.bayes.naive.families.kde import CLASS_BANDWIDTHS
 from eigenlens.bayes.naive.fit import NaiveStatistics
@@ -41,7 +39,7 @@ def check_naive_options(estimator: Any, fields: Sequence[Field]) -> NaiveOptions
 
 def _check_by_column(argument: str, value: Any, fields: Sequence[Field], categories: bool = False) -> Any:
     """Return a number, or numbers by the names of columns, which may be given by number too, or one for each."""
-    if not isinstance(value, str | Mapping) and np.ndim(value) == 1:
+    if checks.is_list(value):
         value = dict(enumerate(_check_length(argument, value, len(fields))))
     if not isinstance(value, Mapping):
         return checks.not_negative(argument, value)
@@ -57,7 +55,7 @@ def _check_by_column(argument: str, value: Any, fields: Sequence[Field], categor
 
 
 def _check_length(argument: str, value: Any, d: int) -> list[Any]:
-    given: list[Any] = np.asarray(to_numpy(value)).tolist()
+    given = checks.listed(argument, value)
     if len(given) != d:
         raise OptionError(f"has {len(given)} entries for {d} columns", argument=argument, fix="give one per column")
     return given

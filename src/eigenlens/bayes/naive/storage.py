@@ -128,12 +128,14 @@ def unpack_frame(header: dict[str, Any]) -> str | None:
 def unpack_plan(header: dict[str, Any]) -> Plan:
     """Return the plan of `pack_plan` and the groups of `pack_groups`."""
     fields = tuple(_unpack_field(stored) for stored in entry(header, "fields", "list"))
+    _check_names([field.name for field in fields])
     stored_choices, groups = entry(header, "choices", "list"), entry(header, "groups", "list")
     if len(stored_choices) != len(fields):
         raise ModelFileError(f"'choices' has {len(stored_choices)} families for {len(fields)} columns")
-    pairs = zip(fields, stored_choices, strict=True)
     choices = tuple(
-        FamilyChoice(field.name, unpack_parameter(family), str(reason)) for field, (family, reason) in pairs
+        FamilyChoice(field.name, unpack_parameter(family), str(reason))
+        for field, stored in zip(fields, stored_choices, strict=True)
+        for family, reason in [_entries_of("choices", stored, 2)]
     )
     columns = [j for group in groups for j in entry(group, "columns", "list")]
     if sorted(map(repr, columns)) != sorted(map(repr, range(len(fields)))):
@@ -142,10 +144,25 @@ def unpack_plan(header: dict[str, Any]) -> Plan:
 
 
 def _unpack_field(stored: Any) -> Field:
-    name, kind, categories = stored
-    if kind not in set(ColumnKind):
+    name, kind, categories = _entries_of("fields", stored, 3)
+    if kind not in list(ColumnKind):
         raise ModelFileError(f"'fields' has a column of the kind {kind!r}, not one of {', '.join(ColumnKind)}")
     return Field(unpack_categories([name])[0], kind, None if categories is None else unpack_categories(categories))
+
+
+def _entries_of(name: str, stored: Any, count: int) -> list[Any]:
+    """Return what a list of the header has for one column: `count` entries."""
+    if not isinstance(stored, list) or len(stored) != count:
+        raise ModelFileError(f"{name!r} must have a list of {count} entries for each column")
+    return stored
+
+
+def _check_names(names: list[Any]) -> None:
+    """Raise unless columns have different names, none of them a number that is not finite."""
+    if any(isinstance(name, float) and not np.isfinite(name) for name in names):
+        raise ModelFileError("'fields' has a column whose name is not finite")
+    if len(set(names)) < len(names):
+        raise ModelFileError("'fields' has two columns of the same name")
 
 
 def _stored_factor(group: dict[str, Any], fields: tuple[Field, ...], choices: tuple[FamilyChoice, ...]) -> Factor:

@@ -1,14 +1,14 @@
-"""Columns that by their names are not measurements: weights of rows, and scores of an earlier fit."""
+"""Columns that by their names are not measurements: weights of rows, scores of an earlier fit, and years."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.cli.advice.calendar_columns import calendar_warnings
 from eigenlens.errors import DataWarning, join_limited
 
 WEIGHT_NAME = re.compile(r"(?i)w|(.*[\W_]|p|f|a)?(weights?|weighting|wts?|wgts?)")
@@ -21,16 +21,14 @@ MIN_MEAN, MAX_MEAN = 0.5, 2.0
 """Where the mean of weights of rows lies; that of masses hardly does."""
 
 
-def misleading_names(table: Any) -> Iterator[DataWarning]:
-    """Yield a warning of columns in memory that are called weights of rows, or scores beside other columns."""
-    if not hasattr(table.source, "array") or not table.source.names:
-        return
-    names = [str(name) for name in table.source.names]
-    for name, values in zip(names, np.asarray(table.source.array).T, strict=True):
-        if table.d > 1 and WEIGHT_NAME.fullmatch(name) and are_weights(values):
+def misleading_names(X: Array, names: Sequence[str]) -> Iterator[DataWarning]:
+    """Yield a warning of columns of X (n, d) that are called weights of rows, scores beside other columns, or years."""
+    for name, values in zip(names, X.T, strict=True):
+        if len(names) > 1 and WEIGHT_NAME.fullmatch(name) and are_weights(values):
             what = f"column {name!r} may hold weights of rows (positive, mean {values.mean():.3g}) and is fitted"
             yield DataWarning(what, columns=[name], fix="if it does, give {weight}", settings={"weight": name})
     yield from _scores(names)
+    yield from calendar_warnings(X, names)
 
 
 def are_weights(values: Array) -> bool:

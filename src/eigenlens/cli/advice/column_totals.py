@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -47,21 +47,20 @@ class ColumnTotal(NamedTuple):
     what: str
 
 
-def derived_columns(table: Any) -> Iterator[DataWarning]:
-    """Yield a warning of each column that follows from others, with the option that shows it beside them."""
-    if not hasattr(table.source, "array") or table.n < MIN_ROWS or table.d < 3:
+def derived_columns(X: Array, names: Sequence[str]) -> Iterator[DataWarning]:
+    """Yield a warning of each column of X (n, d) that follows from others, and the option that shows it beside them."""
+    n, d = X.shape
+    if n < MIN_ROWS or d < 3:
         return
-    X = np.asarray(table.source.array)
-    names = [str(name) for name in table.source.names or range(table.d)]
     totals = find_column_totals(X)
     for each in totals:
         first, last = min(each.parts), max(each.parts)
         run = f"the {len(each.parts)} columns {names[first]!r} to {names[last]!r}"
-        of = "all other columns" if len(each.parts) == table.d - 1 else run
+        of = "all other columns" if len(each.parts) == d - 1 else run
         name = names[each.column]
         yield _warning(f"column {name!r} is the {each.what} of {of}, so what they have in common counts twice", name)
     known = {each.column for each in totals}
-    left = [j for j in range(table.d) if j not in known]
+    left = [j for j in range(d) if j not in known]
     for j, r2 in find_outcomes(X[:, left], [names[j] for j in left]):
         name = names[left[j]]
         yield _warning(

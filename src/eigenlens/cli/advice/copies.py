@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -26,28 +25,30 @@ Only different numbers of at least three digits are counted: answers and counts 
 BLOCK_ROWS, MAX_LOOKED_AT = 65_536, 100
 
 
-def copied_rows(table: Any) -> Iterator[DataWarning]:
-    """Yield a warning where rows repeat others exactly and are not alike by chance. Cost: one pass."""
-    if not hasattr(table.source, "array") or table.n < MIN_ROWS or table.weight is not None:
+def copied_rows(X: Array) -> Iterator[DataWarning]:
+    """Yield a warning where rows of X (n, d) repeat others exactly, and not by chance. Cost: one pass."""
+    n, d = X.shape
+    if n < MIN_ROWS:
         return
-    X = np.asarray(table.source.array)
     marks = _marks(X)
-    half = table.n // 2
+    half = n // 2
     if half >= MIN_ROWS and np.array_equal(marks[:half], marks[half:]):
         what = f"the second half of the rows repeats the first, {half:,} rows"
         yield DataWarning(what, fix="if the file was appended to itself, keep one copy")
         return
+    if d == 1:
+        return  # one number that occurs twice is no copy of a row
     ordered = np.sort(marks)
-    if np.count_nonzero(ordered[1:] == ordered[:-1]) < max(1.0, MIN_SHARE * table.n):
+    if np.count_nonzero(ordered[1:] == ordered[:-1]) < max(1.0, MIN_SHARE * n):
         return
     _, first, groups = np.unique(marks, return_index=True, return_inverse=True)
-    copies = np.flatnonzero(first[groups] != np.arange(table.n))
-    if are_long(X[copies[:MAX_LOOKED_AT]], table.n):
+    copies = np.flatnonzero(first[groups] != np.arange(n))
+    if are_long(X[copies[:MAX_LOOKED_AT]], n):
         where = f"first: row {copies[0] + 1} repeats row {first[groups[copies[0]]] + 1}"
         verb = "repeats another" if copies.size == 1 else "repeat others"
-        what = f"{count_noun(copies.size, 'row')} of {table.n:,} {verb}"
+        what = f"{count_noun(copies.size, 'row')} of {n:,} {verb}"
         fix = "if they were entered twice, keep one copy of each"
-        yield DataWarning(f"{what} exactly in all {table.d:,} columns ({where})", fix=fix)
+        yield DataWarning(f"{what} exactly in all {d:,} columns ({where})", fix=fix)
 
 
 def _marks(X: Array) -> Array:

@@ -30,9 +30,11 @@ SWITCHES |= {"--no-header", "--no-center", "--rows", "--strict"}
 WAYS = re.compile(r"; |, or |(?:,| or) (?=add )")
 """What lies between two ways out."""
 
-SETTING = re.compile(r"(?<!\S)(-k|--[a-z][a-z-]+)(?:[ ]('[^']*'|[^\s,;:]+(?:,[^\s,;:]+)*))?")
-PROSE = re.compile(r"or|and|with|for|is|to|leaves?|takes?|[A-Z]+|…")
-"""Words after an option that are not its value."""
+QUOTED = r"""'[^']*'|"[^"]*\""""
+SETTING = re.compile(rf"""(?<!\S)(-k|--[a-z][a-z-]+)(?:[ ]((?:{QUOTED}|[^\s,;:'"]|,(?=[^\s,;:]))+))?""")
+PROSE = re.compile(r"or|and|with|for|is|to|leaves?|takes?|…")
+PLACEHOLDERS = {("--label", "COLUMN"), ("--n-samples", "N")}
+"""Words after an option that are not its value. A column may be called N, and a marker DK."""
 
 
 class Way(NamedTuple):
@@ -57,16 +59,19 @@ def find_ways(fix: str) -> list[Way]:
     [(('--na', 'n/a'),), (('--drop', 'x'),), (('-k', '2'),)]
     >>> [way.complete for way in find_ways("leave out --strict, or name it with --id or --label")]
     [True, False]
+    >>> find_ways("add --na DK --na 'no idea'")[0].settings
+    (('--na', 'DK'), ('--na', 'no idea'))
     """
     found = []
     for text in WAYS.split(fix):
-        pairs = [(flag, None if flag in SWITCHES else _value(word)) for flag, word in SETTING.findall(text)]
+        pairs = [(flag, None if flag in SWITCHES else _value(flag, word)) for flag, word in SETTING.findall(text)]
         found.append(Way(text, tuple(pairs), "leave out -" in text))
     return found
 
 
-def _value(word: str) -> str | None:
-    return None if not word or PROSE.fullmatch(word) else "".join(shlex.split(word))
+def _value(flag: str, word: str) -> str | None:
+    prose = not word or PROSE.fullmatch(word) or (flag, word) in PLACEHOLDERS
+    return None if prose else "".join(shlex.split(word))
 
 
 def mend(words: Sequence[str], way: Way) -> list[str]:
@@ -141,6 +146,8 @@ def _try_way(typed: Sequence[str], what: str, way: Way, steps: int = MAX_STEPS) 
     words = mend(typed, way)
     if words == list(typed) or not _is_sensible(words, way):
         return None
+    if "--max-ratio" in words:
+        return []  # what may be a decompression bomb is not read to see whether it is one
     found = try_words(words)
     if found.works:
         return words

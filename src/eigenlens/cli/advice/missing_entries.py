@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.arrays import Array
+from eigenlens.arrays import Array, dense, is_sparse
+from eigenlens.data.files.file_parts import in_small_blocks
 from eigenlens.data.source import Source
 from eigenlens.data.table import MixedRows
 from eigenlens.errors import DataWarning, count_empty_rows, warn_user
@@ -20,8 +21,8 @@ def row_blocks(rows: Any) -> Iterable[Any]:
 
 def missing_mask(block: Any) -> Array:
     """Return which entries (b, d) of a block, of numbers, of numbers and categories, or of a frame, are missing."""
-    if isinstance(block, np.ndarray):
-        return np.asarray(np.isnan(block))
+    if isinstance(block, np.ndarray) or is_sparse(block):
+        return np.asarray(np.isnan(dense(block) if is_sparse(block) else block))
     if isinstance(block, MixedRows):
         return np.column_stack([np.isnan(block.numbers), block.codes < 0])
     columns = (c.fill_nan(None) if c.dtype.is_float() else c for c in block.iter_columns())
@@ -35,13 +36,22 @@ def warn_empty_rows(table: Any, method: str) -> None:
     """
     if table.missing == 0 or method not in WITHOUT_ENTRIES:
         return
-    empty = np.concatenate([missing_mask(block).all(axis=1) for block in row_blocks(table.source)])
-    if not empty.any():
+    first, n = _empty_rows(table.source)
+    if not n:
         return
-    numbers = np.flatnonzero(empty) if table.kept is None else np.flatnonzero(table.kept)[empty]
-    listed = ", ".join(str(number + 1) for number in numbers[:MAX_LISTED]) + ", …" * (numbers.size > MAX_LISTED)
-    where = f"row{'s' * (numbers.size > 1)} {listed}"
-    warn_user(DataWarning(f"{count_empty_rows(int(numbers.size))} ({where}): {WITHOUT_ENTRIES[method]}"))
+    numbers = first if table.kept is None else np.flatnonzero(table.kept)[first].tolist()
+    listed = ", ".join(str(number + 1) for number in numbers) + ", …" * (n > MAX_LISTED)
+    warn_user(DataWarning(f"{count_empty_rows(n)} (row{'s' * (n > 1)} {listed}): {WITHOUT_ENTRIES[method]}"))
+
+
+def _empty_rows(rows: Any) -> tuple[list[int], int]:
+    """Return the numbers of the first rows in which nothing is observed, and how many there are."""
+    first, n, start = list[int](), 0, 0
+    for block in row_blocks(in_small_blocks(rows, rows.shape[1] if hasattr(rows, "shape") else rows.n_features)):
+        empty = np.asarray(missing_mask(block).all(axis=1))
+        first += (start + np.flatnonzero(empty)[: MAX_LISTED - len(first)]).tolist()
+        n, start = n + int(np.count_nonzero(empty)), start + len(empty)
+    return first, n
 
 
 MAX_LISTED = 5

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import glob
+import itertools
 import os
 import re
 import shlex
+from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -33,8 +35,14 @@ MAX_RANGE_RATIO = 10.0
 
 
 def data_files(words: Sequence[str]) -> list[str]:
-    """Return the words that are existing files of data, or patterns for them."""
-    return [word for word in words if not word.startswith("-") and not is_model_file(word) and _find_files(word)]
+    """Return the words that are existing files of data, or patterns for them, and not files to be written."""
+    pairs = itertools.pairwise(["", *words])
+    read = [word for before, word in pairs if before not in TARGETS and not word.startswith("-")]
+    return [word for word in read if not is_model_file(word) and _find_files(word)]
+
+
+TARGETS = ("-o", "--output", "--report", "--data")
+"""Options whose values are files to be written, which may exist from an earlier run."""
 
 
 def _find_files(word: str) -> list[Path]:
@@ -55,7 +63,7 @@ def last_cells(files: Sequence[str], reading: ParsingOptions | None = None) -> l
     if sum(path.stat().st_size for file in files for path in _find_files(file)) > MAX_BYTES:
         return []
     try:
-        last = list(open_input(files, reading or ParsingOptions()).cells())[-1]
+        (last,) = deque(open_input(files, reading or ParsingOptions()).cells(), maxlen=1)  # not all of them at once
     except (EigenlensError, OSError):
         return []
     return [str(cell) for cell in last.row(-1) if cell is not None]

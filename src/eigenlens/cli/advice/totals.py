@@ -17,7 +17,8 @@ from eigenlens.errors import join_limited
 TOTAL_NAME = re.compile(
     r"(?i)((grand|sub)?[\s_-]*totals?|sums?|means?|averages?|avg|medians?|std\.?[\s_-]?dev\.?|stdev|"
     r"standard deviations?|all|overall|gesamt|insgesamt|(zwischen|gesamt)?summe|mittelwert|durchschnitt|mittel|"
-    r"standardabweichung|somme|sous[\s-]total|moyenne|total g[eé]n[eé]ral|promedio|suma)\s*:?"
+    r"standardabweichung|somme|sous[\s-]total|moyenne|total g[eé]n[eé]ral|promedio|suma|"
+    r"points possible|possible points|max(imum|\.)?[\s_-](points|score|punkte)|out of)\s*:?"
 )
 
 SUBTOTAL_NAME = re.compile(r"(?i)(sub|grand)?[\s_-]*totals?\s*:?|(zwischen|gesamt)?summe\s*:?|sous[\s-]total\s*:?")
@@ -27,6 +28,9 @@ MAX_SHARE = 0.34
 
 MIN_NAMED, MIN_UNNAMED = 3, 5
 """Other rows than one that is called a total, and than one that is recognised by its numbers."""
+
+MAX_UNNAMED = 1 << 20
+"""The rows of the largest spreadsheet: tables with more of them are written by programs, which add no totals."""
 
 MIN_BLOCK = 3
 """Rows of which a subtotal that is recognised by its numbers is the sum."""
@@ -66,13 +70,18 @@ def is_subtotal(text: str) -> bool:
     return SUBTOTAL_NAME.fullmatch(text.strip()) is not None
 
 
+def _holds_text(values: Array) -> bool:
+    """Return whether a column holds text, and not lists or other nested values."""
+    return values.dtype.kind == "U" or (values.dtype.kind == "O" and all(isinstance(v, str | None) for v in values))
+
+
 def describe_totals(table: Any) -> list[str]:
     """Return a sentence on each kind of rows that hold totals or means, with the option that removes them."""
     if table.n <= MIN_NAMED:
         return []
     named = [table.roles.id, *table.roles.labels, *table.roles.unused[:MAX_COLUMNS]]
     beside = {str(name): table.beside(name) for name in named if name is not None}
-    texts = {name: values for name, values in beside.items() if values.dtype.kind in "OU"}
+    texts = {name: values for name, values in beside.items() if _holds_text(values)}
     X = np.asarray(table.source.array) if hasattr(table.source, "array") else np.empty((table.n, 0))
     found = [*find_named_totals(texts)]
     known = [i for each in found for i in each.rows]
@@ -141,7 +150,7 @@ def find_unnamed_totals(X: Array) -> list[TotalRows]:
     >>> find_unnamed_totals(np.vstack([X, X.sum(axis=0)])), find_unnamed_totals(X)
     ([TotalRows(rows=(5,), what='holds the sums of the rows above')], [])
     """
-    for order, where in ((slice(None), "above"), (slice(None, None, -1), "below")):
+    for order, where in ((slice(None), "above"), (slice(None, None, -1), "below")) if len(X) <= MAX_UNNAMED else ():
         turned = X[order]
         n, found = len(X), []
         blocks = _find_subtotals(turned)

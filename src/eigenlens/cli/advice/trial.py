@@ -118,11 +118,12 @@ def _time_limit() -> Iterator[None]:
 def _shortened(word: str, folder: Path) -> str:
     """Return a large data file that a word names as one with its first rows; any other word unchanged."""
     path = Path(word)
-    if word.startswith("-") or is_model_file(word) or not os.path.isfile(word) or path.stat().st_size <= SMALL_FILE:
+    if word.startswith("-") or is_model_file(word) or not os.path.isfile(word):
         return word
     writers = {".csv": _copy_text, ".tsv": _copy_text, ".txt": _copy_text, ".npy": _copy_array, ".parquet": _copy_table}
     write = writers.get(path.suffix.lower())
-    if write is None:
+    # Few bytes of Parquet may be millions of rows.
+    if write is None or (write is not _copy_table and path.stat().st_size <= SMALL_FILE):
         return word
     folder.mkdir()
     target = folder / path.name

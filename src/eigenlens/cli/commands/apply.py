@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import functools
+import operator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from eigenlens.cli.commands.table_parts import is_in_memory, map_parts
 from eigenlens.cli.errors import fail
-from eigenlens.cli.files import OUTPUT_FORMATS, check_target, format_size, require_files, write_table
+from eigenlens.cli.files import OUTPUT_FORMATS, check_target, format_size, open_table, require_files
 from eigenlens.cli.model_options import require_method
 from eigenlens.cli.options import ReadingOptions, RunningOptions
 from eigenlens.cli.session import session
 from eigenlens.cli.summaries import confusion_summary
+from eigenlens.data.files.write import join_blocks
 from eigenlens.tables.names import feature_names
 from eigenlens.tables.text_table import count_noun
 
@@ -27,14 +33,14 @@ def apply_model(
     confusion: Callable[[Any, Any, dict[str, Any]], Any] = lambda found, table, columns: None,
     named: bool = True,
 ) -> None:
-    """Load the model, read the rows, do the work and write.
+    """Load the model, read the rows, do the work and write; rows that stay in files, one block after the other.
 
     `able`: the method that is needed, and what it is for. `named`: whether ids and labels stand beside the result.
     """
     require_files(model, files)
-    from eigenlens.cli.advice.missing_entries import warn_empty_rows
     from eigenlens.cli.input_table import read_aloud
     from eigenlens.cli.remembered_table import is_fitted_table
+    from eigenlens.cli.table_checks import warn_of_new_rows
     from eigenlens.estimator.storage import load
 
     with session(running) as now:
@@ -45,16 +51,23 @@ def apply_model(
         table = read_aloud(now, files, reading, model=found, quiet=target is None and not running.dry_run)
         if running.dry_run:
             return now.show_plan(f"{able[1]} with {type(found).__name__}", targets=[target])
-        if able[0] in AS_WIDE_AS_ROWS:
+        if able[0] in AS_WIDE_AS_ROWS and is_in_memory(table):
             require_memory(table.n * table.d, running)
-        with now.progress(able[1]):
-            columns = work(found, table)
-        now.check_interrupt()
-        warn_empty_rows(table, able[0])
-        judged = confusion(found, table, columns)
-        note = TRAINING_ROWS if judged is not None and is_fitted_table(found, table) else ""
-        beside = id_and_labels(table, reading, target) if named else {}
-        give_columns(now, put_beside(beside, columns), target, judged, note)
+        judged = list[Any]()
+
+        def results() -> Iterator[dict[str, Any]]:
+            for part, columns in map_parts(table, partial(work, found)):
+                now.check_interrupt()
+                judged.append(confusion(found, part, columns))
+                yield put_beside(id_and_labels(part, reading, target) if named else {}, columns)
+
+        with now.progress(able[1]) as progress:
+            written = write_parts(now, results(), target, lambda done: progress(done, table.n, able[1]))
+        warn_of_new_rows(found, table, able[0])
+        known = [each for each in judged if each is not None]
+        total = functools.reduce(operator.add, known) if known else None
+        note = TRAINING_ROWS if total is not None and is_fitted_table(found, table) else ""
+        say_written(now, written, target, total, note)
     return None
 
 
@@ -99,24 +112,52 @@ def put_beside(given: dict[str, Any], columns: dict[str, Any]) -> dict[str, Any]
 TRAINING_ROWS = "on the rows of the fit: new rows have a lower one, such as the cross-validated one that fit prints"
 
 
-def give_columns(now: Any, columns: dict[str, Any], target: Any, confusion: Any = None, note: str = "") -> None:
-    """Write columns to the file, or to standard output as CSV or JSON.
+class WrittenTable(NamedTuple):
+    """The number of rows, and the names of the columns, of a table that was written."""
+
+    rows: int
+    names: list[str]
+
+
+def write_parts(
+    now: Any,
+    parts: Iterable[dict[str, Any]],
+    target: Path | None,
+    progress: Callable[[int], None] = lambda done: None,
+) -> WrittenTable:
+    """Write columns, some rows at a time, to the file, or to standard output as CSV or JSON."""
+    n, names, kept = 0, list[str](), list[dict[str, Any]]()
+    aside = target is None and now.running.json
+    with contextlib.nullcontext(kept.append) if aside else open_table(target, now) as write:
+        for columns in parts:
+            write(columns)
+            n, names = n + len(next(iter(columns.values()))), list(columns)
+            progress(n)
+    if aside:
+        now.add_facts(columns=join_blocks(kept))
+    return WrittenTable(n, names)
+
+
+def give_columns(now: Any, columns: dict[str, Any], target: Path | None) -> None:
+    """Write columns to the file, or to standard output as CSV or JSON, and print what was written."""
+    say_written(now, write_parts(now, [columns], target), target)
+
+
+def say_written(now: Any, written: WrittenTable, target: Path | None, confusion: Any = None, note: str = "") -> None:
+    """Print what was written.
 
     `confusion`: of predictions and known classes, whose accuracy is printed, with a note on it.
     """
-    n = len(next(iter(columns.values())))
     line, matrix, facts = ("", "", {}) if confusion is None else confusion_summary(confusion, note)
-    now.add_facts(rows=n, **facts)
+    now.add_facts(rows=written.rows, **facts)
     if target is None and now.running.json:
-        now.add_facts(columns=columns)
         return
-    write_table(columns, target, now)
     if target is None:
         now.say_aside(*filter(None, [line]), *(f"warning: {text}" for text in now.warning_texts()))
         return
     if confusion is not None:
         now.say("score", line)
         now.show(matrix)
-    now.show_written(target, note=f"{count_noun(n, 'row')}, {count_noun(len(columns), 'column')}")
-    now.add_facts(names=list(columns))
+    now.show_written(target, note=f"{count_noun(written.rows, 'row')}, {count_noun(len(written.names), 'column')}")
+    now.add_facts(names=written.names)
     now.show_warnings()

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from eigenlens.cli.commands.report import write_report
+from eigenlens.cli.commands.resume_command import resume_command
 from eigenlens.cli.errors import exit_status, fail
 from eigenlens.cli.files import (
     OUTPUT_FORMATS,
@@ -21,17 +22,26 @@ from eigenlens.cli.files import (
     write_table,
 )
 from eigenlens.cli.model_options import commands, find_model, flag_of, make_estimator, option_value, takes_text
-from eigenlens.cli.options import DataFiles, Output, ReadingOptions, RunningOptions, given_flags, takes
+from eigenlens.cli.options import (
+    CheckpointOptions,
+    DataFiles,
+    Output,
+    ReadingOptions,
+    RunningOptions,
+    given_flags,
+    takes,
+)
 from eigenlens.cli.session import session
 from eigenlens.errors import EigenlensError, OptionError
 from eigenlens.tables.text_table import join_words
 
 
-@takes(reading=ReadingOptions, running=RunningOptions)
+@takes(reading=ReadingOptions, running=RunningOptions, saving=CheckpointOptions)
 def compare_densities(
     files: DataFiles,
     reading: ReadingOptions,
     running: RunningOptions,
+    saving: CheckpointOptions,
     models: Annotated[
         list[str] | None,
         typer.Option(
@@ -69,7 +79,9 @@ def compare_densities(
         if running.dry_run:
             plan = f"compare {', '.join(estimators)} in {cv} folds"
             return now.show_plan(plan, targets=[target, page], models=list(estimators))
-        found = _compare_models(estimators, table, cv, running, now)
+        how = {"--models": estimators, "--cv": cv, "--seed": running.seed}
+        with resume_command(now, saving, table, [target, page], **how):
+            found = _compare_models(estimators, table, cv, running, now)
         now.show(str(found))
         rows = _table_columns(found)
         now.add_facts(best=found.best, table=rows, failures=found.failures)

@@ -92,7 +92,8 @@ def _to_json(model: Any, values: dict[str, Parameter], path: Path, one: bool) ->
 
 
 def _to_csv(model: Any, values: dict[str, Parameter], path: Path, one: bool) -> None:
-    OUTPUT_FORMATS[".csv"](_wide(*next(iter(values.items()))) if one else _long(values), path)
+    with OUTPUT_FORMATS[".csv"](path) as table:
+        table.write(_wide(*next(iter(values.items()))) if one else _long(values))
 
 
 def _wide(name: str, found: Parameter) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -13,7 +12,9 @@ from typing import Annotated, Any
 import typer
 
 from eigenlens.catalogue import MODELS, page_of
+from eigenlens.cli.commands.mixture_choice import parse_mixture_choice, select_best_mixture
 from eigenlens.cli.commands.report import require_page, write_report
+from eigenlens.cli.commands.resume_command import resume_command
 from eigenlens.cli.errors import fail, phrase_with_flags, warning_line
 from eigenlens.cli.files import (
     MODEL_SUFFIXES,
@@ -23,6 +24,7 @@ from eigenlens.cli.files import (
     require_files,
     write_files,
 )
+from eigenlens.cli.genotypes.plink_files import find_plink_files, plink_writers
 from eigenlens.cli.model_options import (
     MODEL_PANEL,
     ModelOptions,
@@ -31,21 +33,23 @@ from eigenlens.cli.model_options import (
     keeps_rows,
     make_estimator,
     model_parameters,
+    takes_genotypes,
 )
-from eigenlens.cli.options import DataFiles, ReadingOptions, RunningOptions, given_flags, takes
+from eigenlens.cli.options import CheckpointOptions, DataFiles, ReadingOptions, RunningOptions, given_flags, takes
 from eigenlens.cli.output import TYPED_WORDS, drop_flags
 from eigenlens.cli.session import session
-from eigenlens.errors import closest, suggest
+from eigenlens.errors import closest, suggest, warn_user
 from eigenlens.tables.text_table import join_words
 
 
-@takes(model_options=ModelOptions, reading=ReadingOptions, running=RunningOptions)
+@takes(model_options=ModelOptions, reading=ReadingOptions, running=RunningOptions, saving=CheckpointOptions)
 def fit(
     model: Annotated[str, typer.Argument(metavar="MODEL", help=f"{join_words(commands())}.")],
     files: DataFiles,
     model_options: ModelOptions,
     reading: ReadingOptions,
     running: RunningOptions,
+    saving: CheckpointOptions,
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Write the model here (.safetensors).")
     ] = None,
@@ -87,33 +91,34 @@ def fit(
     Empty cells and those of --na are missing values: {incomplete} and pca --missing em fit the observed entries.
     """
     require_files(files)
-    from eigenlens.cli.input_table import read_aloud
-    from eigenlens.cli.remembered_table import remember_table
+    from eigenlens.cli.genotypes.genotype_table import find_command
 
     with session(running) as now:
         target = check_target(output, running.force, MODEL_SUFFIXES, files)
         page = check_target(report, running.force, REPORT_SUFFIXES, files)
+        asked, model = model, find_command(model, files, rows, model_options)
         estimator, choice = _unfitted_model(model, model_options, running)
         require_page(estimator, page)
-        entry = find_model(model)
-        table = read_aloud(now, files, reading, need_label=entry.classes, mixed=entry.mixed, guess=True, quiet=True)
-        matrix = _find_matrix(now, table, rows)
-        _adapt_to_table(now, estimator, model, model_options, None if matrix else table)
+        entry, table = find_model(model), _read_rows(now, files, reading, model, asked)
+        matrix = _find_matrix(now, table, rows or entry.genotypes)
+        _adapt_to_table(now, estimator, model, model_options, None if matrix or entry.genotypes else table)
+        outputs = [target, *(find_plink_files(target, running.force) if entry.genotypes else ()), page]
         if running.dry_run:
-            return _show_plan(now, estimator, choice, [target, page])
-        selection = None
-        if matrix is not None:
-            table = _fit_matrix(now, estimator, matrix, n_samples, model, table)
-        elif choice is None:
-            weights = _column_weights(feature_weight, estimator, table)
-            _fit_with_progress(estimator, table.fitted, now, entry.classes, weights)
-        else:
-            estimator, selection = select_best_mixture(estimator, choice, model_options.covariance, table.fitted, now)
-        remember_table(estimator, table.fitted, reading)
-        _show_result(now, estimator, table if table.n else None)
-        _check_convergence(now, strict, estimator)
-        shown = {type(estimator).__name__: estimator} | ({} if selection is None else {"Choice": selection})
-        _write_outputs(now, estimator, shown, table, target, page, reading)
+            return _show_plan(now, estimator, choice, outputs)
+        selection, settings = None, {"self": estimator, "-k": choice, "--feature-weight": feature_weight}
+        with resume_command(now, saving, table.fitted, outputs, **settings):
+            if matrix is not None:
+                table = _fit_matrix(now, estimator, matrix, n_samples, model, table)
+            elif choice is None:
+                weights = _column_weights(feature_weight, estimator, table)
+                _fit_with_progress(estimator, table.fitted, now, entry.classes, weights)
+            else:
+                estimator, selection = select_best_mixture(estimator, choice, model_options, table.fitted, now)
+            table = _keep_table(estimator, table, reading)
+            _show_result(now, estimator, table if table.n else None)
+            _check_convergence(now, strict, estimator)
+            shown = {type(estimator).__name__: estimator} | ({} if selection is None else {"Choice": selection})
+            _write_outputs(now, estimator, shown, table, outputs[:-1], page, reading)
         now.show_next(_next_command(estimator, files if table.n else [], target, page, reading), tried=target is None)
     return None
 
@@ -134,6 +139,26 @@ def _unfitted_model(model: str, options: ModelOptions, running: RunningOptions) 
     return make_estimator(model, given | {"max_memory": running.max_memory}, extra, running.seed), choice
 
 
+def _read_rows(now: Any, files: list[str], reading: ReadingOptions, model: str, asked: str) -> Any:
+    """Return the table of a model, and decide that it holds genotypes where another model was asked for."""
+    from eigenlens.cli.genotypes.genotype_table import AS_GENOTYPES
+    from eigenlens.cli.input_table import read_aloud
+
+    entry = find_model(model)
+    more = {"genotypes": True} if entry.genotypes else {"mixed": entry.mixed, "guess": True}
+    table = read_aloud(now, files, reading, need_label=entry.classes, quiet=True, **more)
+    return table if asked == model else replace(table, decisions=(AS_GENOTYPES, *table.decisions))
+
+
+def _keep_table(estimator: Any, table: Any, reading: ReadingOptions) -> Any:
+    """Return the table that is shown with a fitted model, which remembers it unless it holds genotypes."""
+    from eigenlens.cli.remembered_table import remember_table
+
+    if not takes_genotypes(estimator):
+        remember_table(estimator, table.fitted, reading)
+    return table.scored(estimator)
+
+
 def _find_matrix(now: Any, table: Any, rows: bool) -> Any:
     """Return the covariance matrix that a table holds, or None, also where its lines are rows; print what was read."""
     from eigenlens.cli.covariance_table import find_covariance, say_matrix
@@ -146,6 +171,7 @@ def _find_matrix(now: Any, table: Any, rows: bool) -> Any:
 
 def _adapt_to_table(now: Any, estimator: Any, model: str, options: ModelOptions, table: Any) -> None:
     """Set what depends on the rows (None without any) and is not given: components of kpca, missing values of pca."""
+    from eigenlens.cli.advice.table_shape import shape_warnings
     from eigenlens.cli.table_checks import warn_suspicious_columns
 
     if table is None:
@@ -156,6 +182,8 @@ def _adapt_to_table(now: Any, estimator: Any, model: str, options: ModelOptions,
         estimator.set_params(missing="em")
         now.say("note", "missing entries are fitted by maximum likelihood; --missing raise stops instead.")
     warn_suspicious_columns(table.fitted)
+    for warning in shape_warnings(table.fitted, model):
+        warn_user(warning)
     if keeps_rows(model, asdict(options)):
         table.require_in_memory()
 
@@ -215,7 +243,10 @@ def _show_result(now: Any, estimator: Any, table: Any) -> None:
     from eigenlens.cli.summaries import python_call, summarise
     from eigenlens.cli.terminal_plot import draw_model
     from eigenlens.cli.unit_check import warn_of_units
+    from eigenlens.latent.tables import fit_indices
 
+    if table is not None and table.missing:
+        fit_indices(estimator, table.fitted.source, table.fitted.weight)  # the model keeps them, for its summary
     line, shown, facts = summarise(estimator)
     now.say("model", python_call(estimator))
     now.say("found", line)
@@ -256,16 +287,18 @@ def _check_convergence(now: Any, strict: bool, estimator: Any) -> None:
 
 
 def _write_outputs(
-    now: Any, estimator: Any, shown: Any, table: Any, target: Path | None, page: Path | None, reading: ReadingOptions
-) -> None:
+    now: Any, estimator: Any, shown: Any, table: Any, targets: list[Path | None], page: Path | None,
+    reading: ReadingOptions,
+) -> None:  # fmt: skip
     def draw(path: Path) -> None:
         with now.progress("writing the report"):
             known = {type(estimator).__name__: now.warning_texts()}
             write_report(shown, table, path, reading, now.running, known)
 
-    jobs = [(target, estimator.save), (page, draw)]
+    target, *beside = targets
+    jobs = [(target, estimator.save), *plink_writers(estimator, beside), (page, draw)]
     write_files(*((path, fill) for path, fill in jobs if path is not None), check=now.check_interrupt)
-    now.show_written(target, page)
+    now.show_written(*targets, page)
 
 
 NEXT_COMMANDS = [
@@ -305,65 +338,3 @@ def _apply_command(estimator: Any, files: Sequence[str], target: Path | None, re
     same = given_flags(reading, "where", "skip_missing", *chosen)
     end = [] if written is None else ["-o", free_name(written)]
     return ["eigenlens", name, str(target), *files, *same, *end]
-
-
-MAX_COMPONENTS = 6
-"""The most components that are tried unless more are asked for."""
-
-CRITERIA = ("bic", "icl", "aic")
-SHOWN = 8
-"""Lines of the table in words; --json has all."""
-
-MixtureChoice = tuple[str, range | None]
-
-
-def parse_mixture_choice(k: str | None) -> MixtureChoice | None:
-    """Return the criterion and the numbers to try that -k asks for; None where it is a number.
-
-    >>> parse_mixture_choice(None), parse_mixture_choice("icl"), parse_mixture_choice("2:5"), parse_mixture_choice("3")
-    (('bic', None), ('icl', None), ('bic', range(2, 6)), None)
-    """
-    if k is None or k in CRITERIA:
-        return k or "bic", None
-    found = re.fullmatch(r"(\d+):(\d+)", k)
-    if found is None:
-        return None
-    low, high = int(found[1]), int(found[2])
-    if not 1 <= low <= high:
-        fail(f"-k {k} is not a range of numbers of components", "write the smaller one first, from 1 on: -k 1:6")
-    return "bic", range(low, high + 1)
-
-
-def select_best_mixture(
-    estimator: Any, choice: MixtureChoice, structure: str | None, table: Any, now: Any
-) -> tuple[Any, Any]:
-    """Return the best mixture by the criterion, and the table of all; structure: the only one to try, None for four."""
-    from eigenlens.mixture.select import select_mixture
-
-    criterion, numbers = choice
-    set_apart = ("n_components", "covariance_type", "random_state", "verbose")
-    options = {name: value for name, value in estimator.get_params(deep=False).items() if name not in set_apart}
-    with now.progress("comparing mixtures") as progress:
-        found = select_mixture(
-            table.source, numbers or range(1, min(MAX_COMPONENTS, table.n) + 1), structure, criterion,
-            sample_weight=table.weight, random_state=estimator.random_state, verbose=progress, **options,
-        )  # fmt: skip
-    now.check_interrupt()
-    if found.best is None:
-        fail(f"no mixture could be fitted: {found.remarks[0]}", "look at the table with eigenlens info", "data")
-    _tell(found, now)
-    return found.best.set_params(verbose=False), found
-
-
-def _tell(found: Any, now: Any) -> None:
-    lines = str(found).splitlines()
-    more = len(lines) - 1 - SHOWN
-    kept = [line[:110].rstrip() for line in lines[: SHOWN + 1]]
-    now.say("compared", f"{len(lines) - 1} mixtures by {found.criterion.upper()}, the smaller the better")
-    now.show("\n".join([*kept, *([f"… {more} more"] if more > 0 else [])]))
-    names = ("components", "loglik", "parameters", "bic", "aic", "icl", "seconds")
-    rows = {"covariance": list(found.types)} | {name: getattr(found, name) for name in names}
-    now.add_facts(compared=rows | {"usable": found.usable}, criterion=found.criterion)
-    best, most = int(found.components[0]), int(max(found.components))
-    if best == most > 1:
-        now.say("note", f"{best} is the most that was tried: -k {best}:{2 * best} tries more")

@@ -9,6 +9,7 @@ import typer
 
 from eigenlens.cli.column_profile import PADDED
 from eigenlens.cli.commands.apply import apply_model, free_column
+from eigenlens.cli.commands.table_parts import is_in_memory, read_frame
 from eigenlens.cli.options import DataFiles, ModelFile, Output, ReadingOptions, RunningOptions, takes
 from eigenlens.data.column_kinds import ColumnKind
 from eigenlens.data.files.base import Selection, pl
@@ -38,60 +39,89 @@ def impute(
     probability 0.95. Categories and counts have none.
     """
 
+    filler = ColumnFiller(output.lower().endswith((".csv", ".tsv")) if output else not running.json)
+
     def rows(found: Any, table: Any) -> dict[str, Any]:
         names = feature_names(found, table.d)
         X, deviations = found.impute(table.source, return_std=True) if std else (found.impute(table.source), None)
         imputed = X.T if hasattr(X, "T") else [X[name].to_numpy() for name in X.columns]
         columns = dict(zip(map(str, table.roles.features), imputed, strict=True))
-        as_text = output.lower().endswith((".csv", ".tsv")) if output else not running.json
         array = output is not None and output.lower().endswith(".npy")  # which holds numbers only
-        filled = columns if array else fill_columns(table.files, table.kept, columns, as_text)
+        filled = columns if array else filler.fill(table, columns)
         added = () if deviations is None else zip(names, deviations.T, strict=True)
         return filled | {free_column(f"{name}_std", filled): column for name, column in added}
 
     apply_model(model, files, reading, running, output, ("impute", "impute"), rows, named=False)
 
 
-def fill_columns(files: Any, kept: Any, imputed: Mapping[str, Any], as_text: bool) -> dict[str, Any]:
-    """Return all columns of files, missing entries of some replaced, of the rows (n,) that are kept (None: all).
+class ColumnFiller:
+    """Fills missing entries of some columns of files, and leaves all others as they are.
 
-    `as_text`: numbers are written again as the text has them; otherwise columns have the types of their entries.
+    `as_text`: numbers are written again as the text has them; otherwise columns have the types of their entries. A
+    column has one type in all parts of a table, so files that are not in memory are looked through first.
     """
-    dialect = files.dialect
-    if dialect is None:
-        whole = _join(files.frames(), kept)
-    else:
-        whole = _join(files.cells(), kept)
-        as_text = as_text and dialect.numbers.is_plain
-        whole = whole if as_text else whole.with_columns(_typed_columns(files, kept, whole, imputed))
-    return {
-        column.name: _fill_column(column, imputed[column.name]) if column.name in imputed else column
-        for column in whole.iter_columns()
-    }
+
+    def __init__(self, as_text: bool) -> None:
+        self._as_text = as_text
+        self._typed: Any = None  # the columns of text that hold numbers, as a source; False without any
+        self._incomplete: set[str] | None = None  # the columns with missing entries
+
+    def fill(self, table: Any, imputed: Mapping[str, Any]) -> dict[str, Any]:
+        """Return all columns of the files of a table, or of a part of it, missing entries of some replaced."""
+        files, written = table.files, table.files.dialect is not None
+        whole = read_frame(table, files, written)
+        if self._typed is None:
+            self._typed = self._typed_columns(files, imputed, [whole] if is_in_memory(table) else files.cells())
+        if self._typed:
+            whole = whole.with_columns(read_frame(table, self._typed).iter_columns())
+        if self._incomplete is None:
+            streams = [files.cells() if written else files.frames(), *([self._typed.frames()] if self._typed else [])]
+            self._incomplete = _incomplete_columns([[whole]] if is_in_memory(table) else streams)
+        return {
+            column.name: _fill_column(column, imputed[column.name])
+            if column.name in imputed and column.name in self._incomplete
+            else column
+            for column in whole.iter_columns()
+        }
+
+    def _typed_columns(self, files: Any, imputed: Collection[str], frames: Iterable[Any]) -> Any:
+        """Return the columns of text that hold numbers; codes with leading zeros stay text."""
+        if files.dialect is None or (self._as_text and files.dialect.numbers.is_plain):
+            return False
+        padded = {each.name for frame in frames for each in frame.iter_columns() if _is_padded(each)}
+        numbers = [field.name for field in files.fields if field.kind not in (ColumnKind.TEXT, ColumnKind.MIXED)]
+        typed = [name for name in numbers if name in imputed or name not in padded]
+        return files.select(Selection(columns=typed)) if typed else False
 
 
-def _join(frames: Iterable[Any], kept: Any) -> Any:
-    whole = pl.concat(list(frames), how="vertical_relaxed")
-    return whole if kept is None else whole.filter(kept)
+def _incomplete_columns(streams: Iterable[Iterable[Any]]) -> set[str]:
+    """Return the names of columns with missing entries; of those that several streams have, by the last."""
+    found = dict[str, bool]()
+    for stream in streams:
+        here = dict[str, bool]()
+        for frame in stream:
+            here |= {each.name: here.get(each.name, False) or _missing(each).any() for each in frame.iter_columns()}
+        found |= here
+    return {name for name, incomplete in found.items() if incomplete}
 
 
-def _typed_columns(files: Any, kept: Any, cells: Any, imputed: Collection[str]) -> list[Any]:
-    """Return the columns of text that hold numbers as such; codes with leading zeros stay text."""
-    numbers = [field.name for field in files.fields if field.kind not in (ColumnKind.TEXT, ColumnKind.MIXED)]
-    plain = [name for name in numbers if name in imputed or not cells[name].str.contains(PADDED).any()]
-    chosen = files.select(Selection(columns=plain)) if plain else None
-    return [] if chosen is None else list(_join(chosen.frames(), kept).iter_columns())
+def _is_padded(column: Any) -> bool:
+    return bool(column.dtype == pl.String and column.str.contains(PADDED).any())
 
 
-def _fill_column(column: Any, imputed: Any) -> Any:
-    """Return a column with imputed values where entries are missing; others, and the type if it can hold them, stay."""
+def _missing(column: Any) -> Any:
+    """Return which entries of a column are missing."""
     missing = column.is_null()
     if column.dtype == pl.String:
         missing |= column.str.strip_chars().str.to_lowercase().is_in(NAN).fill_null(False)
     elif column.dtype.is_float():
         missing |= column.is_nan().fill_null(False)
-    if not missing.any():
-        return column
+    return missing
+
+
+def _fill_column(column: Any, imputed: Any) -> Any:
+    """Return a column with imputed values where entries are missing; others, and the type if it can hold them, stay."""
+    missing = _missing(column)
     values = pl.Series(column.name, imputed.tolist() if imputed.dtype.kind in "OU" else imputed)
     if column.dtype == pl.String:
         values = values.cast(pl.String)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ from eigenlens.cli.output import format_figure, limited_table
 from eigenlens.cli.session import session
 from eigenlens.tables.text_table import count_noun
 
+BYTES_PER_NUMBER = 8
 SHOWN = 50
 """The most columns listed in words; --json has all."""
 
@@ -84,7 +86,7 @@ def _describe_table(files: list[str], reading: ParsingOptions, now: Any) -> None
     from eigenlens.cli.advice.suggested_fit import suggest_fits
     from eigenlens.cli.column_profile import profile_columns
     from eigenlens.cli.guess_roles import guess_roles
-    from eigenlens.cli.input_table import open_input
+    from eigenlens.cli.input_table import memory_limit, open_input
 
     with now.progress("reading"):
         source = open_input(files, reading)
@@ -107,7 +109,7 @@ def _describe_table(files: list[str], reading: ParsingOptions, now: Any) -> None
     now.show(limited_table(TITLES, lines, most=SHOWN, sides="<<<>>>><"), always=True)
     now.show_warnings()
     now.add_facts(files=paths, rows=n, missing=missing, columns=found, text=written, decisions=decisions)
-    doubts = _doubts(source, columns)
+    doubts = [*_doubts(source, columns), *_column_doubts(source, roles, n, memory_limit(now.running))]
     now.say("warning", *doubts)
     now.add_facts(**({"doubts": doubts} if doubts else {}))
     now.show_next(*suggest_fits(files, columns, reading))
@@ -128,6 +130,24 @@ def _doubts(source: Any, columns: list[Any]) -> list[str]:
     found = describe_sentinels(values, source.paths)
     last = next((str(cell) for c in columns if c.type == "text" and is_total(cell := c.last_text)), None)
     return found if last is None else [*found, f"the last row is called '{last}': it may not be data."]
+
+
+def _column_doubts(source: Any, roles: Mapping[Any, Any], n: int, most: int) -> list[str]:
+    """Return sentences on columns that are not measurements or follow from others, and on copied rows.
+
+    Looked at are the n rows of the columns that a fit would take, if they need at most `most` bytes.
+    """
+    import numpy as np
+
+    from eigenlens.cli.table_checks import describe_columns
+
+    active = [j for j, field in enumerate(source.fields) if roles[field.name].is_measured]
+    # A square table is a matrix of correlations or distances, perhaps.
+    if not active or len(active) == n or n * len(active) * BYTES_PER_NUMBER > most:
+        return []
+    part = source.part(active)
+    names = [str(field.name) for field in part.fields]
+    return [warning_line(each) for each in describe_columns(np.concatenate(list(part.rows())), names)]
 
 
 def _written(source: Any) -> dict[str, Any] | None:

@@ -49,5 +49,7 @@ def _confusion(found: Any, table: Any, columns: dict[str, Any]) -> Any:
         return None
     weight = None if table.weight is None else table.weight[known]
     from eigenlens.bayes.tables import count_confusion
+    from eigenlens.cli.advice.unknown_categories import warn_unknown_classes
 
+    warn_unknown_classes(found, table.label[known])
     return count_confusion(found.classes_, table.label[known], columns["predicted"][known], weight)

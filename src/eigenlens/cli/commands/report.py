@@ -49,6 +49,7 @@ def report_models(
         table = read_aloud(now, tables, reading, model=group, mixed=mixed, guess=True)
         if all(hasattr(each, "fit_covariance") for each in found.values()) and find_covariance(table) is not None:
             table = table.without_rows
+        table = table.scored(next(iter(found.values())))
         now.add_facts(models=list(found))
         if running.dry_run or target is None:
             return now.show_plan(targets=[target])
@@ -103,8 +104,9 @@ def write_report(
 ) -> None:  # fmt: skip
     """Write the HTML report of models on the rows of a table, with the warnings that are known of each model's fit."""
     from eigenlens.reporting import report
+    from eigenlens.reporting.class_names import words_of_class
 
-    names = [name for name in models if name != "Choice"]
+    names = [words_of_class(name) for name in models if name != "Choice"]
     title = f"{', '.join(names)} of {', '.join(path.name for path in table.paths[:3])}"
     classes = table.label if any(hasattr(model, "classes_") for model in models.values()) else None
     report(

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+import operator
+from collections import deque
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.cli.commands.apply import TRAINING_ROWS, id_and_labels, put_beside
-from eigenlens.cli.files import OUTPUT_FORMATS, check_target, require_files, write_table
+from eigenlens.cli.commands.apply import TRAINING_ROWS, id_and_labels, put_beside, write_parts
+from eigenlens.cli.commands.table_parts import map_parts
+from eigenlens.cli.files import OUTPUT_FORMATS, check_target, require_files
 from eigenlens.cli.model_options import require_method
 from eigenlens.cli.options import DataFiles, ModelFile, Output, ReadingOptions, RunningOptions, takes
 from eigenlens.cli.session import session
@@ -28,56 +34,92 @@ def score(
     printed.
     """
     require_files(model, files)
-    from eigenlens.cli.advice.missing_entries import warn_empty_rows
     from eigenlens.cli.input_table import read_aloud
+    from eigenlens.cli.remembered_table import is_fitted_table
+    from eigenlens.cli.table_checks import warn_of_new_rows
     from eigenlens.estimator.storage import load
 
     with session(running) as now:
         target = check_target(output, running.force, OUTPUT_FORMATS, [model, *files])
         found = load(model)
-        classifier = hasattr(found, "classes_")
-        if not classifier:
+        if not (classifier := hasattr(found, "classes_")):
             require_method(found, "score_samples", "score rows, since it has no density")
         table = read_aloud(now, files, reading, model=found, need_label=classifier)
         if running.dry_run:
-            plan = f"score {count_noun(table.n, 'row')} with {type(found).__name__}"
-            return now.show_plan(plan, targets=[target])
+            return now.show_plan(f"score {count_noun(table.n, 'row')} with {type(found).__name__}", targets=[target])
+        scores = list[Any]()
+
+        def results() -> Iterator[dict[str, Any]]:
+            for part, (name, values, score) in map_parts(table, partial(_score_rows, found, classifier=classifier)):
+                now.check_interrupt()
+                scores.append(score)
+                yield put_beside(id_and_labels(part, reading, target), {name: values}) if target is not None else {}
+
         with now.progress("scoring"):
-            name, values, mean = _score_rows(found, table, classifier, now)
+            deque(results(), maxlen=0) if target is None else write_parts(now, results(), target)
+        known = classifier and is_fitted_table(found, table)
+        mean = _show_score(now, functools.reduce(operator.add, scores), table.n, TRAINING_ROWS if known else "")
         if running.quiet and not running.json:
             print(f"{mean:.10g}")
-        now.check_interrupt()
-        warn_empty_rows(table, "predict" if classifier else "score_samples")
-        if target is not None:
-            columns = put_beside(id_and_labels(table, reading, target), {name: values})
-            write_table(columns, target, now)
+        method, label = ("predict", table.label) if classifier else ("score_samples", None)
+        warn_of_new_rows(found, table, method, label)
         now.show_written(target)
         now.show_warnings()
     return None
 
 
-def _score_rows(found: Any, table: Any, classifier: bool, now: Any) -> tuple[str, Any, float]:
-    """Return the name of the score, its values (n,) and their mean, and print them."""
+def _score_rows(found: Any, table: Any, classifier: bool) -> tuple[str, Array, Any]:
+    """Return the name of the score, its values (n,), and what makes their mean: a confusion, or a weighted mean."""
     if classifier:
         from eigenlens.bayes.tables import count_confusion
-        from eigenlens.cli.remembered_table import is_fitted_table
 
         confusion = count_confusion(found.classes_, table.label, found.predict(table.source), table.weight)
-        note = TRAINING_ROWS if is_fitted_table(found, table) else ""
-        line, matrix, facts = confusion_summary(confusion, note)
-        now.say("score", line)
-        now.show(matrix)
-        now.add_facts(rows=table.n, **facts)
-        return "accuracy", confusion.right.astype(np.float64), confusion.accuracy
+        return "accuracy", confusion.right.astype(np.float64), confusion
     values = np.asarray(found.score_samples(table.source), dtype=np.float64)
-    mean, error = _weighted_mean(values, table.weight)
-    now.say("score", f"log density {mean:.6g} ± {error:.2g}")
-    now.add_facts(rows=table.n, log_density=mean, standard_error=error)
-    return "log_density", values, mean
+    return "log_density", values, WeightedMean.of(values, table.weight)
 
 
-def _weighted_mean(values: Array, weight: Array | None) -> tuple[float, float]:
-    """Return the weighted mean and its standard error."""
-    w = np.ones(len(values)) if weight is None else weight
-    mean, n = float(np.average(values, weights=w)), float(w.sum())
-    return mean, float(np.sqrt(np.average((values - mean) ** 2, weights=w) / max(n - 1.0, 1.0)))
+def _show_score(now: Any, total: Any, n: int, note: str) -> float:
+    """Print the score of all rows, and return it."""
+    if isinstance(total, WeightedMean):
+        error = f" ± {total.error:.2g}" if np.isfinite(total.mean) else ""  # a row of density 0
+        now.say("score", f"log density {total.mean:.6g}{error}")
+        now.add_facts(rows=n, log_density=total.mean, standard_error=total.error)
+        return total.mean
+    line, matrix, facts = confusion_summary(total, note)
+    now.say("score", line)
+    now.show(matrix)
+    now.add_facts(rows=n, **facts)
+    return float(total.accuracy)
+
+
+class WeightedMean(NamedTuple):
+    """A weighted mean that merges: Σw, the mean, and Σ w (v − mean)²."""
+
+    weight: float
+    mean: float
+    square: float
+
+    @classmethod
+    def of(cls, values: Array, weight: Array | None) -> WeightedMean:
+        """Return the mean of values (n,) with weights (n,).
+
+        >>> halves = WeightedMean.of(np.array([1.0, 3.0]), None) + WeightedMean.of(np.array([5.0]), None)
+        >>> halves == WeightedMean.of(np.array([1.0, 3.0, 5.0]), None)
+        True
+        """
+        w = np.ones(len(values)) if weight is None else weight
+        mean = float(np.average(values, weights=w))
+        square = float(w @ (values - mean) ** 2) if np.isfinite(mean) else np.nan
+        return cls(float(w.sum()), mean, square)
+
+    def __add__(self, other: Any) -> WeightedMean:
+        weight = self.weight + other.weight
+        mean = (self.weight * self.mean + other.weight * other.mean) / weight
+        between = (other.mean - self.mean) ** 2 * self.weight * other.weight / weight
+        return WeightedMean(weight, mean, self.square + other.square + between)
+
+    @property
+    def error(self) -> float:
+        """The standard error of the mean."""
+        return float(np.sqrt(self.square / self.weight / max(self.weight - 1.0, 1.0)))

@@ -9,9 +9,18 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from eigenlens.cli.commands.resume_command import resume_command
 from eigenlens.cli.errors import exit_status, fail
 from eigenlens.cli.files import OUTPUT_FORMATS, check_target, free_name, require_files, write_table
-from eigenlens.cli.options import DataFiles, Output, ReadingOptions, RunningOptions, given_flags, takes
+from eigenlens.cli.options import (
+    CheckpointOptions,
+    DataFiles,
+    Output,
+    ReadingOptions,
+    RunningOptions,
+    given_flags,
+    takes,
+)
 from eigenlens.cli.session import session
 from eigenlens.errors import EigenlensError, closest, suggest
 from eigenlens.tables.text_table import align
@@ -26,11 +35,12 @@ class SuggestedNumber(NamedTuple):
     note: str
 
 
-@takes(reading=ReadingOptions, running=RunningOptions)
+@takes(reading=ReadingOptions, running=RunningOptions, saving=CheckpointOptions)
 def select(
     files: DataFiles,
     reading: ReadingOptions,
     running: RunningOptions,
+    saving: CheckpointOptions,
     models: Annotated[
         list[str] | None,
         typer.Option(
@@ -65,8 +75,9 @@ def select(
             warn_of_units_of_rows(now, table)
         if running.dry_run:
             return now.show_plan(f"choose the number of components of {', '.join(names)}", targets=[target])
-        with now.progress("comparing"):
-            how, alone = (standardize, most, running.seed), len(names) == 1
+        how, alone = (standardize, most, running.seed), len(names) == 1
+        settings = dict(zip(("--standardize", "--most", "--seed"), how, strict=True)) | {"--models": names}
+        with resume_command(now, saving, table, [target], **settings), now.progress("comparing"):
             rows = [each for name in names for each in _suggest(name, table, how, alone)]
         now.check_interrupt()
         now.show(_aligned(rows), always=target is None)

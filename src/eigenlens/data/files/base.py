@@ -57,6 +57,7 @@ class Reader(ABC):
     decisions: tuple[Decision, ...] = ()
     levels: Sequence[Sequence[str]] = ()
     units: Mapping[str, str] = MappingProxyType({})
+    _block_rows: int | None = None
 
     @abstractmethod
     def blocks(self) -> Iterator[Array]:
@@ -71,6 +72,12 @@ class Reader(ABC):
         """Return a reader of some of the columns, by their positions among `fields`."""
         other = copy.copy(self)
         other.fields = tuple(self.fields[j] for j in columns)
+        return other
+
+    def with_block_rows(self, block_rows: int) -> Self:
+        """Return a reader of the same rows in blocks of at most this many, where the format is read by blocks."""
+        other = copy.copy(self)
+        other._block_rows = min(block_rows, self._block_rows or block_rows)
         return other
 
     @property
@@ -99,6 +106,10 @@ class Reader(ABC):
         """Return one whole column (n,), of numbers or text."""
         place = self.names.index(name)
         return np.concatenate([np.asarray(rows)[:, 0] for rows in self.only([place]).blocks()])
+
+    def column_frames(self, name: Any, block_rows: int) -> Iterator[DataFrame]:
+        """Yield one column, some rows at a time, as frames of one type: that of `column`."""
+        return self.only([self.names.index(name)]).with_block_rows(block_rows).frames()
 
 
 Name = Any  # a column's name, or its position where columns have no names

@@ -39,8 +39,8 @@ MAX_SHOWN_LETTERS = 60
 
 def present_cells(cells: Expr, markers: Sequence[str]) -> Expr:
     """Return columns of text without spaces around cells, null where a cell is empty or a missing-value marker."""
-    bare = cells.str.strip_chars()
-    found: Expr = pl.when(~bare.is_in(["", *markers])).then(bare)
+    bare = cells.str.strip_chars(" \t\u00a0")
+    found: Expr = pl.when(~(cells.str.strip_chars().is_in(list(markers)) | (bare == ""))).then(bare)
     return found
 
 
@@ -57,10 +57,15 @@ def plain_cells(cells: Expr, dialect: Dialect, markers: Sequence[str] | None = N
         present = pl.when(bare.str.contains(f"^{numbers.grouped}$")).then(ungrouped).otherwise(present)
     # As `NumberFormat.to_plain`: a point among decimal commas is not a decimal sign.
     plain = present.str.replace_many([",", "."], [".", ","]) if numbers.decimal == "," else present
+    return without_numbers(plain, dialect)
+
+
+def without_numbers(plain: Expr, dialect: Dialect) -> Expr:
+    """Return plain cells, null where one is a missing-value marker that is a number, such as -999."""
     missing = missing_numbers(dialect)
-    if missing:
-        plain = pl.when(~plain.cast(pl.Float64, strict=False).is_in(missing).fill_null(False)).then(plain)
-    found: Expr = plain
+    if not missing:
+        return plain
+    found: Expr = pl.when(~plain.cast(pl.Float64, strict=False).is_in(missing).fill_null(False)).then(plain)
     return found
 
 
@@ -89,8 +94,9 @@ def missing_numbers(dialect: Dialect) -> list[float]:
 
 
 def mask_missing(cells: Expr, markers: Sequence[str]) -> Expr:
-    """Return columns of text as they are written, null where a cell is a missing-value marker."""
-    found: Expr = pl.when(~cells.str.strip_chars().is_in(list(markers))).then(cells) if markers else cells
+    """Return columns of text without spaces around the cells, null where one is empty or a missing-value marker."""
+    bare = cells.str.strip_chars(" \t\u00a0")
+    found: Expr = pl.when(~(cells.str.strip_chars().is_in(list(markers)) | (bare == ""))).then(bare)
     return found
 
 
@@ -176,7 +182,19 @@ LIMIT = CellFormat(
     number=False, as_missing="the mean is then that of the others",
 )  # fmt: skip
 
+TOP = LIMIT._replace(
+    what="values above a limit",
+    advice="write a number for them, such as the limit itself, since they are not missing at random",
+)
+
 UNIT = CellFormat("numbers with units", "write all of its cells in one unit")
+
+MONTH = r"(?i:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[a-z]*\.?"
+NAMED_DATES = (
+    rf"(?:[A-Za-z]{{2,9}},? )?\d{{1,2}}\.?[- ]{MONTH}[- ]\d{{2,4}}\b.*|{MONTH} \d{{1,2}},? \d{{4}}\b.*|"
+    r"\d{4}-?(?:W\d\d|Q[1-4])(?:-\d)?"
+)
+"""Dates with the names of months, weeks and quarters."""
 
 CELL_FORMATS: dict[str, CellFormat] = {
     r"[+-]?\d{1,3}([,.\u2019' \u00a0\u2007\u2009\u202f]\d{3})+([.,]\d+)?": THOUSANDS,
@@ -184,15 +202,17 @@ CELL_FORMATS: dict[str, CellFormat] = {
     r"[−–][\d.,]+": CellFormat("numbers with a printer's minus", "write all of its cells as numbers"),
     r"[<>≤≥]=?\s?[\d.,]+.*": LIMIT,
     r"(?i)<?\s?(lo[dq]|mdl|bdl|bld|bl[qd]|ll?oq)|[bu]\.?d\.?l\.?|n\.?d\.?|not detect(ed|able)|below .*": LIMIT,
+    r"(?i)undetermined|\d+\s?\+": TOP,
     r"[+-]?[\d.,]+\s?%": CellFormat("numbers with %", "write all of its cells with %, or none"),
     rf"[+-]?({CURRENCIES})\s?[\d.,]+|[\d.,]+\s?({CURRENCIES})": CellFormat(
         "numbers with signs of currency", "write all of its cells with one sign, or none"
     ),
     r"[+-]?\d*,\d+": CellFormat("numbers with decimal commas", "say so with {decimal}", argument="decimal"),
     r"(?i)yes|no|y|n|on|off": CellFormat("yes and no", "write it as 1 and 0", number=False),
-    r"\d{4}-\d\d-\d\d.*|\d{1,2}[./]\d{1,2}[./]\d{2,4}.*": CellFormat(
+    rf"\d{{4}}([-/.])\d\d?\1\d\d?\b.*|\d{{1,2}}([./-])\d{{1,2}}\2\d{{2,4}}(?![\d./-]).*|{NAMED_DATES}": CellFormat(
         "dates", "read it as days with {dates}", number=False, argument="dates"
     ),
+    r"(?:\d{1,3}\.){3}\d{1,3}": CellFormat("IP addresses", "leave it out with {drop}", number=False, argument="drop"),
 }
 """Cells that are nearly numbers, by their patterns."""
 
@@ -204,7 +224,7 @@ def describe_cell(cell: str) -> CellFormat | None:
     ('numbers with signs between thousands', 'numbers with %', None)
     """
     unit = re.fullmatch(r"[+−–-]?[\d.,]+\s?([^\W\d].*)", cell.strip())
-    if unit is not None and is_known_unit(unit[1]):
+    if unit is not None and is_known_unit(unit[1]) and not re.fullmatch(NAMED_DATES, cell.strip()):
         return UNIT
     return next((look for pattern, look in CELL_FORMATS.items() if re.fullmatch(pattern, cell.strip())), None)
 

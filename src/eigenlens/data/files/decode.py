@@ -56,7 +56,8 @@ def _open_text(
         if SEPARATOR_LINE.match(_peek(text)):
             text.readline()
         for _ in range(skip):
-            text.readline()
+            if not text.readline():  # the end of the file
+                break
         yield text
 
 
@@ -332,6 +333,8 @@ def _footer_start(text: bytes, lines: int) -> int:
     start = len(text)
     for _ in range(lines):
         start = text.rfind(b"\n", 0, len(text[:start].rstrip(b"\r\n"))) + 1
+        if not start:
+            break
     return start
 
 

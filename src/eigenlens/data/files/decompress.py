@@ -24,7 +24,7 @@ MAX_RATIO = 250.0
 
 Tables of counts with 95% zeros reach 30, and one-hot columns 60; a bomb in gzip has 1,000, in bzip2 and xz far more."""
 
-FREE_BYTES = 64 << 20
+FREE_BYTES = 16 << 20
 """Up to this much text the ratio does not matter: it is read in seconds."""
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import re
 import shlex
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any
 
 from eigenlens.data.files.base import pl, unreadable
@@ -26,19 +26,20 @@ from eigenlens.data.files.decode import (
     western_encoding,
     without_footer,
 )
-from eigenlens.data.files.decompress import open_bytes
+from eigenlens.data.files.decompress import COMPRESSED, open_bytes
+from eigenlens.data.files.layout.first_line import FirstLine, first_line_decisions, judge_first_line
 from eigenlens.data.files.layout.footer import find_remarks, reject_second_table
 from eigenlens.data.files.layout.header import (
     NUMBER_LIKE,
     count_header_rows,
-    is_header,
     join_names,
     lacks_first_name,
+    number_repeated,
     numeric_columns_below,
 )
 from eigenlens.data.files.layout.separator import MAX_LINES, find_separator, one_character, read_cells, single_spaces
 from eigenlens.data.files.layout.title import find_title
-from eigenlens.data.files.layout.widths import check_column_count, check_widths
+from eigenlens.data.files.layout.widths import check_column_count, check_widths, trailing_separators
 from eigenlens.data.files.number_format import (
     MISSING_WORDS,
     PLAIN_NUMBERS,
@@ -49,8 +50,20 @@ from eigenlens.data.files.number_format import (
 )
 from eigenlens.errors import DataError, OptionError
 
-USUAL_MARKERS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", ".", "-", "?")
-"""Cells that are missing in a column whose other cells are numbers, besides those of `na`."""
+NO_ANSWERS = ("Refused", "Don't know", "Don’t know", "No answer", "Not applicable", "Inapplicable", "keine Angabe")
+"""Words of questionnaires for an answer that was not given, in the cases that `USUAL_MARKERS` adds."""
+
+USUAL_MARKERS = (
+    "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", ".", "-", "?", "--", "---", "..", "…", ":",
+    "DNF", "DNS", "DSQ", "[not completed]",
+    *("#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?", "#NULL!"), *(f".{letter}" for letter in ascii_lowercase),
+    *dict.fromkeys(case(word) for word in NO_ANSWERS for case in (str, str.lower, str.upper, str.title)),
+)  # fmt: skip
+"""Cells that are missing in a column whose other cells are numbers, besides those of `na`.
+
+After the words: signs of tables, of Eurostat (:) and of the World Bank (..); races without a
+result, and forms of REDCap; errors of spreadsheets; Stata's .a to .z.
+"""
 
 TEXT_MARKERS = ("NA",)
 """Cells that are missing in a column of text, besides those of `na`."""
@@ -60,6 +73,12 @@ MISSING_MARKERS = MISSING_WORDS | {"n/a", "n.a.", "#n/a", "nil", "missing", "unk
 
 ARCHIVES = {b"PK\x03\x04": "a zip archive or spreadsheet", b"PAR1": "Parquet", b"\x93NUMPY": ".npy", b"ARROW1": "Arrow",
             b"\x1f\x8b": "gzip"}  # fmt: skip
+SUFFIXES = {"gzip": ".gz", "GCT": ".gct"}
+"""The suffixes of formats that are read once a file is called so."""
+
+
+SERIES_COMMENT = "!"
+"""The start of all lines of a series matrix of GEO that are no rows."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +97,8 @@ class Dialect:
         max_ratio: how many times its size a compressed file may grow to, or None for the usual limit.
         row_names: whether the rows start with a cell for which the line of names has none, as R writes them.
         repeats: whether a line that repeats the names cannot be data: there are numbers below them.
+        doubtful_names: the cells of the first line, if they are taken for names though they may be a row.
+        trailing: 1 if rows end with a separator and the line of names does not, -1 for the opposite, else 0.
     """
 
     separator: str = ","
@@ -92,6 +113,8 @@ class Dialect:
     max_ratio: float | None = None
     row_names: bool = False
     repeats: bool = False
+    doubtful_names: tuple[str, ...] = ()
+    trailing: int = 0
 
     @property
     def number_markers(self) -> tuple[str, ...]:
@@ -105,8 +128,13 @@ class Dialect:
 
     def _with_given(self, usual: Sequence[str]) -> tuple[str, ...]:
         """Return the markers that are given and, unless these are complete, the usual ones."""
-        complete = self.na is not None and (not self.na or "" in self.na)
-        return tuple(dict.fromkeys(each for each in (*(() if complete else usual), *(self.na or ())) if each))
+        shown = usual if self.uses_usual_markers else ()
+        return tuple(dict.fromkeys(each for each in (*shown, *(self.na or ())) if each))
+
+    @property
+    def uses_usual_markers(self) -> bool:
+        """Whether those of `na` are not complete."""
+        return self.na is None or bool(self.na and "" not in self.na)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -132,12 +160,20 @@ class Dialect:
         if self.encoding and "encoding" not in given:
             what, fix = "the text is not UTF-8 and is read with {encoding}", "if letters look wrong, give another"
             yield Decision("encoding", what, (), fix, {"encoding": self.encoding}, surprising=True)
-        if not self.header and "header" not in given:
-            what, fix = "the first line holds no names, so columns are numbered", "if it does, give {header}"
-            yield Decision("names", what, (), fix, {"header": True})
+        if self.comment == SERIES_COMMENT and "comment" not in given:
+            what = "lines that start with ! are left out, as they are no rows in a series matrix of GEO"
+            yield Decision("comments", what, (), "if they are, give another {comment}", {"comment": ...})
+        if "header" not in given:
+            yield from first_line_decisions(bool(self.header), self.doubtful_names)
         if self.row_names:
             what = "the line of names has one name fewer than the rows have cells, so the first column names the rows"
             yield Decision("row names", what, (), "name another with {id}", {"id": ...})
+        if self.trailing:
+            one, other = (
+                ("each row", "the line of names does") if self.trailing > 0 else ("the line of names", "rows do")
+            )
+            what = f"{one} ends with a separator and {other} not, so no column is made of what follows it"
+            yield Decision("separators", what)
         if not (self.numbers.is_plain or {"decimal", "thousands"} & set(given)):
             signs = {name: sign for name, sign in self.numbers._asdict().items() if sign is not None}
             what = f"numbers are read with {' and '.join(f'{{{name}}}' for name in signs)}, as the file shows"
@@ -162,12 +198,12 @@ def find_dialect(
     """Return the dialect of a file: what is given, and the rest as its first lines show."""
     encoding = _find_encoding(path, encoding)
     _check_comment(comment)
-    head = text_head(path, encoding, skip or 0, footer or 0)
-    check_column_count(path, head)
+    head = _first_lines(path, encoding, skip or 0, footer or 0)
     separator = one_character(separator)
     prefix = comment or _find_comment(path, head, separator)
-    text = remove_comments(head.encode(), prefix, everywhere=comment is not None).decode() if prefix else head
-    found = Dialect(comment=prefix, comment_everywhere=comment is not None, encoding=encoding, skip=skip or 0,
+    everywhere = comment is not None or prefix == SERIES_COMMENT  # the last line of a series of GEO is one too
+    text = remove_comments(head.encode(), prefix, everywhere=everywhere).decode() if prefix else head
+    found = Dialect(comment=prefix, comment_everywhere=everywhere, encoding=encoding, skip=skip or 0,
                     footer=footer or 0, max_ratio=max_ratio, na=None if na is None else tuple(na))  # fmt: skip
     if skip is None and prefix is None:
         title, separator = find_title(path, text, separator)
@@ -175,7 +211,7 @@ def find_dialect(
     separator = separator or find_separator(path, text)
     if footer is None:
         found, text = _cut_remarks(path, text, separator, found, text_tail(path, encoding, skip or 0))
-    rows, row_names = _first_rows(path, text, separator, header)
+    rows, row_names, trailing = _first_rows(path, text, separator, header)
     missing = MISSING_MARKERS | {token.lower() for token in found.number_markers}
     rows = _without_repeated(rows, missing)
     lines = 1 if row_names else header_rows or count_header_rows(rows, missing)
@@ -184,9 +220,21 @@ def find_dialect(
     _check_decimal(numbers, separator)
     # 1'234 in the first line is hardly a name, though only `thousands` makes it a number.
     plain = [[numbers.to_plain(cell).translate(THOUSANDS_LIKE) for cell in row] for row in rows]
-    named = header_rows is not None or (is_header(plain, found.number_markers) if header is None else header)
-    return replace(found, separator=separator, header=lines if named else 0, numbers=numbers, row_names=row_names,
-                   repeats=named and bool(numeric_columns_below(rows[1:], missing)))  # fmt: skip
+    line = FirstLine(header is not False) if header_rows or header is not None else judge_first_line(
+        plain, found.number_markers)  # fmt: skip
+    return replace(found, separator=separator, header=lines if line.named else 0, numbers=numbers, row_names=row_names,
+                   doubtful_names=tuple(rows[0]) if line.doubtful else (), trailing=trailing,
+                   repeats=line.named and bool(numeric_columns_below(rows[1:], missing)))  # fmt: skip
+
+
+def _first_lines(path: Path, encoding: str | None, skip: int, footer: int) -> str:
+    """Return the start of a text without the lines to skip; an error where nothing is left, or too many columns."""
+    head = text_head(path, encoding, skip, footer)
+    if (skip or footer) and not head.strip():
+        what = f"'{path}' has no lines that skip={skip} and footer={footer} leave"
+        raise DataError(what, fix="give smaller numbers of lines")
+    check_column_count(path, head)
+    return head
 
 
 def _check_decimal(numbers: NumberFormat, separator: str) -> None:
@@ -220,10 +268,11 @@ def _without_repeated(rows: list[list[str]], missing: Collection[str]) -> list[l
     return rows if all(NUMBER_LIKE.fullmatch(rows[0][place]) for place in numeric) else [rows[0], *rest]
 
 
-def _first_rows(path: Path, text: str, separator: str, header: bool | None) -> tuple[list[list[str]], bool]:
-    """Return the cells of the first rows, without spaces around them, and whether a name for the first is lacking.
+def _first_rows(path: Path, text: str, separator: str, header: bool | None) -> tuple[list[list[str]], bool, int]:
+    """Return the cells of the first rows, without spaces around them.
 
-    Rows of other different lengths are an error.
+    Also return whether a name for the first cell is lacking, and the `trailing` of the dialect. Rows of other different
+    lengths are an error.
     """
     rows = list(itertools.islice(read_cells(path, single_spaces(text, separator), separator), MAX_LINES))
     rows = [[cell.strip() for cell in row] for row in rows if row]
@@ -231,8 +280,11 @@ def _first_rows(path: Path, text: str, separator: str, header: bool | None) -> t
         raise DataError(f"'{path}' holds nothing but blank lines", fix="write it again, with names and rows")
     lacking = header is not False and lacks_first_name(rows)
     rows = [["", *rows[0]], *rows[1:]] if lacking else rows
+    trailing = 0 if header is False or lacking else trailing_separators(rows)
+    if trailing:
+        rows = [rows[0][:-1], *rows[1:]] if trailing < 0 else [rows[0], *(row[:-1] for row in rows[1:])]
     check_widths(path, rows, text)
-    return rows, lacking
+    return rows, lacking, trailing
 
 
 # ---- comments above the names ---------------------------------------------------------------------------------
@@ -244,12 +296,15 @@ def _check_comment(comment: str | None) -> None:
 
 
 def _find_comment(path: Path, head: str, separator: str | None) -> str | None:
-    """Return "#" if comment lines precede the header, else None.
+    """Return "#", or "!" as in series of GEO, if comment lines precede the header, else None.
 
     A single comment line with as many cells as the rows below is itself the header; if other comments precede it, the
-    file is ambiguous, which is an error.
+    file is ambiguous, which is an error unless tabs cut it.
     """
     lines = [line for line in head.splitlines()[:MAX_LINES] if line.strip()]
+    marked = list(itertools.takewhile(lambda line: line.startswith(SERIES_COMMENT), lines))
+    if 1 < len(marked) < len(lines):
+        return SERIES_COMMENT
     above = list(itertools.takewhile(lambda line: line.startswith("#"), lines))
     below = lines[len(above) :]
     if not above or not below:
@@ -258,7 +313,8 @@ def _find_comment(path: Path, head: str, separator: str | None) -> str | None:
     names, first = (next(read_cells(path, single_spaces(line, cut), cut)) for line in (above[-1], below[0]))
     if len(names) < len(first) or not any(is_number(cell.strip().replace(",", ".")) for cell in first):
         return "#"
-    if len(above) == 1:
+    # A sentence has no tabs, so that a comment cut by them, as in tables of BIOM, holds names.
+    if len(above) == 1 or (cut == "\t" and len(names) == len(first) and not any(map(is_number, names))):
         return None
     what = f"'{path}' starts with comments, the last of which may hold the names of its columns"
     fix = "remove the # from the line of names, or if there are no names add {comment} and {header}"
@@ -273,13 +329,20 @@ def _check_is_text(path: Path, encoding: str | None) -> None:
     with open_bytes(path) as file:
         head = file.read(SAMPLE_BYTES)
     kind = next((what for start, what in ARCHIVES.items() if head.startswith(start)), None)
+    kind = "GCT" if re.match(rb"#1\.[23]\s+[0-9]+\t[0-9]+", head) and ".gct" not in path.suffixes else kind
     kind = "a web page" if re.match(rb"\s*<(!doctype )?html", head, re.IGNORECASE) else kind
     if kind is not None or (b"\x00" in head and file_encoding(path, encoding) == "utf-8"):
+        written = head.rstrip(b"\x00")
+        if kind is None and written.strip() and b"\x00" not in written and path.suffix not in COMPRESSED:
+            copy = shlex.quote(str(path.with_name(f"{path.stem}-text{path.suffix}")))
+            fix = f"copy it without them: tr -d '\\000' < {shlex.quote(str(path))} > {copy}"
+            raise DataError(f"'{path}' has zero bytes below its text, as logs that were cut off have", fix=fix)
         if kind is None and (guess := detect_encoding(head)).startswith("utf-16"):
             what, settings = f"'{path}' is UTF-16 without its byte order mark", {"encoding": guess}
             raise DataError(what, fix="say so with {encoding}", settings=settings)
         fix = "give it the suffix of its format, or write it as CSV"
-        fix = f"rename it: mv {shlex.quote(str(path))} {shlex.quote(f'{path}.gz')}" if kind == "gzip" else fix
+        if kind in SUFFIXES:
+            fix = f"rename it: mv {shlex.quote(str(path))} {shlex.quote(f'{path}{SUFFIXES[kind]}')}"
         raise DataError(f"'{path}' is {kind or 'binary'}, not delimited text", fix=fix)
 
 
@@ -300,23 +363,17 @@ def header_levels(path: Path, dialect: Dialect) -> list[list[str]]:
     except pl.exceptions.PolarsError as error:
         reject_undecodable(path, dialect.encoding)
         raise unreadable(path, error) from error
-    cells = [[str(cell or "").strip() for cell in level] for level in levels]
+    # A name of several lines could not be typed.
+    cells = [[re.sub(r"\s*[\r\n]\s*", " ", str(cell or "").strip()) for cell in level] for level in levels]
+    if dialect.trailing:
+        cells[0] = [*cells[0], ""] if dialect.trailing > 0 else cells[0][:-1]
     if len({len(level) for level in cells}) > 1:
         what = f"'{path}' has lines of names of different lengths"
         raise DataError(what, fix="say how many there are with {header_rows}", settings={"header_rows": 1})
     return [[FIRST_COLUMN, *cells[0]]] if dialect.row_names else cells
 
 
-def column_names(path: Path, dialect: Dialect, levels: Sequence[Sequence[str]]) -> list[str]:
-    """Return the names of the columns; one without a name is named by its position."""
+def column_names(dialect: Dialect, levels: Sequence[Sequence[str]]) -> list[str]:
+    """Return the names of the columns; one without a name is named by its position, one that repeats is numbered."""
     given = join_names(levels) if dialect.header else [""] * len(levels[0])
-    names = [name or f"column_{place}" for place, name in enumerate(given, 1)]
-    for name, times in Counter(names).items():
-        if times > 1:
-            what, fix = (
-                f"'{path}' has {times} columns named {name!r}",
-                "rename them, or number all with {skip} {header}",
-            )
-            settings = {"skip": dialect.skip + dialect.header, "header": False}
-            raise DataError(what, columns=[name], fix=fix, settings=settings)
-    return names
+    return number_repeated([name or f"column_{place}" for place, name in enumerate(given, 1)])

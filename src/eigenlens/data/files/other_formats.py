@@ -17,14 +17,12 @@ PYTHON = {
         arrays="np.load({path}).values()") + ")"),
     ".mat": ("a file of MATLAB", "import numpy as np, scipy.io as s; np.save({npy}, " + LARGEST.format(
         arrays="s.loadmat({path}).values()") + ")"),
-    ".h5ad": ("AnnData", "import anndata; "
-              'anndata.read_h5ad({path}).to_df().reset_index(names="row").to_parquet({parquet})'),
-    ".h5": ("HDF5", "import h5py, numpy as np; found = []; file = h5py.File({path}); "
-            "file.visititems(lambda name, item: found.append(item) if isinstance(item, h5py.Dataset) else None); "
-            "np.save({npy}, " + LARGEST.format(arrays="found") + ")"),
-    ".zarr": ("a Zarr store", 'import zarr, numpy as np; z = zarr.open({path}, mode="r"); '
-              'np.save({npy}, z[:] if hasattr(z, "ndim") else ' + LARGEST.format(
-                  arrays="[a for _, a in z.arrays()]") + ")"),
+    ".mtx": ("a matrix of Matrix Market, in files of 10x with genes as rows",
+             "import numpy as np, scipy.io as s; m = s.mmread({path}); "
+             'np.save({npy}, m.toarray() if hasattr(m, "toarray") else m)'),
+    ".loom": ("a loom file", 'import h5py, numpy as np; np.save({npy}, h5py.File({path})["matrix"][:].T)'),
+    ".fcs": ("a file of flow cytometry", "import flowio, polars as pl; f = flowio.FlowData({path}); "
+             "pl.DataFrame(f.as_array(), schema=f.pnn_labels).write_parquet({parquet})"),
     ".pkl": ("a pickle, which can run any program: convert it only if you trust it",
              "import pandas as pd; pd.DataFrame(pd.read_pickle({path})).to_parquet({parquet})"),
 }  # fmt: skip
@@ -36,30 +34,64 @@ R = {
 }  # fmt: skip
 """Formats that a line of R converts."""
 
-ALIASES = {".hdf5": ".h5", ".hdf": ".h5", ".pickle": ".pkl", ".joblib": ".pkl", ".rdata": ".rda"}
+PROGRAMS = {
+    ".biom": ("a BIOM table; the text made of it is read with {transpose}",
+              "biom convert -i {path} -o {tsv} --to-tsv"),
+}  # fmt: skip
+"""Formats that another program converts."""
+
+READ_COMPRESSED = (".mtx", ".vcf")
+"""Formats that are converted as they are, though they are compressed."""
+
+ALIASES = {".pickle": ".pkl", ".joblib": ".pkl", ".rdata": ".rda"}
 
 PACKED = {".zip": "unzip {name}", ".zst": "zstd -d {name}", ".7z": "7z x {name}", ".tar": "tar xf {name}",
           ".tgz": "tar xzf {name}", ".lz4": "lz4 -d {name}", ".br": "brotli -d {name}",
           ".z": "uncompress {name}"}  # fmt: skip
 """Archives, and the command that unpacks them."""
 
+PLINK_FLAGS = {".vcf": "--vcf", ".bcf": "--bcf", ".bgen": "--bgen", ".pgen": "--pfile", ".ped": "--pedmap"}
+"""Formats of genotypes that PLINK 2 converts, and its option; .pgen is read by `GenotypePCA` alone."""
+
 OTHERS = {
+    ".raw": ("may be genotypes of PLINK, as text", "name a copy as text: cp {name} {stem}.txt"),
+    ".html": ("is a web page", "open it in a spreadsheet, save it as .xlsx, and name that file"),
+    ".htm": ("is a web page", "open it in a spreadsheet, save it as .xlsx, and name that file"),
     ".numbers": ("is a spreadsheet of Numbers", "export it as CSV or Excel, and name that file"),
     ".safetensors": ("is a model, and a table is needed", "give the model first, and a data file after it"),
 }
 
 
+def _genotypes_error(path: Path, suffix: str) -> DataError:
+    stem = str(path).removesuffix(".gz").removesuffix(suffix)
+    given = stem if suffix in (".pgen", ".ped") else str(path)
+    alleles = ["ref-first"] if suffix == ".bgen" else []
+    command = ["plink2", PLINK_FLAGS[suffix], given, *alleles, "--max-alleles", "2", "--make-bed", "--out", stem]
+    what = "holds genotypes, of which .bed files are read" + (" as a table" if suffix == ".pgen" else "")
+    return DataError(f"'{path}' {what}", fix=f"convert it: {shlex.join(command)}")
+
+
 def unknown_format(path: Path, known: list[str]) -> DataError:
     """Return the error for a file of a format that is not read; `known`: the suffixes of those that are."""
-    suffix = ALIASES.get(path.suffix.lower(), path.suffix.lower())
-    names = {kind: str(path.with_suffix(f".{kind}")) for kind in ("npy", "parquet", "csv")}
+    inner = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
+    stem = inner if inner.suffix.lower() in READ_COMPRESSED else path
+    suffix = ALIASES.get(stem.suffix.lower(), stem.suffix.lower())
+    if suffix in PLINK_FLAGS:
+        return _genotypes_error(path, suffix)
+    names = {kind: str(stem.with_suffix(f".{kind}")) for kind in ("npy", "parquet", "csv", "tsv")}
+    names |= {"path": str(path)}
     # JSON quotes with double marks, which need no escape in the single ones of the shell.
-    quoted = {kind: json.dumps(name, ensure_ascii=False) for kind, name in (names | {"path": str(path)}).items()}
+    quoted = {kind: json.dumps(name, ensure_ascii=False) for kind, name in names.items()}
     if suffix in PYTHON:
         what, code = PYTHON[suffix]
         return DataError(
             f"'{path}' is {what}", fix=f"convert it: {shlex.join(['python', '-c', code.format(**quoted)])}"
         )
+    if suffix in PROGRAMS:
+        what, command = PROGRAMS[suffix]
+        words = [word.format(**names) for word in command.split()]
+        settings = {"transpose": True} if "{transpose}" in what else {}
+        return DataError(f"'{path}' is {what}", fix=f"convert it: {shlex.join(words)}", settings=settings)
     if suffix in R:
         command = shlex.join(["Rscript", "-e", R[suffix].format(**quoted)])
         return DataError(f"'{path}' is a file of R", fix=f"convert it: {command}")
@@ -68,5 +100,6 @@ def unknown_format(path: Path, known: list[str]) -> DataError:
         command_line = PACKED.get(suffix, "gunzip {name}").format(name=shlex.quote(str(path)))
         return DataError(f"'{path}' is packed in a way that is not read", fix=f"unpack it first: {command_line}{only}")
     usual = f"write it in a format that is read, or rename it if it is in one: {', '.join(known)} are read"
+    named = {"name": shlex.quote(str(path)), "stem": shlex.quote(str(path.with_suffix("")))}
     what, fix = OTHERS.get(suffix, ("has no known suffix", f"{usual}, and {', '.join(COMPRESSED)} after a text one"))
-    return DataError(f"'{path}' {what}", fix=fix)
+    return DataError(f"'{path}' {what}", fix=fix.format(**named))

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from eigenlens.arrays import dimensions, is_sparse
+from eigenlens.data.files.partitions import is_partitioned, partition_files
 from eigenlens.data.files.standard_input import STANDARD_INPUT, is_pipe
 from eigenlens.errors import DataError, OptionError, SourceChanged
 
@@ -19,7 +21,7 @@ PathLike = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class Stamp:
-    """A file's size and modification time, which show whether it has changed."""
+    """A file's size and modification time, which show whether it has changed; of a folder, those of all its files."""
 
     path: Path
     size: int
@@ -28,8 +30,8 @@ class Stamp:
     @classmethod
     def of(cls, path: Path) -> Stamp:
         """Return the stamp of a file as it is now."""
-        status = path.stat()
-        return cls(path, status.st_size, status.st_mtime_ns)
+        states = [each.stat() for each in ([path, *path.rglob("*")] if path.is_dir() else [path])]
+        return cls(path, sum(each.st_size for each in states), max(each.st_mtime_ns for each in states))
 
     def check(self) -> None:
         """Raise SourceChanged unless the file exists and is unchanged."""
@@ -73,11 +75,14 @@ def expand_paths(path: PathLike | Iterable[PathLike], suffixes: Container[str] =
     eigenlens.errors.DataError: 'no/such/file.csv' does not exist; check the spelling and the folder.
     """
     single = isinstance(path, str | os.PathLike)
-    given: list[Any] = [path] if single else list(path) if isinstance(path, Iterable) else [path]
+    several = isinstance(path, Iterable) and not single and dimensions(path) in (None, 1) and not is_sparse(path)
+    given: list[Any] = list(path) if several else [path]  # type: ignore[arg-type]
     wrong = [one for one in given if not isinstance(one, str | os.PathLike)]
     if wrong or isinstance(path, bytes):
         fix = "give the path of a file, or a list of them"
         raise OptionError(f"holds a {type((wrong or [path])[0]).__name__}", argument="path", value=path, fix=fix)
+    if any("\0" in os.fspath(one) for one in given):
+        raise OptionError("holds a zero byte, which no file name has", argument="path", value=path)
     if not given:
         raise DataError("names no file; at least 1 is needed", argument="path", value=[])
     files = [file for one in given for file in _matches(os.path.expanduser(os.fspath(one)))]
@@ -89,11 +94,13 @@ def expand_paths(path: PathLike | Iterable[PathLike], suffixes: Container[str] =
 def _matches(path: str) -> list[Path]:
     if path == "/dev/stdin":
         return [STANDARD_INPUT]
+    if os.path.isdir(path) and Path(path).suffix.lower() != ".zarr" and is_partitioned(Path(path)):
+        return partition_files(Path(path)) or [Path(path)]
     # An existing path is taken literally, even if its name contains brackets; only otherwise is it a pattern.
     if os.path.exists(path) or not glob.has_magic(path):
         return [Path(path)]
     found = [Path(name) for name in glob.glob(path, recursive=True)]
-    files = [file for file in found if not file.is_dir()]
+    files = [file for file in found if not file.is_dir() or file.suffix.lower() == ".zarr"]
     if not files:
         raise DataError(f"'{path}' matches no file", fix="check the pattern and the folder")
     return files

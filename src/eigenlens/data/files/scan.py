@@ -12,25 +12,26 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.data.column_kinds import ColumnKind
 from eigenlens.data.files.base import Reader, Selection, reject_damaged
 from eigenlens.data.files.decompress import COMPRESSED
 from eigenlens.data.files.formats.arff import open_arff
+from eigenlens.data.files.formats.gct import GctReader
 from eigenlens.data.files.formats.json_files import open_json
 from eigenlens.data.files.formats.npy import NpyReader
 from eigenlens.data.files.formats.parquet import TableReader, scan_arrow, scan_parquet
 from eigenlens.data.files.formats.plink import PlinkReader
 from eigenlens.data.files.formats.spreadsheets import SpreadsheetReader
 from eigenlens.data.files.formats.statistics_files import READERS, StatisticsReader
+from eigenlens.data.files.formats.stored_arrays import StoredReader
 from eigenlens.data.files.other_formats import unknown_format
 from eigenlens.data.files.paths import PathLike, Stamp, check_unchanged, expand_paths
 from eigenlens.data.files.standard_input import copy_stream, name_originals
 from eigenlens.data.files.text import DelimitedReader
 from eigenlens.data.files.transpose import TransposedReader
+from eigenlens.data.genotypes.base import Genotypes
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError, warn_user
 
@@ -42,10 +43,12 @@ if TYPE_CHECKING:
 
 FORMATS: dict[str, Callable[..., Reader]] = {
     **dict.fromkeys((".csv", ".tsv", ".txt", ".tab", ".dat", ".data", ".asc"), DelimitedReader),
-    **dict.fromkeys((".parquet", ".pq"), partial(TableReader, open_table=scan_parquet)),
+    **dict.fromkeys((".parquet", ".pq"), partial(TableReader, open_table=scan_parquet, partitioned=True)),
     **dict.fromkeys((".arrow", ".feather", ".ipc"), partial(TableReader, open_table=scan_arrow)),
     ".npy": NpyReader,
+    **dict.fromkeys((".h5", ".hdf5", ".h5ad", ".zarr"), StoredReader),
     ".bed": PlinkReader,
+    ".gct": GctReader,
     **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"), SpreadsheetReader),
     **dict.fromkeys((".json", ".ndjson", ".jsonl"), partial(TableReader, open_table=open_json)),
     ".arff": partial(TableReader, open_table=open_arff),
@@ -56,6 +59,9 @@ FORMATS: dict[str, Callable[..., Reader]] = {
 A new format is a subclass of `Reader` and one entry here; `scan` and the command line then read it.
 """
 
+TEXT_READERS = (DelimitedReader, GctReader)
+"""Readers of text, whose files may be compressed."""
+
 
 class FileSource(Source):
     """Rows of files. Every pass reads them anew, and fails if they changed since the scan.
@@ -64,6 +70,7 @@ class FileSource(Source):
 
     Attributes:
         paths: the files that are read. given: the same as they were named; "-" is standard input.
+        stamps: the sizes of these files and the times of their last changes.
         decisions: what was decided without being asked for. row_names: a column that names the rows, or None.
     """
 
@@ -83,7 +90,7 @@ class FileSource(Source):
         self._files = reader
         self._set_reader(reader)
         self._selection = Selection()
-        self._stamps = stamps
+        self.stamps = stamps
         self._as_table = False
         self._count: int | None = None
 
@@ -123,7 +130,7 @@ class FileSource(Source):
     @contextmanager
     def _reading(self) -> Iterator[None]:
         """Check that the files do not change during a pass; errors name what the user knows."""
-        with name_originals(self._copies), check_unchanged(self._stamps), reject_damaged(self.paths):
+        with name_originals(self._copies), check_unchanged(self.stamps), reject_damaged(self.paths):
             yield
 
     @property
@@ -154,6 +161,12 @@ class FileSource(Source):
         """Whether `cells` has text as it is written."""
         return hasattr(self._reader, "cells")
 
+    def genotypes(self) -> Genotypes | None:
+        """Return the same rows as genotypes that are read by blocks of variants, or None where they are not."""
+        for stamp in self.stamps:
+            stamp.check()
+        return self._reader.genotypes() if isinstance(self._reader, PlinkReader) else None
+
     def table(self) -> FileSource:
         """Return the same rows for a model that takes text, and integers that floats would round, as categories.
 
@@ -176,6 +189,12 @@ class FileSource(Source):
         other._set_reader(self._reader.only(columns))
         return other
 
+    def with_block_rows(self, block_rows: int) -> FileSource:
+        """Return the same rows in blocks of at most this many."""
+        other = copy.copy(self)
+        other._set_reader(self._reader.with_block_rows(block_rows))
+        return other
+
     def select(self, selection: Selection) -> FileSource:
         """Return the features that a selection names; dates, times and nested values are an error."""
         names = list(self._files.names)
@@ -195,6 +214,16 @@ class FileSource(Source):
         """Return one whole column (n,) of the files, a feature or not, in one pass over it."""
         with self._reading():
             return self._files.column(name)
+
+    def column_frames(self, name: Any, block_rows: int) -> Iterator[DataFrame]:
+        """Yield one column of the files, a feature or not, some rows at a time, as frames."""
+        with self._reading():
+            yield from self._files.column_frames(name, block_rows)
+
+    @property
+    def id(self) -> Any:
+        """The column named by `id=`, or None."""
+        return self._selection.id
 
     def read_ids(self) -> Array:
         """Return the column named by `id=` (n,), in one pass over that column."""
@@ -232,15 +261,19 @@ def scan(
     footer: int | None = None,
     max_ratio: float | None = None,
     sheet: str | None = None,
+    dataset: str | None = None,
     transpose: bool = False,
     block_rows: int | None = None,
 ) -> FileSource:
-    """Return the rows of files as a source: of CSV, Parquet, Arrow/Feather, .npy and PLINK .bed never all at once.
+    """Return the rows of files as a source: of CSV, Parquet, Arrow, .npy, HDF5, Zarr and PLINK .bed never all at once.
 
-    Sheets of Excel and OpenDocument, files of SPSS, Stata and SAS, JSON and ARFF are read whole; `-` is standard input.
+    Sheets of Excel and OpenDocument, files of SPSS, Stata and SAS, JSON, ARFF and GCT (whose genes become columns) are
+    read whole; `-` is standard input.
 
     Several files (a pattern such as "sales/*.parquet", or a list) are one stream in sorted order, their columns found
     by name. Missing entries become NaN. float32 stays where all features are float32, everything else becomes float64.
+    A folder of Parquet files partitioned as year=2024/part-0.parquet is one table, with a column for each key. Of
+    AnnData (.h5ad, .zarr) the columns have the names of the variables, and the names of the observations are the ids.
     Genotypes (.bed, with .bim and .fam beside it) are rows of people: copies of the first allele of each variant.
     Columns of text, categories and bytes are categories for `NaiveBayes`; for models that need numbers they are an
     error, unless they are named by `drop`, `id` or `label`. Dates and nested values are always an error.
@@ -255,11 +288,11 @@ def scan(
         drop: columns to leave out.
         id: a column that names the rows; `read_ids()` gives it.
         label: a column of classes or other outcomes; `read_label()` gives it, and classifiers fit it if y is not given.
-        na: missing-value markers of delimited text besides the usual ones, which are NA, N/A, n/a, #N/A, NaN, nan,
-            null, NULL, None, ".", "-" and "?" among numbers, and NA in text. An empty cell is always missing, and
-            naming it leaves out the usual ones: na=["", "X"] means X alone, na=[] none.
-        text: columns of delimited text that hold categories though some or all of their cells are numbers (0, 1, 3+)
-            or would be read as such (12 kg, yes).
+        na: missing-value markers besides the usual ones, which are NA, N/A, n/a, #N/A, NaN, nan,
+            null, NULL, None, ".", "-", "?" and the like among numbers, and NA in text. An empty cell is always missing,
+            and naming it leaves out the usual ones: na=["", "X"] means X alone, na=[] none.
+        text: columns of text that hold categories though some or all of their cells are numbers (0, 1, 3+) or would be
+            read as such (12 kg, yes), in delimited text and in files with types alike.
         dates: columns of dates to read as days since 1 January 1970.
         separator: between cells of delimited text; None means a tab in .tsv, else the sign that cuts the lines evenly.
         header: whether delimited text starts with a line of names; None means that the first lines show it.
@@ -275,8 +308,9 @@ def scan(
         skip: the number of lines above the names to leave out; None means those that are certainly a title.
         footer: the number of lines at the end to leave out, blank ones not counted.
         max_ratio: how many times its size a compressed file, or a spreadsheet, may grow to; None means 250, more being
-            a decompression bomb, except that up to 64 MB of text are always read.
+            a decompression bomb, except that up to 16 MB of text are always read.
         sheet: of a spreadsheet, by name; None means the first with numbers.
+        dataset: the matrix of an HDF5 file or a Zarr store, by name; None means X of AnnData, or the only one.
         transpose: exchange rows and columns, in memory: the first column names the columns, the line of names the rows.
         block_rows: the most rows in one block; None means blocks near 16 MB.
 
@@ -295,7 +329,7 @@ def scan(
     written = {"na": na, "text": text, "dates": dates, "separator": separator, "header": header,
                "header_rows": header_rows, "fill_down": fill_down, "decimal": decimal,
                "thousands": thousands, "comment": comment, "encoding": encoding, "skip": skip,
-               "footer": footer, "max_ratio": max_ratio, "sheet": sheet}  # fmt: skip
+               "footer": footer, "max_ratio": max_ratio, "sheet": sheet, "dataset": dataset}  # fmt: skip
     source = open_files(path, block_rows=block_rows, transpose=transpose, **written)
     chosen = source.select(Selection(columns, drop, source.row_names if id is None else id, label))
     _warn_of(chosen.table().decisions)
@@ -338,39 +372,41 @@ REPLACED = ("na", "fill_down")
 """Options of which an empty list replaces what is found."""
 
 
+def _is_empty(value: Any) -> bool:
+    return isinstance(value, list | tuple) and not value
+
+
 def _check_options(make: Callable[..., Reader], written: dict[str, Any], path: Path) -> dict[str, Any]:
     """Return the options that are given; one that the format does not have is an error."""
     # An empty list asks for nothing, except that it leaves out the usual missing-value markers and the groups found.
-    given = {o: value for o, value in written.items() if value is not None and (np.size(value) or o in REPLACED)}
+    given = {o: value for o, value in written.items() if value is not None and (not _is_empty(value) or o in REPLACED)}
     for option, value in given.items():
         if option not in _options(make):
-            kind = (
-                "delimited text (.csv, .tsv, .txt)"
-                if option in DelimitedReader.options
-                else "spreadsheets (.xlsx, .ods)"
-            )
-            what = f"is an option of {kind}, and '{path}' is not that"
+            makers = {"dataset": "HDF5 and Zarr (.h5, .h5ad, .zarr)"}
+            text = option in DelimitedReader.options
+            other = makers.get(option, "spreadsheets (.xlsx, .ods)")
+            what = f"is an option of {'delimited text (.csv, .tsv, .txt)' if text else other}, and '{path}' is not that"
             raise OptionError(what, argument=option, value=value, fix="leave it out")
     return given
 
 
-LEAST_LINES = {"skip": 0, "footer": 0, "header_rows": 1}
-"""Options that are numbers of lines, and the least of each."""
+NUMBERS_OF_LINES = {"skip": (0, None), "footer": (0, None), "header_rows": (1, 1_000)}
+"""Options that are numbers of lines, and the least and the most of each."""
 
 
 def _check_option(option: str, value: Any) -> Any:
     """Return an option of how files are written if it is of its type, whatever the format; None is not given."""
     if value is None or option in ("words", "formats"):
         return value
-    if option in LEAST_LINES:
-        return checks.integer(option, value, LEAST_LINES[option])
+    if option in NUMBERS_OF_LINES:
+        return checks.integer(option, value, *NUMBERS_OF_LINES[option])
     if option == "max_ratio":
         return checks.real(option, value, 1.0)
     if option == "header":
         return checks.boolean(option, value)
     if option in ("na", "text", "dates", "fill_down"):
         # One column may be given by its name or its number.
-        single = isinstance(value, str) or (option != "na" and np.ndim(value) == 0)
+        single = isinstance(value, str) or (option != "na" and not isinstance(value, Iterable))
         return value if single else checks.listed(option, value)
     if not isinstance(value, str):
         raise OptionError("must be a text", argument=option, value=value)
@@ -386,7 +422,7 @@ def _find_format(paths: tuple[Path, ...]) -> Callable[..., Reader]:
     """Return the one format of all the files, by their suffixes; only text may be compressed."""
     makes = [FORMATS.get(_suffix(path)) for path in paths]
     for path, make in zip(paths, makes, strict=True):
-        if make is None or (path.suffix.lower() in COMPRESSED and make is not DelimitedReader):
+        if make is None or (path.suffix.lower() in COMPRESSED and make not in TEXT_READERS):
             raise unknown_format(path, list(FORMATS))
         if make is not makes[0]:
             fix = "give files of one format"

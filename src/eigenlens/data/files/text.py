@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.data.column_kinds import ColumnKind, Field, polars_kind
+from eigenlens.data.column_kinds import ColumnKind, Field, polars_number_kind
 from eigenlens.data.files.base import Reader, as_array, listed_columns, pl, same_columns, unreadable
-from eigenlens.data.files.cell_formats import NAMED_FORMATS
+from eigenlens.data.files.cell_formats import format_names, without_columns
 from eigenlens.data.files.cell_formats.first_rows import FirstRows
 from eigenlens.data.files.cells import (
     TextCells,
@@ -32,11 +32,18 @@ from eigenlens.data.files.cells import (
     plain_cells,
     present_cells,
     text_error,
+    without_numbers,
 )
 from eigenlens.data.files.decode import HEAD_BYTES, PIECE_BYTES, header_records, iterate_pieces
 from eigenlens.data.files.dialect import Dialect, column_names, find_dialect, header_levels
-from eigenlens.data.files.layout.blanks import Blanks, find_group_columns, group_decision
-from eigenlens.data.files.layout.header import RepeatedNames, header_decisions, header_units, repeated_decision
+from eigenlens.data.files.layout.blanks import Blanks, find_group_columns, given_group_columns, group_decision
+from eigenlens.data.files.layout.header import (
+    RepeatedNames,
+    header_decisions,
+    header_units,
+    repeated_decision,
+    repeated_names_decision,
+)
 from eigenlens.data.files.layout.widths import check_rows
 from eigenlens.data.source import BLOCK_BYTES, column_block
 from eigenlens.data.table import MixedRows, mixed_rows
@@ -75,12 +82,13 @@ class DelimitedReader(Reader):
         alone: dict[str, Any] = {} if len(paths) == 1 else {"footer": 0, "encoding": "utf-8"}
         self.dialect = find_dialect(paths[0], **alone | written | {"na": (na,) if isinstance(na, str) else na})
         levels = {path: header_levels(path, self.dialect) for path in paths}
-        columns = {path: column_names(path, self.dialect, levels[path]) for path in paths}
+        columns = {path: column_names(self.dialect, levels[path]) for path in paths}
         same_columns(paths, list(columns.values()))
         self._places = {path: {name: place for place, name in enumerate(names)} for path, names in columns.items()}
         self._block_rows = block_rows
         self._rows: dict[Path, int] = {}
-        names = columns[paths[0]]
+        # No column is made of what follows the separator at the end of each row.
+        names = columns[paths[0]][: -1 if self.dialect.trailing > 0 else None]
         self.row_names = names[0] if self.dialect.row_names else None
         as_text, as_dates = (listed_columns(value, o, names) or [] for o, value in (("text", text), ("dates", dates)))
         self._null_values = self.dialect.number_markers
@@ -88,14 +96,14 @@ class DelimitedReader(Reader):
             path: RepeatedNames(header_records(path, self.dialect) if self.dialect.repeats else []) for path in paths
         }
         self._said: dict[Path, int] = {}  # lines that repeat the names, by the first rows
-        filled = None if fill_down is None else list(filter(None, fill_down))
-        self._groups = listed_columns(filled, "fill_down", names)
+        self._groups = listed_columns(given_group_columns(fill_down), "fill_down", names)
         found = self._find_columns(names, FirstRows(self.dialect, as_text, as_dates, words or {}))
         self.fields = tuple(Field(name, kind) for name, kind in found.kinds.items())
         self._formats, self._null_values = found.formats, found.markers
         self._worded: frozenset[str] = frozenset()  # columns of text that `with_categories` has made of numbers
-        self.levels, self.units = levels[paths[0]], header_units(levels[paths[0]], names)
-        about = [*self.dialect.decisions(written), *header_decisions(self.levels, names, written)]
+        self.levels, self.units = levels[paths[0]], header_units(levels[paths[0]], columns[paths[0]])
+        about = [*self.dialect.decisions(written), *header_decisions(self.levels, columns[paths[0]], written)]
+        about += repeated_names_decision(self.levels, names) if self.dialect.header else ()
         about += [repeated_decision(sum(self._said.values()))] if any(self._said.values()) else []
         about += [group_decision(self._groups)] if self._groups and fill_down is None else []
         self.decisions = (*about, *found.decisions())
@@ -142,23 +150,35 @@ class DelimitedReader(Reader):
 
     def column(self, name: Any) -> Array:
         """Return one whole column (n,): integers or floats where every entry is one, else text as it is written."""
-        cells = pl.concat([self._parse(path, piece, [name], [name]) for path, piece in self._pieces()])
-        written = self._formats.get(name)
+        cells = pl.concat(list(self._column_cells(name)))
+        plain, written = self._column_forms(name)
+        numbers = narrow_type(cells.select(plain).to_series())
+        return as_array(numbers if numbers.dtype.is_numeric() else cells.select(written).to_series())
+
+    def column_frames(self, name: Any, block_rows: int) -> Iterator[DataFrame]:
+        """Yield one column piece by piece; a pass before this finds the type that all entries have."""
+        plain, written = self._column_forms(name)
+        found = {narrow_type(each.select(plain).to_series()).dtype for each in self._column_cells(name)}
+        numbers = all(kind.is_numeric() for kind in found)
+        kind = pl.Float64 if len(found) > 1 else next(iter(found), pl.String)
+        for cells in self._column_cells(name):
+            yield cells.select(plain.cast(kind) if numbers else written)
+
+    def _column_cells(self, name: Any) -> Iterator[DataFrame]:
+        return (self._parse(path, piece, [name], [name]) for path, piece in self._pieces())
+
+    def _column_forms(self, name: Any) -> tuple[Any, Any]:
+        """Return the expressions of the cells of a column that make numbers of them, and text as it is written."""
+        found = self._formats.get(name)
         text = name in self._of_kind(ColumnKind.TEXT)
         markers = self._text_markers(name) if text else self.dialect.number_markers
-        as_written = written is None or written.words
-        plain = plain_cells(pl.all(), self.dialect, markers) if as_written else self._plain(name)
-        numbers = narrow_type(cells.select(plain).to_series())
-        return as_array(
-            numbers if numbers.dtype.is_numeric() else cells.select(mask_missing(pl.all(), markers)).to_series()
-        )
+        plain = plain_cells(pl.all(), self.dialect, markers) if found is None or found.words else self._plain(name)
+        return plain, mask_missing(pl.all(), markers)
 
     @property
     def words(self) -> dict[str, str]:
         """The names of the formats of columns whose words, or numbers in several parts, are read as numbers."""
-        names = {written: name for name, written in NAMED_FORMATS.items()}
-        formats = {name: self._formats[name] for name in self.names if name in self._formats}
-        return {name: names[written] for name, written in formats.items() if written in names}
+        return format_names({name: self._formats[name] for name in self.names if name in self._formats})
 
     def with_categories(self) -> Self:
         """Return the same columns for a model that takes categories: words that were read as numbers are text."""
@@ -167,9 +187,7 @@ class DelimitedReader(Reader):
         other._formats = {name: written for name, written in self._formats.items() if name not in words}
         other.fields = tuple(f._replace(kind=ColumnKind.TEXT) if f.name in words else f for f in self.fields)
         other._worded = self._worded | words
-        other.decisions = tuple(
-            each for each in self.decisions if not words.issuperset(each.columns) or not each.columns
-        )
+        other.decisions = without_columns(self.decisions, words)
         return other
 
     def _of_kind(self, *kinds: ColumnKind) -> list[str]:
@@ -193,7 +211,8 @@ class DelimitedReader(Reader):
         written = self._formats.get(name)
         if written is None:
             return plain_cells(pl.col(name), self.dialect, self.dialect.number_markers)
-        return written.to_plain(present_cells(pl.col(name), self.dialect.number_markers)).alias(name)
+        plain = written.to_plain(present_cells(pl.col(name), self.dialect.number_markers))
+        return (without_numbers(plain, self.dialect) if written.shows_number else plain).alias(name)
 
     # ---- pieces -----------------------------------------------------------------------------------------------
 
@@ -333,7 +352,7 @@ class DelimitedReader(Reader):
         except pl.exceptions.PolarsError:
             return {}, set()
         paired = list(zip(self._places[path], frame.iter_columns(), strict=True))
-        kinds = {name: kind for name, column in paired if (kind := _numeric_kind(column))}
+        kinds = {name: kind for name, column in paired if (kind := polars_number_kind(column))}
         return kinds, {name for name, column in paired if name in kinds and not column.null_count()}
 
     # ---- text among numbers -----------------------------------------------------------------------------------
@@ -366,10 +385,3 @@ class DelimitedReader(Reader):
         given = [""] if na == () else [] if na is None else na
         rest = [name for name in names if not texts[name]]
         return text_error(names, first, [*given, *new] if new else [], rest=rest, as_text=as_text, commas=commas)
-
-
-def _numeric_kind(column: Any) -> ColumnKind | None:
-    """Return the kind of a column of numbers; integers of more than 64 bits are read as floats. None for others."""
-    if not column.dtype.is_numeric() or column.null_count() == len(column):
-        return None
-    return ColumnKind.NUMBER if str(column.dtype).endswith("128") else polars_kind(column.dtype)

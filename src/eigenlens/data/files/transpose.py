@@ -26,6 +26,10 @@ from eigenlens.errors import DataError, join_limited
 if TYPE_CHECKING:
     from polars import DataFrame
 
+EXCHANGED = "rows and columns"
+DESCRIBED = "rows"
+"""The subjects of the decisions to exchange rows and columns, and about lines that describe rows."""
+
 ROW_NAMES = "row"
 GROUPS = "group"
 
@@ -36,12 +40,19 @@ DESCRIPTION = re.compile(
 
 
 class TransposedReader(Reader):
-    """Rows and columns of another reader exchanged, in memory; `row_names` is the column with the names of rows."""
+    """Rows and columns of another reader exchanged, in memory; `row_names` is the column with the names of rows.
 
-    def __init__(self, reader: Reader, *, block_rows: int | None = None) -> None:
+    columns: that which names the features, and those with values, by number; None where the columns show it.
+    """
+
+    def __init__(
+        self, reader: Reader, *, block_rows: int | None = None, columns: tuple[int, list[int]] | None = None
+    ) -> None:
         self.copies = reader.copies
         self.named = reader.named
-        named, samples = _split_columns(reader) if reader.named else (None, list(range(len(reader.fields))))
+        named, samples = columns or (
+            _split_columns(reader) if reader.named else (None, list(range(len(reader.fields))))
+        )
         values = reader.only(samples)
         self._rows: Array = np.concatenate([np.asarray(block) for block in values.blocks()]).T
         self.dtype = self._rows.dtype
@@ -53,7 +64,9 @@ class TransposedReader(Reader):
         self._beside = _describe_rows(reader, samples, self._places) if reader.named else {}
         self.row_names = next(iter(self._beside), None)
         self.fields = (*(Field(name, ColumnKind.TEXT) for name in self._beside), *features)
-        self.decisions = tuple(_own_decisions(reader, named, samples, list(self._beside)[1:]))
+        self.decisions = tuple(
+            _own_decisions(reader, named if columns is None else None, samples, list(self._beside)[1:])
+        )
 
     def count(self) -> int:
         """Return the number of rows."""
@@ -66,8 +79,9 @@ class TransposedReader(Reader):
             raise text_error(text, TextCells("row 1", str(self._beside[text[0]][0]), len(self._rows)))
         places = [self._places[name] for name in self.names]
         rows = self._rows if places == list(range(self._rows.shape[1])) else self._rows[:, places]
-        for start in range(0, len(rows), self._block_rows):
-            yield rows[start : start + self._block_rows]
+        step = self._block_rows or len(rows)
+        for start in range(0, len(rows), step):
+            yield rows[start : start + step]
 
     def tables(self) -> Iterator[MixedRows | Array]:
         """Yield one block, with text as categories if it is asked for."""
@@ -142,7 +156,8 @@ def _describe_rows(reader: Reader, samples: Sequence[int], taken: Collection[Any
 def _own_decisions(reader: Reader, named: int | None, samples: Sequence[int], groups: Sequence[str]) -> list[Decision]:
     """Return what was decided about columns that describe features, and lines that describe rows."""
     # What was decided about lines of names, and columns, is decided anew, or is about rows now.
-    found = [replace(each, columns=()) for each in reader.decisions if each.subject != HEADER_LINES]
+    kept = (each for each in reader.decisions if each.subject not in (HEADER_LINES, EXCHANGED, DESCRIBED))
+    found = [replace(each, columns=()) for each in kept]
     aside = [repr(name) for j, name in enumerate(reader.names) if j not in (named, *samples)]
     if aside and named is not None:
         several = "s" * (len(aside) > 1)
@@ -151,5 +166,5 @@ def _own_decisions(reader: Reader, named: int | None, samples: Sequence[int], gr
         found.append(Decision("features", what, (), "to name them by another, put it first", surprising=True))
     for name in groups:
         what, fix = f"a line of names describes the rows, and is their column '{name}'", "leave it out with {drop}"
-        found.append(Decision("rows", what, (name,), fix, {"drop": [name]}))
+        found.append(Decision(DESCRIBED, what, (name,), fix, {"drop": [name]}))
     return found

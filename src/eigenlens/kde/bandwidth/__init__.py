@@ -14,6 +14,8 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.arrays import Array, dense
 from eigenlens.data.coerce import as_source, require_finite
+from eigenlens.data.column_range import require_range
+from eigenlens.densities.fitting import single_column_table
 from eigenlens.errors import DataError, OptionError
 from eigenlens.kde.bandwidth.cross_validation import lscv, lscv_exact, mlcv
 from eigenlens.kde.bandwidth.multivariate import (
@@ -129,8 +131,7 @@ def _check_result(rule: Any, value: Any, d: int) -> Array:
 
 def _read_rows(x: Any) -> Array:
     """Return x as finite float64 rows (n, d); numbers (n,) are one column."""
-    one = np.ndim(x) == 1 and not hasattr(x, "columns")
-    source = as_source(np.reshape(np.asarray(x), (-1, 1)) if one else x)
+    source = require_range(as_source(single_column_table(x)))
     rows = np.concatenate([dense(part) for part in source.rows()])
     incomplete = int(np.isnan(rows).any(axis=1).sum())
     if incomplete and not np.isinf(rows).any():

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from functools import partial
 
+import numpy as np
 import scipy.optimize
 
 from eigenlens.arrays import Array
@@ -83,7 +84,11 @@ def solve_sheather_jones(sample: Sample) -> float:
     finest = a / 4.0
     while True:
         spectrum = sample.spectrum(finest, widest)
-        alpha = 1.357 * (_roughness(sample, spectrum, 2, a) / _roughness(sample, spectrum, 3, b)) ** (1.0 / 7.0)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            ratio = float(np.float64(_roughness(sample, spectrum, 2, a)) / _roughness(sample, spectrum, 3, b))
+        if not 0.0 < ratio < np.inf:  # the roughness is beyond floats
+            return float(most)
+        alpha = 1.357 * ratio ** (1.0 / 7.0)
         h = _largest_root(_equation(sample, spectrum, alpha), 2.0 * most, 10.0 * sample.deviation) or most
         g = alpha * h ** (5.0 / 7.0)
         if spectrum.serves(g, finest):
@@ -106,7 +111,7 @@ def _optimum(sample: Sample, spectrum: PowerSpectrum, g: float) -> float:
 
 
 def _largest_root(function: Callable[[float], float], start: float, limit: float) -> float | None:
-    """Return the largest root of a function that is positive above it, or None if it lies above `limit`."""
+    """Return the largest root of a function that is positive above it; None if there is none up to `limit`."""
     high = start
     while function(high) <= 0.0:
         high /= ROOT_SEARCH_RATIO
@@ -115,6 +120,8 @@ def _largest_root(function: Callable[[float], float], start: float, limit: float
     low = high * ROOT_SEARCH_RATIO
     while function(low) > 0.0:
         high, low = low, low * ROOT_SEARCH_RATIO
+    if math.isnan(function(low)) or math.isnan(function(high)):  # the roughness is beyond floats
+        return None
     return float(scipy.optimize.brentq(function, low, high, xtol=1e-13 * low, rtol=1e-13))
 
 

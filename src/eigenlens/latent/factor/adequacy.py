@@ -9,8 +9,8 @@ import numpy as np
 from scipy.special import chdtrc
 
 from eigenlens import checks
-from eigenlens.arrays import Array, dense, is_sparse
-from eigenlens.data.coerce import as_source
+from eigenlens.arrays import Array, dense, dimensions, is_sparse
+from eigenlens.data.coerce import as_source, is_dask
 from eigenlens.data.number_array import table_array
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source
@@ -142,7 +142,7 @@ def _require_inverse(R: Array) -> None:
 def as_covariance(X: Any) -> Array | None:
     """Return X (d, d) if it is symmetric with a positive diagonal, which rows never are by chance; else None."""
     X = table_array(X) if isinstance(X, list | tuple) else X
-    shape: tuple[int, ...] = getattr(X, "shape", ())
+    shape: tuple[int, ...] = getattr(X, "shape", ()) if dimensions(X) == 2 and not is_dask(X) else ()
     if isinstance(X, Source) or is_sparse(X) or len(shape) != 2 or shape[0] != shape[1] or shape[0] < 2:
         return None
     S = np.concatenate([dense(rows) for rows in as_source(X).rows()])
@@ -153,6 +153,7 @@ def as_covariance(X: Any) -> Array | None:
 
 def complete_covariance(X: Any, sample_weight: Any, *, standardize: bool) -> tuple[Array, float]:
     """Return the covariance matrix (d, d) of complete rows, or their correlation matrix, and the sum of the weights."""
+    checks.boolean("standardize", standardize)
     source = as_source(X)
     source = positive_weight_rows(source.weighted(checks.weights(sample_weight, source.n_rows)))
     rows = CentredRows(source, standardize=standardize)

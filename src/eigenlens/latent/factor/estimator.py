@@ -134,12 +134,14 @@ class FactorAnalysis(LatentGaussian):
 
     # ---- fitting ----------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
         """Maximise the likelihood of the rows of X (n, d), row i counting sample_weight[i] times; NaN is missing.
 
         If the user interrupts it (KeyboardInterrupt), it keeps the best model so far, and "bic" and "cv" the best
         number of factors so far ("cv" then fits it to all rows), with a warning. Before the first step, and for "cv"
         before all folds have been fitted with one factor, there is none, and the interrupt is raised.
+
+        checkpoint: a path, or a `Checkpoint`, from which the same call goes on after its process was killed.
         """
         source = validate_rows(self, X, sample_weight, reset=True)
         wanted, options = self._checked_options(source.n_features)

@@ -51,8 +51,11 @@ def maximise_expected(mean: Array, X: Any, latents: ExpectedLatents) -> LinearGa
     W = [Σ (x_i − mu) ⟨z_i⟩ᵀ] [Σ ⟨z_i z_iᵀ⟩]⁻¹,
     sigma² = Σ {‖x_i − mu‖² − 2 ⟨z_i⟩ᵀ Wᵀ(x_i − mu) + tr(⟨z_i z_iᵀ⟩ WᵀW)} / (n d).
     """
+    mean = checks.numbers("mean", mean)
+    if mean.ndim != 1 or not np.all(np.isfinite(mean)):
+        raise OptionError("must be finite numbers (d,), one per column", argument="mean", value=mean)
     X = _complete_rows(X, mean)
-    centred = X - mean
+    latents, centred = _check_latents(latents, len(X)), X - mean
     W = np.linalg.solve(latents.squares, latents.means.T @ centred).T
     return LinearGaussian(mean, W, _expected_error(centred, W, latents) / X.size)
 
@@ -99,6 +102,7 @@ def expected_complete_log_likelihood(model: LinearGaussian, X: Any, latents: Exp
     """Return the expectation of `complete_log_likelihood`, which the M-step maximises over models (ibid.)."""
     noise = _one_noise(model)
     X = _complete_rows(X, model.mean)
+    latents = _check_latents(latents, len(X), model.loadings.shape[1])
     left = _expected_error(X - model.mean, model.loadings, latents)
     of_latents = latents.means.size * np.log(2.0 * np.pi) + np.trace(latents.squares)
     return float(-0.5 * (X.size * np.log(2.0 * np.pi * noise) + left / noise + of_latents))
@@ -107,6 +111,8 @@ def expected_complete_log_likelihood(model: LinearGaussian, X: Any, latents: Exp
 def _complete_rows(X: Any, mean: Array) -> Array:
     """Return X as float64 rows (n, d); raise if an entry is missing or infinite."""
     rows = as_rows(X, mean.size)
+    if not len(rows):
+        raise DataError("has 0 rows; at least 1 is needed", argument="X")
     if np.isnan(rows).any():
         fix = "leave those rows out; ProbabilisticPCA(solver='em') takes them"
         raise MissingValues("X has missing values, and these steps are for complete rows", fix=fix)
@@ -120,13 +126,26 @@ def _complete_rows(X: Any, mean: Array) -> Array:
 
 def _one_noise(model: Any, argument: str = "model") -> float:
     """Return sigma²; raise for a model with one noise variance per column, which is factor analysis."""
-    if not isinstance(model, LinearGaussian):
-        what = f"is a {type(model).__name__}, and must be a LinearGaussian"
-        raise OptionError(what, argument=argument, fix="make one, or give model_ of a fitted ProbabilisticPCA")
+    checks.instance(argument, model, LinearGaussian, "make one, or give model_ of a fitted ProbabilisticPCA")
     if np.ndim(model.noise):
         what = "has one noise variance per column, but probabilistic PCA has one sigma²"
         raise OptionError(what, argument=argument, fix="use FactorAnalysis(solver='em')")
     return float(model.noise)
+
+
+def _check_latents(latents: Any, n: int, k: int | None = None) -> ExpectedLatents:
+    """Return the expectations of the latent values of n rows; k, if it is given, is the number of latent dimensions."""
+    checks.instance("latents", latents, ExpectedLatents, "give those of expected_latents")
+    means, squares = checks.numbers("latents", latents.means), checks.numbers("latents", latents.squares)
+    k = squares.shape[-1] if k is None and squares.ndim else k
+    if means.shape != (n, k) or squares.shape != (k, k):
+        what = f"has shapes {means.shape} and {squares.shape} for {n} rows; they must be (n, k) and (k, k)"
+        raise OptionError(what, argument="latents", fix="give those of the same rows")
+    lam = np.linalg.eigvalsh(squares) if np.all(np.isfinite(squares)) else np.zeros(1)
+    if not np.all(np.isfinite(means)) or not np.all(lam > 0.0):
+        what = "must be finite, and its squares positive definite"
+        raise OptionError(what, argument="latents", fix="give those of expected_latents")
+    return ExpectedLatents(means, squares)
 
 
 def _check_covariance(S: Any, d: int) -> Array:

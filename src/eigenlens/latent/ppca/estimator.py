@@ -100,17 +100,23 @@ class ProbabilisticPCA(LatentGaussian):
     _takes_fewer = True
     _scalar_noise = True
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
         """Maximise the likelihood of the rows of X (n, d), row i counting sample_weight[i] times; NaN is missing.
 
         If the user interrupts it (KeyboardInterrupt), "em" keeps the best model so far, and "bic" and "cv" the best
         number of dimensions so far ("cv" then fits it to all rows), with a warning. Before the first step, and for "cv"
         before all folds have been fitted with one dimension, there is none, and the interrupt is raised.
+
+        checkpoint: a path, or a `Checkpoint`, from which the same call goes on after its process was killed.
         """
         source = validate_rows(self, X, sample_weight, reset=True)
         most = source.n_features - 1
         wanted = self._wanted_dimensions(most)
-        each = (fit_standardized_ppca, fit_each_standardized_ppca) if self.standardize else (fit_ppca, fit_each_ppca)
+        each = (
+            (fit_standardized_ppca, fit_each_standardized_ppca)
+            if checks.boolean("standardize", self.standardize)
+            else (fit_ppca, fit_each_ppca)
+        )
         methods = (DIMENSION_RULES, *each)
         fit, selection = self._fit_rows(source, wanted, most, self._checked_options(source.n_features), *methods)
         self._keep(X, source, replace(fit, moments=None), selection)

@@ -8,6 +8,7 @@
 #include "common/active.hpp"
 #include "common/parallel.hpp"
 #include "common/python.hpp"
+#include "genotypes/binding.hpp"
 #include "gram/binding.hpp"
 #include "incomplete_rows/binding.hpp"
 #include "kde/binding.hpp"
@@ -56,7 +57,7 @@ PyMODINIT_FUNC PyInit__kernels() {
   check_interrupt = check_signals;
   PyObject* module = PyModule_Create(&definition);
   for (PyMethodDef* functions : {moments_functions, gram_functions, mixture_functions, kde_functions,
-                                 class_sums_functions, incomplete_rows_functions})
+                                 class_sums_functions, incomplete_rows_functions, genotypes_functions})
     if (module && PyModule_AddFunctions(module, functions) != 0) Py_CLEAR(module);
   return module;
 }

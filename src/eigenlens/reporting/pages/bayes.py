@@ -105,7 +105,7 @@ def _confusion(model: Any, found: ClassifierEvaluation) -> list[Chart]:
     right = f"{found.confusion.accuracy:.1%} ± {found.confusion.accuracy_error:.1%} are right, on {found.how}."
     about = f"{right} True classes down, predicted across; shades are shares of each true class."
     about += f" The {SHOWN_CLASSES} of {C} classes that are confused most." if len(order) < C else ""
-    options: dict[str, Any] = {"what": "% of the true class", "about": about, "texts": texts}
+    options: dict[str, Any] = {"what": "% of the true class", "about": about, "texts": texts, "whole": 100.0}
     matrix = heat("Confusion", shares, shown, shown, x="predicted", y="true", **options)
     return [matrix, *([_worst(names, off)] if off.any() and C > 2 else [])]
 

@@ -85,14 +85,14 @@ def _distribution(found: ColumnDistribution, name: str, classes: list[str]) -> C
         order = [c for c in order if c in most]
     if not found.categories:
         layers = [layer("line", classes[c], x=found.x, y=found.values[c]) for c in order]
-        return marks(name, *layers, x=name, y="density", height=260)
+        return marks(name, *layers, x=name, y={"label": "density", "zero": True}, height=260)
     kept = np.sort(np.argsort(-found.values.max(axis=0), kind="stable")[:CATEGORIES])
     values, categories = 100.0 * found.values[:, kept], [found.categories[i] for i in kept]
     if len(classes) > BAR_CLASSES:
-        return heat(name, values[order].T, categories, [classes[c] for c in order], what="% of the class")
+        return heat(name, values[order].T, categories, [classes[c] for c in order], what="% of the class", whole=100.0)
     bars = [layer("bar-x", classes[c], x=values[c], y=categories) for c in order]
     height = int(np.clip(14 * len(categories) * len(classes) + 80, 160, 700))
-    return marks(name, *bars, x="% of the class", height=height)
+    return marks(name, *bars, x={"label": "% of the class", "domain": [0.0, 100.0]}, height=height)
 
 
 def _number(name: str) -> float:

@@ -112,7 +112,7 @@ def _curve(f: KernelEstimate, name: str, title: str) -> Chart:
     shown, low, high, values = (each[::step] for each in (x, found.low, found.high, found.values))
     layers = [
         _histogram(f),
-        layer("band", "95% at each place", x=shown, low=low, high=high, colour="#56b4e9"),
+        layer("band", "95% interval at each place", x=shown, low=low, high=high, colour="#56b4e9"),
         layer("line", "density", x=shown, y=values, colour="blue"),
     ]
     about = (

@@ -66,26 +66,27 @@ def _about(model: Any) -> Chart:
 
 def _fit(model: Any, rows: ShownRows) -> list[Chart]:
     """Return the test that the factors suffice and the indices of fit; nothing where they are not known."""
-    incomplete = bool(np.isnan(rows.X).any())
-    if incomplete and (rows.sampled or rows.weight is not None or rows.X.size > MAX_REFITTED):
-        return []
-    found = latent_tables.fit_indices(model, ArraySource(rows.X) if incomplete else None)
+    found = latent_tables.fit_indices(model, None if rows.sampled else ArraySource(rows.X), rows.weight)
     if found is None or not np.isfinite(found.chi2):
         return []
     lines = [
-        ("chi²", found.chi2, f"{found.df} degrees of freedom, p = {found.p:.3g}: a small p is evidence against {{k}}"),
-        ("RMSEA", found.rmsea, f"90% interval {found.rmsea_low:.3f} to {found.rmsea_high:.3f}; below 0.05 is close"),
-        ("TLI", found.tli, "above 0.95 is good"),
-        ("AIC", found.aic, "the smallest is best, of several numbers of factors"),
-        ("BIC", found.bic, "as AIC, with a larger penalty"),
+        (
+            "chi²",
+            f"{found.chi2:.2f}",
+            f"{found.df} degrees of freedom, p = {found.p:.3g}: a small p is evidence against {{k}}",
+        ),
+        (
+            "RMSEA",
+            f"{found.rmsea:.3f}",
+            f"90% interval {found.rmsea_low:.3f} to {found.rmsea_high:.3f}; below 0.05 is close",
+        ),
+        ("TLI", f"{found.tli:.3f}", "above 0.95 is good"),
+        ("AIC", f"{found.aic:.1f}", "the smallest is best, of several numbers of factors"),
+        ("BIC", f"{found.bic:.1f}", "as AIC, with a larger penalty"),
     ]
     names, values, words = zip(*lines, strict=True)
     meanings = [each.format(k=count_noun(model.n_components_, "factor")) for each in words]
-    return [
-        table_chart(
-            "Fit of the model", {"index": names, "value": [f"{v:.5g}" for v in values], "how to read it": meanings}
-        )
-    ]
+    return [table_chart("Fit of the model", {"index": names, "value": values, "how to read it": meanings})]
 
 
 def _scores(Z: Array, found: latent_tables.FactorTable) -> Chart:
@@ -141,7 +142,8 @@ def _rotation(model: Any, rows: ShownRows) -> list[Chart]:
     values = other.values / np.where(spread > 0.0, spread, 1.0)[:, None]
     factors = [f"{other.stem}{j}" for j in other.components]
     about = "The loadings of the canonical form." if rotated else "The same model with its factors rotated."
-    charts = [loading_heat(title, values, other.names, factors, what="standardised loading", about=about)]
+    what = "standardised loading"
+    charts = [loading_heat(title, values, other.names, factors, what=what, about=about, standardised=True)]
     k = len(found.correlations)
     if rotated and not np.allclose(found.correlations, np.eye(k), atol=1e-8):
         names = [f"F{j + 1}" for j in range(k)]
@@ -161,7 +163,7 @@ def _errors(model: Any, rows: ShownRows) -> list[Chart]:
     for name, values, errors in shown:
         columns |= {name: values, f"error of {name}": errors}
     about = "Estimates and their standard errors: the true value is within two of them in about 95% of samples."
-    return [table_chart("Loadings with standard errors", columns, about)]
+    return [table_chart("Loadings with standard errors", columns, about) | {"lines": True}]
 
 
 def _noise(model: Any, rows: ShownRows) -> Chart:

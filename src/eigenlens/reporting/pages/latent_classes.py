@@ -16,11 +16,11 @@ from eigenlens.mixture.select import select_mixture
 from eigenlens.reporting.charts import (
     Chart,
     PageContent,
+    component_table,
     facts,
     heat,
     layer,
     marks,
-    table_chart,
 )
 from eigenlens.reporting.pages.bayes import family_charts
 from eigenlens.reporting.pages.likelihood_path import likelihood_path_chart
@@ -28,8 +28,8 @@ from eigenlens.reporting.pages.mixture import responsibility_chart, uncertainty_
 from eigenlens.reporting.pages.selection_criteria import criteria
 from eigenlens.reporting.rows import ShownRows
 
-MAX_PROFILE_LINES, MAX_CELL_TEXTS, MAX_LISTED_GAUSSIANS, MAX_NAMED_COMPONENTS = 60, 400, 12, 20
-"""The largest numbers of lines of the profile, of cells with numbers, of Gaussian columns listed, and of components."""
+MAX_PROFILE_LINES, MAX_CELL_TEXTS, MAX_NAMED_COMPONENTS = 60, 400, 20
+"""The largest numbers of lines of the profile, of cells with numbers, and of components."""
 
 MAX_TRIED_ENTRIES, MORE_COMPONENTS, TRIAL_STARTS = 40_000, 3, 3
 """The largest number of entries for which other numbers of components are tried, how many more, and their starts."""
@@ -101,7 +101,7 @@ def _profile(model: Any) -> list[Chart]:
     about += "are above the mean of all components; of counts, their shares."
     about += f" The {len(kept)} of {len(found.labels)} lines that differ most." if len(kept) < len(found.labels) else ""
     labels = [found.labels[i] for i in kept]
-    options: dict[str, Any] = {"what": "%", "about": about, "texts": texts, "x": "component"}
+    options: dict[str, Any] = {"what": "%", "about": about, "texts": texts, "x": "component", "whole": 100.0}
     return [heat("Profile of the components", values, labels, names, **options)]
 
 
@@ -111,15 +111,9 @@ def _numbers(model: Any, rows: ShownRows) -> list[Chart]:
     gaussian = np.flatnonzero(~np.isnan(means).all(axis=0))
     if not gaussian.size:
         return []
-    columns: dict[str, Any] = {"component": [str(k) for k in range(len(means))], "weight": model.weights_}
-    for j in gaussian[:MAX_LISTED_GAUSSIANS]:
-        columns |= {f"mean of {rows.labels[j]}": means[:, j], f"± sd of {rows.labels[j]}": np.sqrt(variances[:, j])}
-    about = (
-        f"The first {MAX_LISTED_GAUSSIANS} of {gaussian.size} columns of numbers."
-        if gaussian.size > MAX_LISTED_GAUSSIANS
-        else ""
-    )
-    return [table_chart("Numbers: means and standard deviations", columns, about)]
+    labels, deviations = [rows.labels[j] for j in gaussian], np.sqrt(variances[:, gaussian])
+    title = "Numbers: means and standard deviations"
+    return [component_table(title, np.asarray(model.weights_), labels, means[:, gaussian], deviations)]
 
 
 def _other_sizes(model: Any, rows: ShownRows) -> list[Chart]:

@@ -32,6 +32,8 @@ def likelihood_path_chart(path: Array, others: Sequence[Array] = ()) -> list[Cha
         ends = np.array([path[-1], *(each[-1] for each in others)])
         near = int(np.count_nonzero(best - ends <= MUCH))
         about += f" {near} of {len(ends)} starts end within {MUCH:g} of it; those that end above are local maxima."
+        lost = best - float(path[-1])
+        about += f" This model is one of them, {lost:.3g} below: give it more starts (n_init)." if lost > MUCH else ""
     up = {"label": "log-likelihood below the best", "type": "log"}
     return [marks("Likelihood path", *layers, about=about, x="step", y=up)]
 

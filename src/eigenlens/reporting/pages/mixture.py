@@ -19,6 +19,7 @@ from eigenlens.mixture.select import MixtureSelection, select_mixture
 from eigenlens.reporting.charts import (
     Chart,
     PageContent,
+    component_table,
     facts,
     frames,
     heat,
@@ -27,7 +28,6 @@ from eigenlens.reporting.charts import (
     marks,
     note_rows_outside,
     points,
-    table_chart,
 )
 from eigenlens.reporting.pages.likelihood_path import likelihood_path_chart
 from eigenlens.reporting.pages.selection_criteria import criteria
@@ -35,8 +35,8 @@ from eigenlens.reporting.rows import ShownRows, density_backdrops
 from eigenlens.tables.rows import count_outside
 from eigenlens.tables.text_table import join_words
 
-PAIRED, LISTED, MATRIX, NAMED = 5, 12, 40, 20
-"""The largest numbers of columns paired, listed and in a matrix, and of components with a curve or a matrix."""
+PAIRED, MATRIX, NAMED = 5, 40, 20
+"""The largest numbers of columns paired and in a matrix, and of components with a curve or a matrix."""
 
 STRIPES, BINS = 100, 20
 """Groups of rows in the plot of responsibilities, and bins of the uncertainty of rows."""
@@ -59,10 +59,14 @@ FISHER, NEAREST = 500, 2
 
 
 def mixture_page(model: Any, rows: ShownRows) -> PageContent:
-    """Return the charts of a fitted GaussianMixture, and columns to colour by: components and uncertainty."""
-    found = mixture_charts(model, rows)
-    *charts, last = found.charts
-    return PageContent([*charts, *_other_sizes(model, rows), last], found.columns)
+    """Return the charts of a fitted GaussianMixture, and columns to colour by: components and uncertainty.
+
+    The first criterion by the number of components stands beside the main plot.
+    """
+    found, sizes = mixture_charts(model, rows), _other_sizes(model, rows)
+    main, *charts, last = found.charts
+    beside = 1 if sizes[0]["kind"] == "marks" else 0
+    return PageContent([main, *sizes[:beside], *charts, *sizes[beside:], last], found.columns)
 
 
 def mixture_charts(model: Any, rows: ShownRows) -> PageContent:
@@ -198,9 +202,9 @@ def uncertainty_chart(proba: Array, rows: ShownRows) -> Chart:
     seen = np.flatnonzero(counts)
     last = max(int(seen[-1]) + 1 if seen.size else 1, BINS // 2)
     bars = layer("bar", x=names[:last], y=counts[:last])
-    about = "How many rows have this probability of other than their most likely component: certain left, ties right."
+    about = "How many rows have this probability of not being of their most likely component: at 0% it is certain."
     up = "rows" if rows.weight is None else "rows, by their weight"
-    return marks("Uncertainty", bars, about=about, x="uncertainty of the row, % and more", y=up)
+    return marks("Uncertainty", bars, about=about, x="uncertainty of the row, from this % on", y=up)
 
 
 def responsibility_chart(proba: Array) -> Chart:
@@ -215,8 +219,9 @@ def responsibility_chart(proba: Array) -> Chart:
     about += ": shades between the ends are rows that lie between components."
     groups_named = [str(i + 1) for i in range(len(groups))]
     return heat(
-        "Responsibilities", values[:K], names, groups_named, what="% of the row", about=about, x="rows, in order"
-    )
+        "Responsibilities", values[:K], names, groups_named, what="% of the row", about=about, x="rows, in order",
+        whole=100.0,
+    )  # fmt: skip
 
 
 # ---- tables -------------------------------------------------------------------------------------------------
@@ -226,11 +231,8 @@ def _components(model: Any, rows: ShownRows) -> Chart:
     mixture = model.model_
     parts: list[Any] = list(mixture.components)
     deviations = np.sqrt(np.stack([np.diag(covariance_matrix(part)) for part in parts]))
-    columns: dict[str, Any] = {"component": [str(k) for k in range(len(parts))], "weight": mixture.weights}
-    for j in range(min(LISTED, rows.X.shape[1])):
-        columns |= {f"mean of {rows.labels[j]}": mixture.means[:, j], f"± sd of {rows.labels[j]}": deviations[:, j]}
-    about = f"The first {LISTED} of {rows.X.shape[1]} columns." if rows.X.shape[1] > LISTED else ""
-    return table_chart("Components: weights, means and standard deviations", columns, about)
+    title = "Components: weights, means and standard deviations"
+    return component_table(title, mixture.weights, rows.labels, mixture.means, deviations)
 
 
 def _covariances(model: Any, rows: ShownRows) -> Chart:

@@ -23,10 +23,15 @@ def overview(
     """Return the charts of shape, decisions about the file, columns, missing values, and last the script."""
     missing = _missing(rows)
     count = int(missing.sum())
+    shown = " of the rows shown" if rows.sampled else ""
     pairs = [
         ("rows", _row_count(rows)),
         ("columns", f"{len(rows.names):,}" + (f", {len(rows.texts)} of them text" if rows.texts else "")),
-        *([("missing values", f"{count:,} ({count / missing.size:.2%} of the rows shown)")] if missing.size else []),
+        *(
+            [("missing values", f"{count:,} ({count / missing.size:.2%} of the entries{shown})")]
+            if missing.size
+            else []
+        ),
         *((name, written.estimator_call(model)) for name, model in models.items()),
         *((f"preprocessing{f', {name}' * (len(models) > 1)}", _preparation(model)) for name, model in models.items()),
         ("seeds", _seeds(models, seed)),

@@ -252,7 +252,8 @@ def _loadings(model: Any, rows: ShownRows) -> Chart:
     values = tables.loadings(model.model_, names=rows.labels).values[:, :8]
     about = "How a column moves when a component moves by one standard deviation."
     components = axis_names(model, values.shape[1])
-    return loading_heat("Loadings", values, rows.labels, components, what="loading", about=about)
+    alike = bool(model.standardize)
+    return loading_heat("Loadings", values, rows.labels, components, what="loading", about=about, standardised=alike)
 
 
 def _contributions(model: Any, rows: ShownRows) -> list[Chart]:
@@ -274,7 +275,7 @@ def _contributions(model: Any, rows: ShownRows) -> list[Chart]:
     values = heat(
         "cos² of columns", cos2[best], names, components, what="% of the column's variance",
         about="How much of a column's variance each component shows." + (" Those shown best." if some else ""),
-        texts=[f"{value:.0f}" for value in cos2[best].ravel()],
+        texts=[f"{value:.0f}" for value in cos2[best].ravel()], whole=100.0,
     )  # fmt: skip
     bars = marks("Contributions of columns", *layers, even, about=about, x="% of the component", height=height)
     return [bars, values]

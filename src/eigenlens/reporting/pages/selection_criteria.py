@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from eigenlens.arrays import Array
 from eigenlens.mixture import tables as mixture_tables
 from eigenlens.mixture.select import SELECTION_CRITERIA, MixtureSelection
 from eigenlens.reporting.charts import Chart, layer, marks, table_chart
@@ -39,9 +40,33 @@ def _criterion_curve(found: MixtureSelection, name: str, own: tuple[int, dict[st
     if own is not None and name in own[1]:
         title = f"this model, K = {own[0]}: {own[1][name]:.6g}"
         layers.append(layer("dot", "this model", x=[own[0]], y=[own[1][name]], title=[title], colour="orange"))
-    words = f"{CRITERION_MEANINGS[name]} {words}".strip()
     title = CRITERION_TITLES[name]
-    return marks(f"{title} by the number of components", *layers, best, about=words, x="components K", y=title)
+    given = own[1].get(name, np.nan) if own is not None else np.nan
+    up, cut = _range(np.concatenate(curves.values), given, SELECTION_CRITERIA[name])
+    words = " ".join(filter(None, [CRITERION_MEANINGS[name], words, cut]))
+    axis = {"label": title} | up
+    return marks(f"{title} by the number of components", *layers, best, about=words, x="components K", y=axis)
+
+
+CUT, FAR = 4.0, 8.0
+"""How many times as far from the best as half of the mixtures an axis goes, if some are this many times as far."""
+
+
+def _range(values: Array, own: float, sign: float) -> tuple[Chart, str]:
+    """Return the range of a criterion without mixtures so bad that all others would look alike, and a note on them.
+
+    own: the value of a given model, which is always shown; NaN without one. sign: of the criterion, −1 for the largest.
+    """
+    best = sign * float(np.nanmin(sign * values))
+    worse = sign * (values[np.isfinite(values)] - best)
+    half = float(np.median(worse))
+    if not 0.0 < FAR * half < worse.max():
+        return {}, ""
+    end = float(np.fmax(CUT * half, 1.05 * sign * (own - best)))
+    low, high = sorted((best - 0.05 * sign * end, best + sign * end))
+    count = int(np.count_nonzero(worse > end))
+    note = f"{'1 mixture is' if count == 1 else f'{count} mixtures are'} too far from the best to be shown."
+    return {"domain": [low, high], "cut": True}, note
 
 
 def _selection_table(found: MixtureSelection, there: list[str]) -> Chart:

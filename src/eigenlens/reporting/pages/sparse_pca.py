@@ -21,7 +21,15 @@ def sparse_page(model: Any, rows: ShownRows) -> list[Chart]:
     Z = np.asarray(model.transform(rows.given)) if rows.total else None
     return [
         *([] if Z is None else [axes_points("Scores", Z, axes, words, equal=True)]),
-        loading_heat("Loadings", table.values[:, :8], table.names, names[:8], what="loading", about=about),
+        loading_heat(
+            "Loadings",
+            table.values[:, :8],
+            table.names,
+            names[:8],
+            what="loading",
+            about=about,
+            standardised=bool(model.standardize),
+        ),
         _variance(table.shares, 100.0 * np.asarray(model.bound_) / found.total, names),
         _components(model, names, rows),
         _about(model),

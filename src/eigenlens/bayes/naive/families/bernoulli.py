@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,6 +22,8 @@ from eigenlens.bayes.naive.families.multinomial import (
 from eigenlens.data.column_kinds import Field
 from eigenlens.data.table import numbers_of
 from eigenlens.densities.discrete import Bernoulli
+from eigenlens.errors import ModelFileError
+from eigenlens.laws import SUM_TOLERANCE
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,6 +161,15 @@ class BernoulliFactor(Factor):
         unknown = [options.unknown_of(n, a) for n, a in zip(statistics.weight.T, added, strict=True)]
         names = tuple(field.name for field in fields)
         return BernoulliColumns(np.minimum(shares, 1.0), np.stack(unknown, axis=1), names)  # rounding may exceed 1
+
+    def unpack(
+        self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions, C: int
+    ) -> tuple[ClassTotals, Any]:
+        """Return the stored sums, of at most as many ones as entries, and the densities that follow."""
+        found: tuple[ClassTotals, Any] = super().unpack(arrays, header, fields, options, C)
+        if np.any(found[0].total > found[0].weight * (1.0 + SUM_TOLERANCE)):
+            raise ModelFileError("'total' has more ones than 'weight' has entries")
+        return found
 
     def category_counts(self, statistics: ClassTotals, conditional: BernoulliColumns, place: int) -> Array:
         """Return Σ w of zeros and ones (C, 2) of a column."""

@@ -29,7 +29,7 @@ from eigenlens.data.categories import (
     merge_categories,
 )
 from eigenlens.data.category_storage import pack_categories, unpack_categories
-from eigenlens.data.column_kinds import Field
+from eigenlens.data.column_kinds import ColumnKind, Field
 from eigenlens.data.table import codes_of
 from eigenlens.densities.discrete import Categorical
 from eigenlens.errors import DataError, ModelFileError
@@ -41,6 +41,11 @@ SAMPLED_ROWS = 4096
 
 MANY_CATEGORIES = 20
 """A column of text with fewer categories is not taken for identifiers of rows, however few rows there are."""
+
+NUMERIC_KINDS = (ColumnKind.NUMBER, ColumnKind.INTEGER, ColumnKind.BOOLEAN)
+"""Kinds of columns whose categories are numbers."""
+
+MAX_FLOAT = float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True, eq=False)
@@ -349,8 +354,10 @@ class CategoricalFactor(Factor):
         categories = tuple(map(unpack_categories, header))
         names = [f"counts.{j}" for j in range(len(categories))]
         require(arrays, *names)
-        for name, known in zip(names, categories, strict=True):
+        for name, known, field in zip(names, categories, fields, strict=True):
             check_law(name, "(C, L) not negative", arrays[name], {"C": C, "L": len(known)})
+            if field.kind in NUMERIC_KINDS and not all(map(_is_float, known)):
+                raise ModelFileError(f"the categories of {name!r} are not all numbers, as those of its column are")
             if len(set(known)) < len(known):
                 raise ModelFileError(f"the categories of {name!r} are not different")
         statistics = CategoryCounts(categories, tuple(arrays[name] for name in names))
@@ -392,3 +399,8 @@ def _shares(n: Array) -> Array:
     if not overall.any():
         return np.full(n.shape, 1.0 / max(1, n.shape[1]))
     return np.where(total > 0.0, n / np.where(total > 0.0, total, 1.0), overall / overall.sum())
+
+
+def _is_float(value: Any) -> bool:
+    """Return whether a category is a number that floats can hold; NaN is a missing value, never a category."""
+    return value == value if isinstance(value, float) else isinstance(value, int) and abs(value) <= MAX_FLOAT

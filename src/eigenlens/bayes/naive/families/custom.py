@@ -21,7 +21,7 @@ from eigenlens.bayes.naive.families.per_class_density import (
 from eigenlens.data.column_kinds import Field
 from eigenlens.data.source import Block
 from eigenlens.densities.base import Density, Family
-from eigenlens.errors import EigenlensError, MissingValues, OptionError
+from eigenlens.errors import MissingValues, OptionError
 from eigenlens.stats.counts import Counts
 
 
@@ -68,8 +68,8 @@ class FamilyFactor(Factor):
         try:
             return self.family.summarise(Block(values[members], None if weight is None else weight[members]))
         except (TypeError, ValueError) as error:
-            if values.dtype != object or isinstance(error, EigenlensError):
-                raise
+            if values.dtype != object or getattr(error, "argument", "block") != "block":
+                raise  # an error of the family about something else
             what = f"gives a column of text the family {self.family!r}, which takes none: {error}"
             raise OptionError(what, argument="features", fix="use CategoricalFamily(), or leave it out") from error
 

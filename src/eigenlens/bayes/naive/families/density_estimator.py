@@ -27,6 +27,7 @@ from eigenlens.densities.base import as_rows
 from eigenlens.densities.covariance import Diagonal
 from eigenlens.densities.gaussian import Gaussian
 from eigenlens.errors import DataError, ModelFileError, OptionError
+from eigenlens.estimator.base import require_uninterrupted
 from eigenlens.layout import pack, unpack
 
 
@@ -82,7 +83,7 @@ class EstimatorFactor(KeptRowsFactor):
         copy = clone(self.estimator)
         if copy.get_params(deep=False).get("random_state", 0) is None:
             copy.set_params(random_state=0)  # a fit of naive Bayes draws nothing: the same rows give the same rule
-        return copy.fit(x[:, None], **({} if weight is None else {"sample_weight": weight}))
+        return require_uninterrupted(copy.fit(x[:, None], **({} if weight is None else {"sample_weight": weight})))
 
     def pack(self, statistics: ClassRows, conditional: DensityPerClass) -> tuple[dict[str, Array], Any]:
         """Return the rows and the fitted estimators, each as in a file of its own."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,6 +16,7 @@ from eigenlens.data.table import numbers_of
 from eigenlens.densities.covariance import Diagonal
 from eigenlens.densities.gaussian import Gaussian
 from eigenlens.errors import DataError, join_limited
+from eigenlens.laws import check_law, require
 from eigenlens.layout import Layout
 from eigenlens.native.class_sums import add_normal
 from eigenlens.stats.moments import ColumnMoments
@@ -130,6 +131,14 @@ class GaussianFactor(Factor):
         variances = np.where(variances > 0.0, variances, total)
         variances = np.where(constant | (variances <= 0.0), 1.0, variances)
         return GaussianColumns(np.where(empty | constant, middle, statistics.mean), variances)
+
+    def unpack(
+        self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions, C: int
+    ) -> tuple[Any, Conditional]:
+        """Return the stored moments, whose weights are those of the observed entries, and the Gaussians."""
+        require(arrays, "weight")
+        check_law("weight", "(C, g) not negative", arrays["weight"], {"C": C, "g": len(fields)})
+        return super().unpack(arrays, header, fields, options, C)
 
     def fit_warnings(
         self, statistics: ColumnMoments, fields: tuple[Field, ...], chosen: Sequence[str], options: NaiveOptions,

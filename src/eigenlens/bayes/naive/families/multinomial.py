@@ -21,9 +21,12 @@ from eigenlens.data.table import numbers_of
 from eigenlens.densities.fitting import pseudo_counts
 from eigenlens.densities.multinomial import Multinomial
 from eigenlens.errors import DataError
-from eigenlens.laws import Laws
+from eigenlens.laws import SUM_TOLERANCE, Laws, Relations
 from eigenlens.layout import Layout
 from eigenlens.native.class_sums import class_sums
+
+MAX_COUNT = 2.0**53
+"""The largest mean of a count: larger ones are not whole numbers in double precision."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +168,11 @@ class ClassTotals(FieldSums):
         "total": "(C, g) not negative",
         "rows": "(C) not negative",
         "bad": "(g) number, not negative",
+    }
+
+    relations: ClassVar[Relations] = {
+        "'weight' is above 'rows'": lambda sums: sums.weight <= sums.rows[:, None] * (1.0 + SUM_TOLERANCE),
+        "'total' is above what rows can count": lambda sums: sums.total <= MAX_COUNT * sums.rows[:, None],
     }
 
     weight: Array

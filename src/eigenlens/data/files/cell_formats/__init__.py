@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from eigenlens.data.files.cell_formats.answer_codes import CODE_FORMATS, find_answer_codes
 from eigenlens.data.files.cell_formats.base import ColumnFormat
 from eigenlens.data.files.cell_formats.dates import find_date_format
+from eigenlens.data.files.cell_formats.footnotes import FOOTNOTE_FORMATS, find_footnoted
+from eigenlens.data.files.cell_formats.multiples import Multiples, find_multiples
+from eigenlens.data.files.cell_formats.ranges import Ranges, find_ranges
 from eigenlens.data.files.cell_formats.several_parts import PART_FORMATS, describe_other_meanings, find_several_parts
 from eigenlens.data.files.cell_formats.signed_numbers import find_signed_numbers, find_units
 from eigenlens.data.files.cell_formats.words import WORD_FORMATS, find_word_formats, recall_word_formats
@@ -15,10 +20,26 @@ from eigenlens.data.files.decision import Decision
 if TYPE_CHECKING:
     from eigenlens.data.files.dialect import Dialect
 
-__all__ = ["NAMED_FORMATS", "ColumnFormat", "find_formats", "format_decisions"]
+__all__ = ["NAMED_FORMATS", "ColumnFormat", "find_formats", "format_decisions", "format_names", "without_columns"]
 
-NAMED_FORMATS: dict[str, ColumnFormat] = {**WORD_FORMATS, **PART_FORMATS}
+RANGES, MULTIPLES = "ranges", "multiples"
+
+NAMED_FORMATS: dict[str, ColumnFormat] = {
+    **WORD_FORMATS, **PART_FORMATS, **FOOTNOTE_FORMATS, **CODE_FORMATS, RANGES: Ranges(),
+    MULTIPLES: Multiples(),
+}  # fmt: skip
 """Formats by the names that model files keep: a new file may have too few cells to show them."""
+
+
+def format_names(formats: Mapping[str, ColumnFormat]) -> dict[str, str]:
+    """Return the names of the formats of columns, by which model files keep them; those without one are left out."""
+    names = {written: name for name, written in NAMED_FORMATS.items()}
+    return {name: names[written] for name, written in formats.items() if written in names}
+
+
+def without_columns(decisions: Iterable[Decision], names: Collection[str]) -> tuple[Decision, ...]:
+    """Return decisions without those that are about some columns alone."""
+    return tuple(each for each in decisions if not set(names).issuperset(each.columns) or not each.columns)
 
 
 def find_formats(
@@ -37,16 +58,28 @@ def find_formats(
     found |= recall_word_formats(rest, known)
     rest = {name: cells for name, cells in rest.items() if name not in found}
     found |= find_word_formats(rest)
+    found |= find_answer_codes({name: cells for name, cells in rest.items() if name not in found}, known)
     for name, cells in rest.items():
         if name not in found and _may_be_numbers(cells):
-            written = find_several_parts(cells, known.get(name)) or find_signed_numbers(cells, dialect)
+            written = _find_numbers(cells, dialect, known.get(name))
             found |= {} if written is None else {name: written}
     return found
 
 
+def _find_numbers(cells: Collection[str], dialect: Dialect, known: str | None) -> ColumnFormat | None:
+    """Return how cells mean numbers, whatever is around or between these; known: the name of an earlier format."""
+    return (
+        find_footnoted(cells, dialect.numbers.decimal, known)  # before estimates: 3583 [1] beside plain numbers
+        or find_several_parts(cells, known)
+        or find_signed_numbers(cells, dialect)
+        or find_multiples(cells, known=known == MULTIPLES)
+        or find_ranges(cells, known == RANGES)
+    )
+
+
 def _may_be_numbers(cells: Collection[str]) -> bool:
-    """Return whether the first cell has a digit: most columns of text show by it that they hold no numbers."""
-    return any(map(str.isnumeric, next(iter(cells), "")))
+    """Return whether a first cell has a digit: most columns of text show by them that they hold no numbers."""
+    return any(map(str.isnumeric, "".join(itertools.islice(cells, 3))))
 
 
 def format_decisions(formats: Mapping[str, ColumnFormat], others: Mapping[str, Collection[str]]) -> Iterable[Decision]:

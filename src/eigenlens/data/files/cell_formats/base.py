@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from eigenlens.data.column_kinds import ColumnKind
 from eigenlens.data.files.decision import Decision
@@ -19,10 +19,12 @@ class ColumnFormat(ABC):
     Attributes:
         kind: the kind of the column that they make.
         words: whether the cells are words, which stay categories for models that take those.
+        shows_number: whether the number can be read in the cell, so that a marker such as -999 means it too.
     """
 
     kind: ColumnKind = ColumnKind.NUMBER
     words: ClassVar[bool] = False
+    shows_number: ClassVar[bool] = False
 
     @abstractmethod
     def to_plain(self, cells: Expr) -> Expr:
@@ -42,6 +44,6 @@ def list_names(columns: Sequence[str]) -> str:
     return f"column {columns[0]!r}" + (f" and {len(columns) - 1} more" if len(columns) > 1 else "")
 
 
-def keep_text(columns: Sequence[str]) -> dict[str, object]:
+def keep_text(columns: Sequence[str]) -> dict[str, Any]:
     """Return the way out and the setting of a decision that makes numbers of text."""
     return {"fix": "keep it as text with {text}", "settings": {"text": list(columns)}, "surprising": True}

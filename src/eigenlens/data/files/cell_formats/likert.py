@@ -1,4 +1,4 @@
-"""Scales of questionnaires: the answers in their order, from the lowest to the highest.
+"""Scales of questionnaires, and letter grades: the answers in their order, from the lowest to the highest.
 
 The words are those of Likert (1932) and of the forms in common use; a point may have several wordings. A new scale is
 one line in `SCALES`.
@@ -35,6 +35,15 @@ DISAGREE = "strongly disagree | completely disagree | totally disagree | fully d
 AGREE = "strongly agree | completely agree | totally agree | fully agree"
 NO_VIEW = f"{NEUTRAL} | neither agree nor disagree | neither disagree nor agree | no opinion"
 NO_MOOD = f"{NEUTRAL} | neither satisfied nor dissatisfied | neither dissatisfied nor satisfied"
+
+
+def _with_signs(letters: str) -> str:
+    """Return the points of letter grades from the last to the first, each letter but f with a minus and a plus."""
+    signed = (f"{each}- | {each}− | {each}–; {each}; {each}+" for each in reversed(letters))
+    return "; ".join(["f", *signed])
+
+
+LETTER_GRADES = "grades"
 
 SCALES: dict[str, tuple[Scale, ...]] = {
     "agreement": (
@@ -76,5 +85,17 @@ SCALES: dict[str, tuple[Scale, ...]] = {
     "intensity": (
         Scale.of("not at all; a little | slightly; moderately | somewhat; quite a bit | very; extremely | very much"),
     ),
-}
+    "amount": (
+        Scale.of("low; medium | moderate | mid; high"),
+        Scale.of("very low; low; medium | moderate | mid; high; very high"),
+        Scale.of("mild; moderate; severe"),
+    ),
+    "size": (
+        Scale.of("small | s; medium | m; large | l"), Scale.of("xs; small | s; medium | m; large | l; xl; xxl"),
+    ),
+    LETTER_GRADES: (
+        Scale.of("f; d; c; b; a"), Scale.of("f; e; d; c; b; a"), Scale.of("g; f; e; d; c; b; a"),
+        Scale.of(_with_signs("abcd")), Scale.of(_with_signs("abcde")),
+    ),
+}  # fmt: skip
 """Scales by what they measure, the usual one first."""

@@ -1,4 +1,4 @@
-"""Numbers in several parts: hours, minutes and seconds; degrees and minutes; feet and inches; fractions; powers of ten.
+"""Numbers in several parts: times, angles, feet and inches, fractions, powers of ten, estimates with their errors.
 
 A form is read only where a column can mean nothing else: 59:32 is minutes and seconds beside 1:02:10 or 58:47.3, and by
 itself it may be hours and minutes. A new form is one entry in `FORMS`.
@@ -34,6 +34,10 @@ ANGLE = rf"({NUMBER})\s?°\s?(?:({NUMBER})\s?')?\s?(?:({NUMBER})\s?\")?"
 UNITS_OF_TIME = ("d|days?", "h|hrs?|hours?", "m|mins?|minutes?", "s|secs?|seconds?")
 DURATION = r"\s*".join(rf"(?:({NUMBER})\s?(?i:{unit}))?" for unit in UNITS_OF_TIME)
 
+# 1,234 may be a thousand, so a comma before three digits is not read.
+ESTIMATE = r"[0-9]+(?:\.[0-9]+|,[0-9]{1,2}|,[0-9]{4,})?(?:[eE][+-]?[0-9]+)?"
+UNIT_AFTER = r"(?:%|°?[^\W\d_][^\d\s±]{0,15})"
+
 
 def _sum(*factors: float) -> Callable[..., Expr]:
     """Return the function that adds parts, each of so many of the smallest unit."""
@@ -63,19 +67,23 @@ class Form(NamedTuple):
 
     Attributes:
         pattern: of a whole cell, its parts as groups. proof: what one cell must have, so that nothing else is meant.
-        value: the number, by its parts. unit: that of the number, or "".
+        value: the number, by its parts. unit: that of the number, or "". note: what a message adds to the number.
+        same: what must be the same in all cells with a proof, such as a unit at their end.
     """
 
     pattern: str
     proof: str
     value: Callable[..., Expr]
     unit: str = ""
+    note: str = ""
+    same: str = ""
 
 
 FORMS = {
     "clock": Form(
         r"-?(?:([0-9]+) days?,? )?(?:([0-9]+):([0-5]?[0-9])|([0-9]+)):([0-5][0-9](?:[.,][0-9]+)?)",
-        r":.*:|[.,][0-9]+$", _sum(86_400.0, 3_600.0, 60.0, 60.0, 1.0), "seconds",
+        # No time of day has 24 hours. Were 27:40 hours and minutes, all values would be 60 times as large, no more.
+        r":.*:|[.,][0-9]+$|^-?(?:2[4-9]|[3-9][0-9]|[0-9]{3,}):", _sum(86_400.0, 3_600.0, 60.0, 60.0, 1.0), "seconds",
     ),
     "duration": Form(DURATION, r"(?i)[a-z]\s*[0-9].*[a-z]", _sum(86_400.0, 3_600.0, 60.0, 1.0), "seconds"),
     "ISO duration": Form(
@@ -97,6 +105,18 @@ FORMS = {
         rf"-?(?:({NUMBER}(?:[eE][+-]?[0-9]+)?)|({NUMBER})\s?[×xX·*⋅]\s?10\s?(?:\^|\*\*)\s?\(?\+?(-?[0-9]+)\)?)",
         r"10\s?(?:\^|\*\*)", _power,
     ),
+    "estimate ± error": Form(
+        rf"-?({ESTIMATE})(?:\s?(?:{UNIT_AFTER}\s?)?(?:±|\+/-|\+-)\s?{ESTIMATE}(?:\s?{UNIT_AFTER})?)?", "±|\\+/?-",
+        _sum(1.0), note=", without its error", same=rf"(?![eE][+-]?[0-9]){UNIT_AFTER}",
+    ),
+    "estimate (error)": Form(
+        rf"-?({ESTIMATE})(?:\s?(?:%\s?)?[(\[](?:±\s?)?{ESTIMATE}\s?%?[)\]])?", r"[(\[]", _sum(1.0),
+        note=", without what is in brackets", same=r"[^0-9.,eE+ -]+",
+    ),
+    "estimate [interval]": Form(
+        rf"-?({ESTIMATE})(?:\s?[(\[](?:95 ?% ?CI:? ?)?-?{ESTIMATE}\s?(?:[,;:]|to|-)\s?-?{ESTIMATE}[)\]])?", r"[(\[]",
+        _sum(1.0), note=", without its interval",
+    ),
 }  # fmt: skip
 """Forms by name, which model files keep; they are tried in this order."""
 
@@ -110,7 +130,7 @@ class SeveralParts(ColumnFormat):
 
     def to_plain(self, cells: Expr) -> Expr:
         """Return the numbers that the parts make."""
-        pattern, _, value, _ = FORMS[self.form]
+        pattern, value = FORMS[self.form].pattern, FORMS[self.form].value
         signs, plain = list(PLAIN_SIGNS), list(PLAIN_SIGNS.values())
         bare = cells.str.replace(RAISED, "10^$1").str.replace_many(signs, plain)
         bare = bare.str.replace("''", '"', literal=True).str.strip_chars()
@@ -124,9 +144,9 @@ class SeveralParts(ColumnFormat):
     def decision(self, columns: Sequence[str]) -> Decision:
         """Return the decision to read these columns as numbers, by an example."""
         value = pl.DataFrame({"cell": [self.example]}).select(self.to_plain(pl.col("cell")).cast(pl.Float64)).item()
-        unit = FORMS[self.form].unit
-        what = f"{self.example!r} in {list_names(columns)} is read as {value:g}{f' {unit}' if unit else ''}"
-        return Decision("units", what, tuple(columns), **keep_text(columns))  # type: ignore[arg-type]
+        unit, note = FORMS[self.form].unit, FORMS[self.form].note
+        what = f"{self.example!r} in {list_names(columns)} is read as {value:g}{f' {unit}' if unit else ''}{note}"
+        return Decision("units", what, tuple(columns), **keep_text(columns))
 
 
 PART_FORMATS = {name: SeveralParts(name) for name in FORMS}
@@ -137,7 +157,7 @@ def find_several_parts(cells: Collection[str], known: str | None = None) -> Seve
 
     known: the form that the column had in an earlier file, which needs no such cell.
 
-    >>> find_several_parts(["59:32", "1:02:10"]).form, find_several_parts(["59:32", "58:10"])
+    >>> find_several_parts(["59:32", "1:02:10"]).form, find_several_parts(["09:32", "17:10"])
     ('clock', None)
     >>> find_several_parts(["5'11\"", "6'"]).form, find_several_parts(["1/2", "3 1/4"]).form
     ('feet and inches', 'fraction')
@@ -147,9 +167,14 @@ def find_several_parts(cells: Collection[str], known: str | None = None) -> Seve
         pattern, proof = re.compile(form.pattern), re.compile(form.proof)
         if plain and all(map(pattern.fullmatch, plain.values())):
             proved = [cell for cell in plain if proof.search(cell) or proof.search(plain[cell])]
-            if proved or name == known:
+            if (proved and _are_alike(proved, form.same)) or name == known:
                 return SeveralParts(name, next(iter(proved or plain)))
     return None
+
+
+def _are_alike(cells: Collection[str], same: str) -> bool:
+    """Return whether what a pattern finds is the same in all cells; "" finds nothing."""
+    return not same or len({tuple(re.findall(same, cell)) for cell in cells}) == 1
 
 
 def _plain(cell: str) -> str:
@@ -161,6 +186,10 @@ OTHER_MEANINGS = {
     r"[0-9]{1,2}:[0-5][0-9]": ("may be hours and minutes, or minutes and seconds", "write them as 1:23:00 or 0:01:23"),
     r"[0-9]+\s?:\s?[0-9]+": ("may be ratios, scores or times", "write them as numbers"),
     r"[0-9]+\s?/\s?[0-9]+": ("may be fractions, dates or parts of a total", "write them as numbers, 0.5 for 1/2"),
+    r".*[0-9].*(?:±|\+/-).*[0-9].*": (
+        "are numbers with errors in different units, or with commas that may separate thousands",
+        "write them in one unit, without commas",
+    ),
     r".*°.*O": ("may be east (German) or west (French, Spanish)", "write them with E or W"),
 }
 """Cells that can be read in several ways, by their patterns: what they may be, and what to write."""

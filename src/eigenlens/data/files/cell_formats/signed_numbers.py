@@ -56,6 +56,7 @@ class SignedNumbers(ColumnFormat):
     decimal: str = "."
     whole: bool = False
     example: str = field(default="", compare=False)
+    shows_number = True
 
     @property
     def kind(self) -> ColumnKind:  # type: ignore[override]
@@ -67,7 +68,9 @@ class SignedNumbers(ColumnFormat):
         """The pattern of a whole cell, its numeral as the only group."""
         point = re.escape(self.decimal)
         group = "[" + re.escape(self.parts.grouping) + "]" if self.parts.grouping else ""
-        whole = rf"[1-9][0-9]{{0,2}}(?:{group}[0-9]{{3}})+|[0-9]+" if group else "[0-9]+"
+        # 12,34,567 as in India, where pairs follow the first three digits.
+        indian = rf"[1-9][0-9]?(?:{group}[0-9]{{2}})+{group}[0-9]{{3}}"
+        whole = rf"[1-9][0-9]{{0,2}}(?:{group}[0-9]{{3}})+|{indian}|[0-9]+" if group else "[0-9]+"
         numeral = rf"(?:(?:{whole})(?:{point}[0-9]*)?|{point}[0-9]+)(?:[eE][+-]?[0-9]+)?"
         before, after = re.escape(self.parts.before), re.escape(self.parts.after) + "s?" * self.parts.plural
         minus = rf"[{MINUS}]?" if self.parts.trailing else ""
@@ -91,7 +94,7 @@ class SignedNumbers(ColumnFormat):
         value = pl.DataFrame({"cell": [self.example]}).select(self.to_plain(pl.col("cell"))).item()
         what = f"{self.example!r} in {list_names(columns)} is read as {value}"
         subject = "units" if self.parts.before or self.parts.after else "signs"
-        return Decision(subject, what, tuple(columns), **keep_text(columns))  # type: ignore[arg-type]
+        return Decision(subject, what, tuple(columns), **keep_text(columns))
 
 
 def find_signed_numbers(cells: Collection[str], dialect: Dialect) -> SignedNumbers | None:
@@ -186,6 +189,10 @@ def _is_certain(written: SignedNumbers, cells: Collection[str], dialect: Dialect
     point, comma = re.escape(written.decimal), grouping[-1]
     if not any(re.search(rf"[0-9][{comma}{point}][0-9]{{3}}(?![0-9])", cell) for cell in cells):
         return True
+    if any(
+        re.search(rf"(?<![0-9])[0-9]{{1,2}}{re.escape(comma)}[0-9]{{2}}{re.escape(comma)}[0-9]", cell) for cell in cells
+    ):
+        return True  # 12,34,567
     marked, money = bool(before or after or brackets or trailing), bool(before or re.fullmatch(CURRENCIES, after))
     if marked and any(re.search(rf"{re.escape(comma)}[0-9]{{3}}[{comma}{point}]", cell) for cell in cells):
         return True

@@ -1,14 +1,15 @@
-"""Words that mean numbers: yes and no, and the answers of questionnaires, which have an order."""
+"""Words that mean numbers: yes and no, and the answers of questionnaires and letter grades, which have an order."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from eigenlens.data.column_kinds import ColumnKind
 from eigenlens.data.files.cell_formats.base import ColumnFormat, keep_text, list_names
-from eigenlens.data.files.cell_formats.likert import SCALES, Scale
+from eigenlens.data.files.cell_formats.likert import LETTER_GRADES, SCALES, Scale
 from eigenlens.data.files.decision import Decision
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ FLAGS = {
     for scale in map(
         Scale.of,
         (
-            "no | n | off; yes | y | on", "nein | n; ja | j", "nee | n; ja | j", "nej | n; ja | j", "nei | n; ja | j",
+            "no | n | off; yes | y | on", "f; t",
+            "nein | n; ja | j", "nee | n; ja | j", "nej | n; ja | j", "nei | n; ja | j",
             "non; oui", "no; sí | si", "no; sì | si", "não | nao; sim", "nie; tak", "нет; да", "hayır | hayir; evet",
             "ne; ano", "nem; igen", "ei; kyllä", "nu; da", "όχι; ναι", "いいえ; はい", "否; 是",
             "falsch; wahr", "faux; vrai", "falso; vero", "falso; verdadero | verdadeiro", "onwaar; waar",
@@ -51,7 +53,7 @@ class YesNo(ColumnFormat):
         """Return the decision to read yes as 1 and no as 0."""
         no, yes = (words[0] for words in self.scale.points)
         what = f"{yes} and {no} in {list_names(columns)} are read as 1 and 0"
-        return Decision("words", what, tuple(columns), **keep_text(columns))  # type: ignore[arg-type]
+        return Decision("words", what, tuple(columns), **keep_text(columns))
 
 
 @dataclass(frozen=True)
@@ -70,9 +72,10 @@ class Answers(ColumnFormat):
 
     def decision(self, columns: Sequence[str]) -> Decision:
         """Return the decision to read the words of a scale as 1, 2, …"""
-        first, last = self.scale.points[0][0], self.scale.points[-1][0]
+        ends = self.scale.points[0][0], self.scale.points[-1][0]
+        first, last = (word.upper() if word in GRADES else word for word in ends)
         what = f"'{first}' … '{last}' in {list_names(columns)} are read as 1 … {len(self.scale.points)}"
-        return Decision("words", what, tuple(columns), **keep_text(columns))  # type: ignore[arg-type]
+        return Decision("words", what, tuple(columns), **keep_text(columns))
 
 
 def find_word_formats(columns: Mapping[str, Iterable[str]]) -> dict[str, ColumnFormat]:
@@ -85,6 +88,9 @@ def find_word_formats(columns: Mapping[str, Iterable[str]]) -> dict[str, ColumnF
     words = {name: {" ".join(value.lower().split()) for value in values} for name, values in columns.items()}
     flags = {name: written for name, found in words.items() if (written := _find_flags(found)) is not None}
     answers = {name: found for name, found in words.items() if found and found <= ALL_ANSWERS and name not in flags}
+    answers = {name: found for name, found in answers.items() if not found <= GRADES or _are_grades(name, found)}
+    # M and S may be men, or singles: letters are sizes where the column itself has three of them.
+    answers = {name: found for name, found in answers.items() if not found <= SIZES or len(found) >= MIN_ANSWERS}
     return flags | _find_scales(answers)
 
 
@@ -92,6 +98,16 @@ def _find_flags(words: set[str]) -> YesNo | None:
     """Return the format of a column that has the yes and the no of one language, and nothing else."""
     codes = (scale for scale in FLAGS.values() if words <= set(scale.codes))
     return next((YesNo(scale) for scale in codes if len({scale.codes[word] for word in words}) == 2), None)
+
+
+def _are_grades(name: str, words: set[str]) -> bool:
+    """Return whether letters are grades: by the name of the column, or with and without signs.
+
+    >>> _are_grades("x", {"a", "a-", "b+"}), _are_grades("group", {"a", "b", "c"}), _are_grades("blood", {"a+", "b-"})
+    (True, False, False)
+    """
+    signed = {word for word in words if len(word) > 1}
+    return GRADE_NAME.fullmatch(name) is not None or bool(signed and words - signed)
 
 
 def _find_scales(columns: dict[str, set[str]]) -> dict[str, Any]:
@@ -129,5 +145,10 @@ def recall_word_formats(columns: Mapping[str, Iterable[str]], known: Mapping[str
     words = {name: {" ".join(value.lower().split()) for value in columns[name]} for name in formats}
     return {name: written for name, written in formats.items() if words[name] <= set(written.scale.codes)}
 
+
+GRADES = frozenset(word for scale in SCALES[LETTER_GRADES] for word in scale.codes)
+SIZES = frozenset(word for scale in SCALES["size"] for word in scale.codes if len(word) < 4)
+GRADE_NAME = re.compile(r"(?i)(.*[\W_])?(letter[\W_]?)?(grades?|marks?)([\W_]?[0-9]+)?")
+"""Names of columns whose letters are grades; others may be groups, or types of blood."""
 
 ALL_ANSWERS = frozenset(word for scales in SCALES.values() for scale in scales for word in scale.codes)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from eigenlens.data.files.base import pl, unreadable
+from eigenlens.data.files.layout.widths import MAX_COLUMNS
 from eigenlens.errors import DataError
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ def open_arff(path: Path) -> LazyFrame:
         (number, line) for number, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith("%")
     ]
     start = next((place for place, (_, line) in enumerate(kept) if line.strip().lower().startswith("@data")), None)
+    if (start or 0) > MAX_COLUMNS:
+        what = f"'{path}' has {start:,} lines of attributes, and {MAX_COLUMNS:,} are read at most"
+        raise DataError(what, fix="write the numbers as .npy")
     found = [ATTRIBUTE.match(line.strip()) for _, line in kept[:start]]
     attributes = {_unquote(match[1]): match[2].strip() for match in found if match}
     if start is None or not attributes:

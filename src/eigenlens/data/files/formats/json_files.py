@@ -53,15 +53,41 @@ def _columns(path: Path, found: Any) -> dict[str, list[Any]]:
             if "columns" in found
             else found["data"]
         )
+    found = _only_records(found)
     if isinstance(found, list) and found and all(isinstance(record, dict) for record in found):
-        names = dict.fromkeys(name for record in found for name in record)
-        return {name: [record.get(name) for record in found] for name in names}
+        records = [_flat(record) for record in found]
+        names = dict.fromkeys(name for record in records for name in record)
+        return {name: [record.get(name) for record in records] for name in names}
     if isinstance(found, dict) and found and all(isinstance(values, list | dict) for values in found.values()):
         columns = {name: list(v.values()) if isinstance(v, dict) else v for name, v in found.items()}
         if len(set(map(len, columns.values()))) == 1:
             return columns
     what = f"'{path}' is not a table: neither a list of records nor columns of one length"
     raise DataError(what, fix='write it as [{"a": 1, "b": 2}, …] or {"a": [1, …], "b": [2, …]}')
+
+
+def _only_records(found: Any) -> Any:
+    """Return the one list of records among the values of an object, as interfaces of web sites answer; else `found`."""
+    inner = found.values() if isinstance(found, dict) else ()
+    lists = [value for value in inner if isinstance(value, list) and value and all(isinstance(r, dict) for r in value)]
+    others = [value for value in inner if isinstance(value, list) and value not in lists]
+    return lists[0] if len(lists) == 1 and not others else found
+
+
+def _flat(record: dict[str, Any], start: str = "") -> dict[str, Any]:
+    """Return a record with the values of records and lists of numbers inside it, as user.age and scores.1.
+
+    >>> _flat({"id": 1, "user": {"age": 30}, "scores": [4, 2.5], "tags": ["a", "b"]})
+    {'id': 1, 'user.age': 30, 'scores.1': 4, 'scores.2': 2.5, 'tags': 'a, b'}
+    """
+    flat: dict[str, Any] = {}
+    for name, value in record.items():
+        if isinstance(value, list) and value and all(isinstance(each, int | float) for each in value):
+            value = {str(place): each for place, each in enumerate(value, 1)}
+        if isinstance(value, list) and all(isinstance(each, str) for each in value):
+            value = ", ".join(value) or None
+        flat |= _flat(value, f"{start}{name}.") if isinstance(value, dict) and value else {f"{start}{name}": value}
+    return flat
 
 
 def _values(path: Path, name: str, values: Iterable[Any]) -> list[Any]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, cast
@@ -21,8 +21,12 @@ from eigenlens.arrays import Array
 from eigenlens.data.categories import encode
 from eigenlens.data.column_kinds import ColumnKind, Field, stored_field
 from eigenlens.data.files.base import Reader, as_array, fill, listed_columns, pl, same_columns, unreadable
+from eigenlens.data.files.cell_formats import ColumnFormat, format_names, without_columns
 from eigenlens.data.files.cell_formats.dates import days_since_1970, find_date_format
-from eigenlens.data.files.cells import TextCells, text_error
+from eigenlens.data.files.cell_formats.stored_text import as_stored_numbers, find_stored_text
+from eigenlens.data.files.cells import TextCells, missing_numbers, text_error
+from eigenlens.data.files.dialect import Dialect
+from eigenlens.data.files.partitions import add_partition_keys
 from eigenlens.data.source import FILE_BLOCK_BYTES
 from eigenlens.data.table import MixedRows, exceeds_float_precision, join_text_columns
 from eigenlens.errors import DataError
@@ -34,8 +38,12 @@ if TYPE_CHECKING:
 SLAB_BYTES = 192 << 20
 """The memory that one slab of decoded rows may take."""
 
+PIECE_ROWS = 1 << 22
+"""The number of rows of one column that are read at once to see where row groups end."""
+
 GROUP_BYTES = 16 << 20
 """The approximate size in the file of the columns decoded at once: Polars fetches whole column chunks."""
+
 
 TEXT_BYTES = 48
 """The approximate memory of an entry of a column of text."""
@@ -55,10 +63,14 @@ class Slab(NamedTuple):
 class TableReader(Reader):
     """Columns of Parquet files, of Arrow IPC files (Feather files are such), or of any table that Polars reads.
 
-    open_table: returns the table of a path. dates: columns of dates to read as days since 1 January 1970.
+    open_table: returns the table of a path. dates: columns of dates to read as days since 1 January 1970. partitioned:
+    whether folders named key=value above a file are columns of it. text: columns of text whose cells mean no numbers,
+    though they may look so. words: formats of an earlier file. na: missing-value markers of columns of text that mean
+    numbers, and of numbers.
     """
 
-    options: ClassVar[frozenset[str]] = frozenset({"dates"})
+    options: ClassVar[frozenset[str]] = frozenset({"dates", "text", "words", "na"})
+    _slab_rows: int | None = None
 
     def __init__(
         self,
@@ -66,18 +78,65 @@ class TableReader(Reader):
         *,
         open_table: Callable[[Path], LazyFrame],
         dates: Sequence[str] = (),
+        partitioned: bool = False,
+        text: Sequence[str] = (),
+        words: Mapping[str, str] | None = None,
+        na: Sequence[str] | None = None,
         block_rows: int | None = None,
     ) -> None:
+        self._markers = Dialect(na=None if na is None else (na,) if isinstance(na, str) else tuple(na))
         # Opened once: a wide file's metadata takes longer to parse than some of its columns.
         self._tables: dict[Path, LazyFrame] = {path: open_table(path) for path in paths}
+        if partitioned:
+            self._tables = add_partition_keys(self._tables)
         self._schemas = {path: _schema(path, table) for path, table in self._tables.items()}
         same_columns(paths, [list(schema) for schema in self._schemas.values()])
         for name in listed_columns(dates, "dates", list(self._schemas[paths[0]])) or ():
             self._read_dates(name)
         first = self._schemas[paths[0]]
         self._width, self._block_rows = len(first), block_rows
+        self._mask_numbers()
+        self._stored = self._tables, self._schemas
+        strings = [name for name in first if all(schema[name] == pl.String for schema in self._schemas.values())]
+        as_text = listed_columns(text, "text", list(first)) or []
+        found = find_stored_text(list(self._tables.values()), strings, as_text, words or {}, self._markers)
+        self.decisions = found.decisions
+        self._read_numbers(found.formats)
+
+    def _mask_numbers(self) -> None:
+        """Make null of numbers that are missing-value markers, such as -999."""
+        if not (missing := missing_numbers(self._markers)):
+            return
+        for path, schema in self._schemas.items():
+            every = pl.col([name for name, dtype in schema.items() if dtype.is_numeric()])
+            masked = pl.when(~every.cast(pl.Float64).is_in(missing).fill_null(False)).then(every)
+            self._tables[path] = self._tables[path].with_columns(masked)
+
+    def _read_numbers(self, formats: Mapping[str, ColumnFormat]) -> None:
+        """Make numbers of the columns of text that have a format, of no others, and set the fields."""
+        tables, schemas = self._stored
+        numbers = [as_stored_numbers(written, name, self._markers) for name, written in formats.items()]
+        self._formats = formats
+        self._tables = {path: table.with_columns(numbers) for path, table in tables.items()} if numbers else tables
+        self._schemas = {path: _schema(path, table) for path, table in self._tables.items()} if numbers else schemas
+        first = next(iter(self._schemas.values()))
         types = ({path: schema[name] for path, schema in self._schemas.items()} for name in first)
         self._set_fields(tuple(map(stored_field, first, types)))
+
+    @property
+    def words(self) -> dict[str, str]:
+        """The names of the formats of columns whose words, or numbers in several parts, are read as numbers."""
+        return format_names({name: self._formats[name] for name in self.names if name in self._formats})
+
+    def with_categories(self) -> Self:
+        """Return the same columns for a model that takes categories: words that were read as numbers are text."""
+        words = {name for name, written in self._formats.items() if written.words}
+        if not words:
+            return self
+        other, places = copy.copy(self), list(self.names)
+        other._read_numbers({name: written for name, written in self._formats.items() if name not in words})
+        other.decisions = without_columns(self.decisions, words)
+        return other.only([other.names.index(name) for name in places])
 
     def _read_dates(self, name: str) -> None:
         """Make days since 1 January 1970 of a column of dates, or of text that means dates."""
@@ -107,6 +166,13 @@ class TableReader(Reader):
         """Return a reader of some of the columns, by their places."""
         other = copy.copy(self)
         other._set_fields(tuple(self.fields[j] for j in columns))
+        return other
+
+    def with_block_rows(self, block_rows: int) -> Self:
+        """Return a reader of the same rows in smaller blocks, of which a slab has four."""
+        other = super().with_block_rows(block_rows)
+        other._slab_rows = 4 * block_rows
+        other._set_fields(self.fields)
         return other
 
     def count(self) -> int:
@@ -154,7 +220,8 @@ class TableReader(Reader):
 
     def column(self, name: Any) -> Array:
         """Return one whole column (n,): numbers unchanged, text as text."""
-        tables = [table.select(name) for table in self._tables.values()]
+        worded = name in self._formats and self._formats[name].words
+        tables = [table.select(name) for table in (self._stored[0] if worded else self._tables).values()]
         return as_array(pl.concat(tables, how="vertical_relaxed").collect().to_series())
 
     def _decoded(self) -> Iterator[tuple[Slab, list[Array], DataFrame]]:
@@ -170,14 +237,25 @@ class TableReader(Reader):
 
     def _cut(self, path: Path) -> Iterator[Slab]:
         """Yield the slabs of one file, cut where its row groups end."""
-        most = max(self._block, SLAB_BYTES // self._row_bytes)
-        # Polars keeps one chunk per row group, so one column shows where they end.
-        first = (self._numeric or self._text)[0]
-        groups = self._tables[path].select(first).collect().to_series().chunk_lengths()
+        most = max(self._block, min(self._slab_rows or SLAB_BYTES, SLAB_BYTES // self._row_bytes))
+        groups = self._group_lengths(path)
         share = min(1.0, max(most, *groups, 1) / max(1, sum(groups)))
         column_bytes = path.stat().st_size * share / self._width
         columns = min(-(-len(self.names) // WORKERS), max(4, int(GROUP_BYTES / WORKERS / column_bytes)))
         return (Slab(path, start, length, columns) for start, length in cut_slabs(groups, most))
+
+    def _group_lengths(self, path: Path) -> list[int]:
+        """Return the numbers of rows of the row groups of one file; some of billions of rows are taken together."""
+        # Polars keeps one chunk per row group, so one column shows where they end. It is read in pieces, since a file
+        # of a few bytes may have more rows than memory holds; where a piece ends, a group may go on.
+        column = self._tables[path].select((self._numeric or self._text)[0])
+        groups: list[int] = []
+        for start in range(0, int(column.select(pl.len()).collect().item()), PIECE_ROWS):
+            lengths = column.slice(start, PIECE_ROWS).collect().to_series().chunk_lengths()
+            if groups:
+                groups[-1] += lengths.pop(0)
+            groups += lengths
+        return groups
 
     def _fill(self, pool: ThreadPoolExecutor, slab: Slab) -> tuple[list[Array], DataFrame]:
         """Return the blocks of a slab, their columns decoded in groups by the pool, and its columns of text."""

@@ -64,7 +64,7 @@ def _chunks(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Iterator[bytes
     with archive.open(member) as file:
         while chunk := file.read(CHUNK_BYTES):
             text, _, rest = (rest + chunk).rpartition(b"<")
-            rest = b"<" + rest
+            rest = b"<" + rest[:CHUNK_BYTES]  # no tag is longer: without end are blanks between two of them
             yield text
     yield rest
 

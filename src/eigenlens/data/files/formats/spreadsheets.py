@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import datetime
+import re
+import shlex
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -49,6 +51,7 @@ class SpreadsheetReader(DelimitedReader):
         **options: Any,
     ) -> None:
         for path in paths:
+            _reject_text(path)
             check_sheets(path, options.get("max_ratio"))
         made = [_as_text(path, sheet, merged=fill_down is None) for path in paths]
         self._temporary = [file for file, _ in made]
@@ -56,6 +59,18 @@ class SpreadsheetReader(DelimitedReader):
         with name_originals(self.copies):
             super().__init__(tuple(self.copies), separator=",", fill_down=fill_down, **options)
         self.decisions = (*(decision for _, found in made for decision in found), *self.decisions)
+
+
+def _reject_text(path: Path) -> None:
+    """Raise for a web page or delimited text that is called a spreadsheet, as some programs export them."""
+    with path.open("rb") as file:
+        head = file.read(1_000)
+    if re.match(rb"(?is)\s*<(!doctype |\?xml |html|table|meta|div|style)", head):
+        fix = "open it in a spreadsheet program, save it as .xlsx, and name that file"
+        raise DataError(f"'{path}' is a web page, not a spreadsheet", fix=fix)
+    if head and head.isascii() and b"\0" not in head and b"\n" in head:
+        copy = f"cp {shlex.quote(str(path))} {shlex.quote(str(path.with_suffix('.csv')))}"
+        raise DataError(f"'{path}' is delimited text, not a spreadsheet", fix=f"name a copy that is called so: {copy}")
 
 
 def _as_text(path: Path, sheet: str | None, *, merged: bool) -> tuple[TemporaryFile, list[Decision]]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from eigenlens.data.files.base import pl, unreadable
 from eigenlens.data.files.cell_formats.base import list_names
@@ -15,6 +16,13 @@ from eigenlens.errors import MissingExtra
 
 if TYPE_CHECKING:
     from polars import DataFrame, LazyFrame
+
+NO_ANSWER = re.compile(
+    r"(?i)refus(ed|al)|declined( to answer)?|do(es)? ?n[o'’]?t know|dk|no answer|no response|not answered|"
+    r"(not|in)[ -]?applicable|n\.?/?a\.?|missing|not (asked|ascertained)|keine angaben?|k\.? ?a\.?|wei(ß|ss) nicht|"
+    r"(verweigert|trifft nicht zu|nicht zutreffend|ne sait pas|sans r[eé]ponse|no sabe|no contesta)"
+)
+"""Labels of values that mean no answer, though the file does not declare them missing."""
 
 READERS = {
     ".sav": "read_sav",
@@ -34,11 +42,15 @@ class StatisticsReader(TableReader):
     are the answers of a questionnaire, it stays one of numbers unless `text` names it.
     """
 
-    options: ClassVar[frozenset[str]] = TableReader.options | {"text"}
-
     def __init__(self, paths: tuple[Path, ...], *, text: Sequence[str] = (), **options: Any) -> None:
         self._as_text, self._ordered = {text} if isinstance(text, str) else set(text), dict[str, None]()
-        super().__init__(paths, open_table=self._read, **options)
+        self._unanswered = dict[str, str]()
+        super().__init__(paths, open_table=self._read, text=text, **options)
+        if self._unanswered:
+            names = list(self._unanswered)
+            what = f"{self._unanswered[names[0]]} in {list_names(names)} means no answer by its label: missing values"
+            found = Decision("missing values", what, tuple(names), "if they are answers, give {na}", {"na": []})
+            self.decisions = (*self.decisions, found)
         if self._ordered:
             names = list(self._ordered)
             what = f"labels of {list_names(names)} have an order, and are read as their numbers"
@@ -62,7 +74,20 @@ class StatisticsReader(TableReader):
             n: {_value(v): str(label) for v, label in labels.items()}
             for n, labels in about.variable_value_labels.items()
         }
+        frame = frame.with_columns(self._without_answer(frame, named))
         return frame.with_columns(self._labelled(frame, named, measures)).lazy()
+
+    def _without_answer(self, frame: DataFrame, labels: Mapping[str, Mapping[Any, str]]) -> Iterable[Any]:
+        """Yield the columns of numbers with null for values whose label means that there is no answer."""
+        for name, own in labels.items() if self._markers.uses_usual_markers else ():
+            codes = [value for value, label in own.items() if NO_ANSWER.fullmatch(label.strip())]
+            if name not in frame.columns or not codes or not frame[name].dtype.is_numeric():
+                continue
+            met = frame[name].cast(pl.Float64).is_in(codes).fill_null(False)
+            if met.any():
+                first = next(code for code in codes if (frame[name] == code).any())
+                self._unanswered |= {name: f"{first:g} ({own[first]!r})"}
+                yield pl.when(~met).then(pl.col(name)).alias(name)
 
     def _labelled(
         self, frame: DataFrame, labels: Mapping[str, Mapping[Any, str]], measures: Mapping[str, str]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -83,3 +83,11 @@ def group_decision(columns: Sequence[str]) -> Decision:
     what = f"blank cells of {listed} have the value above them, as merged cells leave them"
     fix = "if they are missing, give {fill_down}"
     return Decision("merged cells", what, tuple(columns), fix, {"fill_down": []}, surprising=True)
+
+
+def given_group_columns(fill_down: Any) -> list[Any] | None:
+    """Return the columns to be filled down, of one or several; the command line gives "" for none."""
+    if fill_down is None:
+        return None
+    several = isinstance(fill_down, Iterable) and not isinstance(fill_down, str)
+    return [name for name in (fill_down if several else [fill_down]) if name != ""]

@@ -10,10 +10,8 @@ from typing import Any
 
 from eigenlens.data.files.cell_formats.unit_names import is_known_unit
 from eigenlens.data.files.decision import Decision
-from eigenlens.data.files.number_format import MISSING_WORDS, is_number
-from eigenlens.errors import DataWarning, join_limited, warn_user
-
-INFINITE = {f"{sign}{word}" for sign in ("", "+", "-") for word in ("inf", "infinity")}
+from eigenlens.data.files.number_format import is_number
+from eigenlens.errors import join_limited
 
 MAX_HEADER_ROWS = 3
 """The most lines of names and units that are looked for."""
@@ -25,53 +23,6 @@ HEADER_LINES = "lines of names"
 """The subject of decisions about more than one line of names."""
 
 Cells = Sequence[str]
-
-
-# ---- one line of names ----------------------------------------------------------------------------------------
-
-
-def is_header(rows: Sequence[Cells], na: Cells) -> bool:
-    """Return whether the first line holds column names rather than data.
-
-    It does if one of its cells is not a number and the column below has numbers. A cell that may be a missing or an
-    infinite number is not taken for a name by itself.
-    """
-    if len(rows) < 2:
-        return True
-    first, rest = rows[0], rows[1:]
-    given = {token.lower() for token in na}
-    if all(is_number(cell) or cell.lower() in given for cell in first if cell):
-        years = _are_years(first) and not any(set(first) & set(row) or _are_years(row) for row in rest)
-        return years or _are_column_numbers(first, rest)
-    odd = MISSING_WORDS | INFINITE | given
-    for place, cell in enumerate(first):
-        below = [row[place] for row in rest if place < len(row) and row[place].lower() not in odd]
-        if not is_number(cell) and cell.lower() not in odd and below and all(is_number(other) for other in below):
-            return True
-    numbers = [cell for cell in first if cell and is_number(cell)]
-    return not numbers or _is_consecutive(numbers)
-
-
-def _is_consecutive(cells: Cells) -> bool:
-    """Return whether the cells are consecutive integers, such as years in a header."""
-    if len(cells) < 2 or not all(cell.isdigit() for cell in cells):
-        return False
-    values = [int(cell) for cell in cells]
-    return all(after == before + 1 for before, after in itertools.pairwise(values))
-
-
-def _are_years(cells: Cells) -> bool:
-    return _is_consecutive(cells) and 1500 <= int(cells[0]) < 2100
-
-
-def _are_column_numbers(first: Cells, rest: Sequence[Cells]) -> bool:
-    """Return whether columns are numbered from 0 or 1 above fractions, as by pandas; a guess, so warn of it."""
-    if not (_is_consecutive(first) and first[0] in ("0", "1") and all("." in "".join(row) for row in rest)):
-        return False
-    what = f"the first line, {', '.join(first[:3])}, …, is read as column names"
-    fix = "give {header} if it is a row of data"
-    warn_user(DataWarning(what, fix=fix, settings={"header": False}))
-    return True
 
 
 def lacks_first_name(rows: Sequence[Cells]) -> bool:
@@ -119,6 +70,8 @@ def _is_below_names(cells: Cells, rows: Sequence[Cells], place: int, missing: Co
     numeric = numeric_columns_below(rows[place + 1 :], missing)
     over = [cells[j] for j in numeric]
     shown = [cell for cell in over if cell and cell.lower() not in missing]
+    if _fills_blank_names(cells, rows, place):
+        return True
     if not numeric or any(map(NUMBER_LIKE.match, shown)):
         return False
     if not any(over):  # the name of the index, as pandas writes it below two lines of names
@@ -126,6 +79,18 @@ def _is_below_names(cells: Cells, rows: Sequence[Cells], place: int, missing: Co
     if shown and 2 * sum(map(is_unit, shown)) >= len(shown):
         return True
     return len(numeric) > 1 and len(shown) == len(numeric) and len(set(shown)) > 1
+
+
+def _fills_blank_names(cells: Cells, rows: Sequence[Cells], place: int) -> bool:
+    """Return whether a row without numbers has the names that the first line lacks, and blanks below others of it.
+
+    Exports of questionnaires have the question in one line, and below it what is asked of each column.
+    """
+    blanks = [j for j, name in enumerate(rows[0]) if not name and j]
+    if place > 1 or not blanks or any(map(NUMBER_LIKE.match, cells)) or not any(not cell for cell in cells):
+        return False
+    below = [{row[j] for row in rows[place + 1 :]} for j in blanks]
+    return all(cells[j] and cells[j] not in values for j, values in zip(blanks, below, strict=True))
 
 
 def is_unit(cell: str) -> bool:
@@ -171,6 +136,34 @@ def continue_groups(level: Cells) -> list[str]:
     for cell in level:
         found.append(cell or (found[-1] if found else ""))
     return found
+
+
+def number_repeated(names: Cells) -> list[str]:
+    """Return names in which one that an earlier column has gets a number that makes it a new one.
+
+    >>> number_repeated(["a", "b", "a", "a_2", "a"])
+    ['a', 'b', 'a_3', 'a_2', 'a_4']
+    """
+    taken, seen, found = set(names), set[str](), []
+    counts: dict[str, Iterator[int]] = {}
+    for name in names:
+        if name in seen:
+            numbers = counts.setdefault(name, itertools.count(2))
+            name = next(new for n in numbers if (new := f"{name}_{n}") not in taken)
+        seen.add(name)
+        found.append(name)
+    return found
+
+
+def repeated_names_decision(levels: Sequence[Cells], names: Cells) -> Iterator[Decision]:
+    """Yield the decision to number names that repeat."""
+    given = join_names(levels)
+    new = [(before, after) for before, after in zip(given, names, strict=False) if before and before != after]
+    if new:
+        before, after = new[0]
+        more = f", and {len(new) - 1} more are numbered" if len(new) > 1 else ""
+        what = f"a column has the name {before!r} of an earlier one, and is called {after!r}{more}"
+        yield Decision(HEADER_LINES, what, (after,), "leave it out with {drop}", {"drop": [after]}, surprising=True)
 
 
 def header_units(levels: Sequence[Cells], names: Cells) -> dict[str, str]:

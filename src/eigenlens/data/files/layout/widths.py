@@ -22,14 +22,52 @@ MAX_COLUMNS = 250_000
 """The most columns of delimited text: a million would take minutes, and gigabytes for their names alone."""
 
 
+MAX_TEXT_COLUMNS = 10_000
+"""The most columns of text: each is searched for dates, units, and words that mean numbers."""
+
+
 def check_column_count(path: Path, head: str) -> None:
-    """Raise where the first line has more columns than can be read, before its cells are looked at."""
-    first = head.partition("\n")[0]
-    d = 1 + max(first.count(separator) for separator in SEPARATORS)
+    """Raise where the first line has more columns than can be read, or the second so many of text."""
+    first, _, rest = head.partition("\n")
+    separator = max(SEPARATORS, key=first.count)
+    d = 1 + first.count(separator)
     if d > MAX_COLUMNS:
         what = f"'{path}' has {d:,} columns, and delimited text is read with {MAX_COLUMNS:,} at most"
         fix = "write it with rows and columns exchanged and read that with {transpose}, or write it as .npy"
         raise DataError(what, fix=fix, settings={"transpose": True})
+    if d > MAX_TEXT_COLUMNS:
+        texts = sum(map(_is_text, rest.partition("\n")[0].split(separator)))
+        if texts > MAX_TEXT_COLUMNS:
+            what = f"'{path}' has {texts:,} columns of text, and {MAX_TEXT_COLUMNS:,} are read at most"
+            raise DataError(what, fix="write numbers for the text, or write fewer columns")
+
+
+def _is_text(cell: str) -> bool:
+    """Return whether a cell has letters and is neither a number nor a word for one.
+
+    >>> [_is_text(cell) for cell in ("AG", "1e5", " NA", "2026-01-31", "true", "")]
+    [True, False, False, False, False, False]
+    """
+    bare = cell.strip().strip('"')
+    return bool(LETTER.search(bare)) and bare.lower() not in NOT_TEXT and not is_number(bare)
+
+
+LETTER = re.compile(r"[^\W\d_]")
+NOT_TEXT = {"na", "n/a", "#n/a", "nan", "null", "none", "true", "false"}
+
+
+def trailing_separators(rows: Sequence[Sequence[str]]) -> int:
+    """Return 1 if all rows but the first, which holds names, end with a separator, -1 if only the first does; else 0.
+
+    >>> trailing_separators([["a", "b"], ["1", "2", ""]]), trailing_separators([["a", "b", ""], ["1", "2"]])
+    (1, -1)
+    """
+    if len(rows) < 2 or any(map(is_number, rows[0])):
+        return 0
+    longer = {len(row) - len(rows[0]) for row in rows[1:]}
+    if longer == {1} and not any(row[-1] for row in rows[1:]):
+        return 1
+    return -1 if longer == {-1} and not rows[0][-1] and all(rows[0][:-1]) else 0
 
 
 def check_widths(path: Path, rows: list[list[str]], text: str) -> None:
@@ -106,7 +144,19 @@ def check_rows(path: Path, piece: bytes, dialect: Dialect, d: int, before: int) 
             if cells and len(cells) != d:
                 remarks = footer_lines([row for row in rows[place - 1 :] if row])
                 raise ragged_row(path, before + place, cells, d, footer=remarks)
+    if dialect.trailing > 0:
+        _check_last_cells(path, piece, dialect, before)
     return n
+
+
+def _check_last_cells(path: Path, piece: bytes, dialect: Dialect, before: int) -> None:
+    """Raise for a row with an entry in its last cell, which has no name and is empty in the first rows."""
+    lines = piece.rstrip(b"\n").split(b"\n")
+    if all(line.endswith(dialect.separator.encode()) for line in lines if line):
+        return
+    for place, cells in enumerate(read_cells(path, piece.decode(errors="replace"), dialect.separator), 1):
+        if cells and cells[-1].strip():
+            raise ragged_row(path, before + place, cells, len(cells) - 1)
 
 
 def _reject_open_quote(path: Path, piece: bytes, before: int) -> NoReturn:

@@ -1,0 +1,97 @@
+"""Triangular factors of the rows of classes, for covariances that are nearly singular.
+
+Squaring halves the digits: of the smallest variance of a scatter with condition number κ, κ·1e-16 is rounding. The
+triangle R with RᵀR = scatter, found from the rows themselves, loses only √κ·1e-16.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from scipy.linalg import qr
+
+from eigenlens.arrays import Array, dense
+from eigenlens.bayes.class_moments import ClassMoments, PooledMoments, split_by_class
+from eigenlens.data.source import Block, Progress, Source, accumulate
+from eigenlens.densities.covariance_axes import inverse_or_zero
+from eigenlens.stats.moments import full_rest
+
+MIN_EXACT_SHARE, MIN_CHEAP_SHARE = 1e-4, 1e-2
+"""Correlations with an eigenvalue below these shares of the largest cost moments 4, or 2, of their 16 digits."""
+
+MAX_CHEAP_FLOPS = 1 << 22
+"""Up to n d² of this, which is a millisecond, two digits are worth a second pass."""
+
+TRIANGLE_ROWS = 1024
+"""The smallest number of rows that are merged at a time: fewer spend their time on overhead."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClassTriangles:
+    """Triangles R (r, d), r at most d, of the deviations of rows from means, one or one per class; halves merge.
+
+    >>> a, b = ClassTriangles((np.array([[3.0]]),)), ClassTriangles((np.array([[4.0]]),))
+    >>> np.abs((a + b).factors[0])
+    array([[5.]])
+    """
+
+    factors: tuple[Array, ...]
+
+    def __add__(self, other: Self) -> Self:
+        pairs = zip(self.factors, other.factors, strict=True)
+        return type(self)(tuple(_triangle(np.concatenate(pair)) for pair in pairs))
+
+
+def _triangle(rows: Array) -> Array:
+    """Return R (r, d) with RᵀR = rowsᵀ rows, by Householder's reflections."""
+    if not len(rows):
+        return rows
+    return np.asarray(qr(rows, mode="r", check_finite=False)[0][: rows.shape[1]])
+
+
+def _summarise(block: Block, means: Array, rest: Array, pooled: bool) -> ClassTriangles:
+    """Return the triangles of a block with classes, about the means (C, d), which lost `rest` (C, d) by rounding."""
+    d = block.rows.shape[1]
+    found = ClassTriangles((np.empty((0, d)),) * (1 if pooled else len(means)))
+    for c, mine in split_by_class(block):
+        deviations = (dense(mine.rows).astype(np.float64) - means[c]) - rest[c]
+        if mine.weight is not None:
+            deviations *= np.sqrt(mine.weight)[:, None]
+        for start in range(0, len(deviations), max(d, TRIANGLE_ROWS)):
+            part = deviations[start : start + max(d, TRIANGLE_ROWS)]
+            at = 0 if pooled else c
+            parts = [part if each == at else np.empty((0, d)) for each in range(len(found.factors))]
+            found = found + ClassTriangles(tuple(parts))
+    return found
+
+
+def add_triangles(
+    statistics: ClassMoments | PooledMoments, rows: Source, pooled: bool, progress: Progress | None
+) -> Any:
+    """Return the moments with triangles, read in a second pass over rows with classes, where moments lose digits."""
+    scatters = [statistics.scatter] if pooled else [part.scatter for part in statistics.parts if part is not None]  # type: ignore[union-attr]
+    cheap = float(statistics.rows.sum()) * rows.n_features**2 <= MAX_CHEAP_FLOPS
+    if min(map(_smallest_share, scatters)) >= (MIN_CHEAP_SHARE if cheap else MIN_EXACT_SHARE):
+        return statistics
+    if isinstance(statistics, PooledMoments):
+        rest = full_rest(statistics)
+    else:
+        rest = np.stack(
+            [full_rest(part) if part is not None else np.zeros(rows.n_features) for part in statistics.parts]
+        )
+    summarise = partial(_summarise, means=statistics.mean, rest=rest, pooled=pooled)
+    found = accumulate(rows, summarise, progress, "reading classes again")
+    return replace(statistics, triangles=found.factors)
+
+
+def _smallest_share(S: Array) -> float:
+    """Return the smallest eigenvalue of the correlations of a scatter (d, d), as a share of the largest."""
+    inverse = inverse_or_zero(np.sqrt(np.maximum(S.diagonal(), 0.0)))
+    kept = inverse > 0.0
+    if not np.all(np.isfinite(S)) or not kept.any():
+        return 1.0  # nothing that a second pass could find better
+    values = np.linalg.eigvalsh((inverse[:, None] * S * inverse)[np.ix_(kept, kept)])
+    return float(values[0] / values[-1])

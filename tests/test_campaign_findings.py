@@ -1,0 +1,272 @@
+"""What generated calls found in densities, families, textbook steps and rows of odd containers stays mended."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import dask.array
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+import eigenlens
+from eigenlens import datasets, densities, plot, textbook
+from eigenlens.data.coerce import as_source
+from eigenlens.errors import DataError, EigenlensError, OptionError
+
+pytest.importorskip("torch", reason="PYTORCH IS NOT INSTALLED")
+sys.path.append(str(Path(__file__).parents[1]))
+import torch
+from campaigns.containers import outside
+from campaigns.values import labels, rows, spoilt, weights
+
+X, Y = rows(24, 3), labels(24)
+FAMILIES = {
+    "Gaussian": densities.GaussianFamily(),
+    "diagonal": densities.GaussianFamily("diagonal"),
+    "sigma": densities.GaussianFamily(sigma=2.0),
+    "Bernoulli": densities.BernoulliFamily(),
+    "Categorical": densities.CategoricalFamily(),
+    "Histogram": densities.HistogramFamily([-20.0, 0.0, 20.0]),
+    "Multinomial": densities.MultinomialFamily(),
+    "Product": densities.ProductFamily([densities.GaussianFamily(), densities.GaussianFamily()]),
+}
+COVARIANCES = [densities.Full(np.eye(2)), densities.Diagonal([1.0, 2.0]), densities.Spherical(2.0, 2)]
+MODEL = densities.LinearGaussian(np.zeros(3), np.ones((3, 1)), 1.0)
+LATENTS = textbook.expected_latents(MODEL, X)
+
+
+# ---- families -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+def test_a_block_and_statistics_of_another_type_are_named(family):
+    for block in (3.0, X, None, (X, None)):
+        with pytest.raises(OptionError, match=r"block is a \w+, and must be a Block"):
+            family.summarise(block)
+    for statistics in (3.0, X, None, len):
+        with pytest.raises(OptionError, match=r"statistics is a \w+, and must be a \w+"):
+            family.estimate(statistics)
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+@pytest.mark.parametrize(
+    "weight", [np.ones(3), np.full(4, np.nan), np.full(4, -1.0), np.full(4, 1e300), np.array(["a"] * 4), [None] * 4]
+)
+def test_weights_of_a_block_are_one_finite_number_per_row(family, weight):
+    with pytest.raises(OptionError, match="weight"):
+        family.summarise(densities.Block(np.ones((4, 2)), weight))
+
+
+@pytest.mark.parametrize("family", [FAMILIES["Gaussian"], FAMILIES["sigma"], FAMILIES["Multinomial"]])
+@pytest.mark.parametrize("wrong", ["red", len, {1.0}, np.zeros((2, 2, 2)), np.full((4, 2), "red"), [[1.0], [2.0, 3.0]]])
+def test_a_block_without_numbers_is_named(family, wrong):
+    with pytest.raises(EigenlensError, match="block"):
+        family.summarise(densities.Block(wrong))
+
+
+def test_a_block_may_be_a_list_a_frame_or_any_sparse_matrix():
+    whole = FAMILIES["Gaussian"].summarise(densities.Block(X, weights(24)))
+    frame, matrix = pd.DataFrame(X), sparse.csc_array(X)
+    for given in (
+        X.tolist(),
+        frame,
+        matrix,
+        X.astype(np.longdouble),
+        np.ma.masked_array(X),
+    ):  # of which the last has no masked entry
+        found = FAMILIES["Gaussian"].summarise(densities.Block(given, pd.Series(weights(24))))
+        np.testing.assert_allclose(found.scatter, whole.scatter, rtol=1e-12)
+
+
+def test_a_multinomial_family_rejects_what_are_not_counts():
+    for wrong in ([[1.0, -2.0]], [[0.5, 1.0]], [[np.nan, 1.0]]):
+        with pytest.raises(DataError, match="whole numbers from 0 on"):
+            FAMILIES["Multinomial"].summarise(densities.Block(np.array(wrong)))
+
+
+def test_masked_entries_are_missing_for_a_latent_gaussian():
+    masked, gaps = np.ma.masked_greater(X, 4.0), np.where(X > 4.0, np.nan, X)
+    assert np.isnan(gaps).any()
+    np.testing.assert_array_equal(MODEL.log_density(masked), MODEL.log_density(gaps))
+    np.testing.assert_array_equal(MODEL.posterior(masked)[0], MODEL.posterior(gaps)[0])
+
+
+# ---- covariances ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+@pytest.mark.parametrize(
+    ("call", "argument"),
+    [
+        (lambda C: C.whiten([[1.0, 2.0, 3.0]]), "deviations"),
+        (lambda C: C.whiten("red"), "deviations"),
+        (lambda C: C.colour(len), "z"),
+        (lambda C: C.observed_log_density(np.zeros((2, 3))), "deviations"),
+        (lambda C: C.expected({1.0}), "deviations"),
+        (lambda C: C.given([0], 2.5, [[1.0]]), "rest"),
+        (lambda C: C.given(["mass"], [1], [[1.0]]), "columns"),
+        (lambda C: C.part([2]), "columns"),
+        (lambda C: C.part(np.array([0, 0])), "columns"),
+        (lambda C: C.scaled([1.0]), "scale"),
+        (lambda C: C.scaled([1.0, np.nan]), "scale"),
+        (lambda C: C.errors([0.0, 1.0]), "weight"),
+        (lambda C: C.degrees(len), "weight"),
+    ],
+)
+def test_arguments_of_covariances_are_named(covariance, call, argument):
+    with pytest.raises(EigenlensError, match=rf"\b{argument}\b"):
+        call(covariance)
+
+
+@pytest.mark.parametrize("sigma", [1e200, 1e-200, [1.0, 1e-300, 1.0]])
+def test_a_sigma_whose_square_floats_cannot_hold_is_an_error(sigma):
+    with pytest.raises(OptionError, match=r"sigma=.* between 1e-150 and 1e150"):
+        densities.Gaussian.fit(X, sigma=sigma)
+    if np.ndim(sigma) == 0:
+        with pytest.raises(OptionError, match=r"sigma=.* between 1e-150 and 1e\+150"):
+            eigenlens.gram(X, sigma=sigma)
+
+
+# ---- the likelihood, and steps of EM --------------------------------------------------------------------------
+
+
+def _two(mean, variance):
+    return densities.Gaussian([mean], densities.Spherical(variance, 1))
+
+
+@pytest.mark.filterwarnings("ignore::eigenlens.errors.DataWarning", "ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    ("call", "argument"),
+    [
+        (lambda: densities.log_likelihood(3.0, [0, 1], 0.5), "make"),
+        (lambda: densities.log_likelihood(densities.Bernoulli, {"a": 1}, 0.5), "x"),
+        (lambda: densities.log_likelihood(densities.Bernoulli, [[0], [0, 1]], 0.5), "x"),
+        (lambda: densities.log_likelihood(_two, [0.0, 1.0], [0.5] * 2, [1.0] * 3), "theta"),
+        (lambda: densities.maximise_likelihood(_two, [0.0, 1.0], 0.5), "make"),
+        (lambda: densities.maximise_likelihood(_two, [0.0, 1.0], np.eye(2)), "start"),
+        (lambda: densities.maximise_likelihood(_two, [0.0, 1.0], [0.0, -1.0]), "start"),
+        (lambda: textbook.maximise_expected(np.zeros(3), X, 3.0), "latents"),
+        (lambda: textbook.maximise_expected(np.zeros(3), X[:5], LATENTS), "latents"),
+        (lambda: textbook.maximise_expected(np.zeros(3), X, LATENTS._replace(squares=np.zeros((1, 1)))), "latents"),
+        (lambda: textbook.maximise_expected({}, X, LATENTS), "mean"),
+        (lambda: textbook.em_step(MODEL, np.empty((0, 3))), "X"),
+        (lambda: FAMILIES["Histogram"].summarise(densities.Block(X)), "block"),
+        (lambda: textbook.expected_complete_log_likelihood(MODEL, X, X), "latents"),
+        (lambda: eigenlens.accumulate(X, len), "source"),
+        (lambda: eigenlens.accumulate(as_source(X), 3.0), "summarise"),
+        (lambda: eigenlens.accumulate(as_source(X), len, progress=3.0), "progress"),
+        (lambda: eigenlens.procrustes(X, X * 1e300), "target"),
+        (lambda: eigenlens.bandwidth(spoilt(X[:, 0], 1e308, 0)), "X"),
+        (lambda: eigenlens.bandwidth([[1.0, 2.0], [3.0]]), "X"),
+        (lambda: eigenlens.cronbach_alpha(X, standardize=np.eye(2)), "standardize"),
+        (lambda: eigenlens.load(""), "path"),
+        (lambda: densities.Multinomial.fit([[1, 2], [3]]), "X"),
+        (lambda: densities.Categorical([0.5, 0.5], np.zeros((2, 2, 2))), "levels"),
+        (lambda: densities.Histogram([0.0, 1.0], [1.0]).condition(sparse.eye_array(3), [0.0]), "columns"),
+        (lambda: eigenlens.PCA().fit(X).get_feature_names_out(3.0), "input_features"),
+        (lambda: eigenlens.PCA().fit(X).reconstruction_error(X, per_row=np.eye(2)), "per_row"),
+        (lambda: eigenlens.NaiveBayes().fit(X, Y).explain(X, of=[[0], [1, 0]]), "of"),
+        (lambda: eigenlens.NaiveBayes().fit(X, Y).explain(X, against=sparse.eye_array(3)), "against"),
+        (lambda: plot.confusion(eigenlens.GaussianMixture().fit(X), X, Y), "model"),
+        (lambda: plot.explanation(eigenlens.GaussianMixture().fit(X), X), "model"),
+        (lambda: plot.calibration(eigenlens.NaiveBayes().fit(X, Y), X, [[0, 1], [1]]), "y"),
+        (lambda: plot.density(eigenlens.KernelDensity().fit(X[:, :1]), histogram=["red", "blue"]), "histogram"),
+        (lambda: eigenlens.LinearDiscriminant().fit(rows(3, 6), labels(3)).predict_proba(rows(3, 6) * 1e307), "X"),
+        (lambda: densities.Categorical.fit([0, 1], reserve=10**400), "reserve"),
+        (lambda: eigenlens.accumulate(as_source(X), len, progress=type(None)), "progress"),
+        (lambda: plot.biplot(eigenlens.PCA().fit(X), X, alpha=sparse.eye_array(3)), "alpha"),
+    ],
+)
+def test_the_argument_is_named(call, argument):
+    with pytest.raises(EigenlensError, match=rf"\b{argument}\b"):
+        call()
+
+
+def test_parameters_that_a_density_rejects_late_have_likelihood_0():
+    found = densities.log_likelihood(_two, [0.0, 1.0], 0.5, [1.0, -1.0])
+    assert np.isfinite(found[0])
+    assert found[1] == -np.inf
+
+
+# ---- rows -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [sparse.csr_matrix, sparse.csc_array, sparse.bsr_matrix])
+def test_a_sparse_matrix_with_entries_outside_its_shape_is_an_error(make):
+    """SciPy would write to foreign memory."""
+    for model in (eigenlens.PCA(1), eigenlens.ProbabilisticPCA(1), eigenlens.KernelDensity()):
+        with pytest.raises(DataError, match=r"X is a sparse matrix .* outside it"):
+            model.fit(outside(make(X)))
+    with pytest.raises(DataError, match=r"X is a sparse matrix .* outside it"):
+        MODEL.log_density(outside(make(X)))
+
+
+def test_a_tensor_without_numbers_is_an_error():
+    with pytest.raises(DataError, match="X is a tensor on the device 'meta'"):
+        eigenlens.PCA(1).fit(torch.ones((5, 3), device="meta"))
+    with pytest.raises(OptionError, match="second"):
+        eigenlens.principal_angles(X, torch.ones((24, 3), device="meta"))
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.int64, torch.float16])
+def test_scores_may_be_tensors_of_any_numbers(dtype):
+    model, Z = eigenlens.PCA(2).fit(X), torch.ones((4, 2), dtype=dtype)
+    np.testing.assert_allclose(model.inverse_transform(Z).numpy(), model.inverse_transform(np.ones((4, 2))))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        eigenlens.KernelPCA(None).fit,
+        eigenlens.ProbabilisticPCA(1).fit(X).posterior,
+        plot.pairs,
+    ],
+)
+def test_chunks_that_are_all_empty_are_no_rows(call):
+    empty = dask.array.from_array(X, chunks=(8, 3))
+    with pytest.raises(DataError, match="X has 0 rows"):
+        call(empty[empty[:, 0] > 1e9])
+
+
+@pytest.mark.parametrize("density", [densities.Categorical([0.5, 0.5]), densities.Bernoulli(0.5)])
+def test_categories_may_be_sparse_or_of_dask(density):
+    x = np.array([[0.0], [1.0], [1.0]])
+    lazy = dask.array.from_array(x, chunks=2)
+    for given in (sparse.csr_matrix(x), sparse.dia_matrix(x), lazy, lazy[lazy[:, 0] > -1.0]):
+        np.testing.assert_array_equal(density.log_density(given), density.log_density(x))
+
+
+def test_a_bootstrap_of_a_single_row_ends():
+    model = eigenlens.PCA(1).fit(X[:3])
+    for w in ([0.3, 0.7, 0.3], [3.0, 0.0, 0.0], [2.0, 1e-300, 0.0]):
+        with pytest.raises(DataError, match="sample_weight gives draws of"):
+            model.bootstrap(X[:3], 5, sample_weight=w, random_state=0)
+
+
+def test_groups_may_be_one_column_by_name_or_number(tmp_path):
+    path = tmp_path / "plots.csv"
+    path.write_text("site,height\nnorth,1.5\n,2.5\nsouth,3.5\n")
+    for given in ("site", 0, ["site"]):
+        assert eigenlens.scan(path, label="site", fill_down=given).read_label().tolist() == ["north", "north", "south"]
+    with pytest.raises(OptionError, match="fill_down"):
+        eigenlens.scan(path, fill_down=[[1], [2, 3]])
+
+
+def test_a_frame_of_one_block_is_converted_once():
+    source = as_source(pd.DataFrame({"a": pd.array([1, None, 3], dtype="Int64"), "b": [1.5, 2.5, 3.5]}))
+    first, second = (next(source.rows()) for _ in range(2))
+    assert first is second
+    np.testing.assert_array_equal(first, [[1.0, 1.5], [np.nan, 2.5], [3.0, 3.5]])
+
+
+# ---- select_mixture -------------------------------------------------------------------------------------------
+
+
+def test_folds_have_all_the_starts_of_a_fit():
+    flowers = datasets.load("iris").data
+    table = eigenlens.select_mixture(flowers, 3, "full", cv=2, random_state=0)
+    alone = eigenlens.GaussianMixture(3, random_state=0)
+    assert table.held_out[0] == eigenlens.compare({"": alone}, flowers, cv=2, random_state=0).means[0]

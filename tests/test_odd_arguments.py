@@ -1,0 +1,189 @@
+"""Odd values of single arguments, found by a walk over all public calls, are errors that name the argument."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import dask.dataframe
+import numpy as np
+import pandas as pd
+import pytest
+
+import eigenlens
+from eigenlens import densities, plot
+from eigenlens.errors import DataError, EigenlensError
+
+pytest.importorskip("torch", reason="PYTORCH IS NOT INSTALLED")
+sys.path.append(str(Path(__file__).parents[1]))
+import torch
+from campaigns import values
+
+NAMES = {name: getattr(values, name) for name in values.__all__}
+X, Y = values.rows(12, 3), values.labels(12)
+PCA = "eigenlens.PCA().fit(rows(12, 3))"
+FACTORS = "eigenlens.FactorAnalysis(1).fit(rows(12, 3))"
+CLASSES = "eigenlens.NaiveBayes().fit(rows(12, 3), labels(12))"
+MAKE = "(lambda m: densities.Gaussian([m], densities.Spherical(1.0, 1)))"
+
+CALLS = [
+    ("X", f"{PCA}.transform(X=pd.NaT)"),
+    ("X", f"{PCA}.transform(X=pd.Timestamp('2020'))"),
+    ("X", f"{PCA}.transform(X=pd.Categorical(['a', 'b']))"),
+    ("X", f"{PCA}.cos2(X=rows(12, 3) * 1e160)"),
+    ("X", f"{PCA}.outliers(X=rows(12, 3) * 1e160)"),
+    ("X", "eigenlens.cronbach_alpha(X=np)"),
+    ("X", "densities.Multinomial([0.2, 0.8]).fit(X=torch.ones(2).to('meta'))"),
+    ("x", "densities.Categorical.fit(x=str)"),
+    ("x", f"densities.log_likelihood({MAKE}, np, 0.5)"),
+    ("y", "eigenlens.LinearDiscriminant().fit(rows(12, 3), y=torch.ones(12).to('meta'))"),
+    ("y", "eigenlens.LinearDiscriminant().fit(rows(12, 3), y=torch.ones(12).to_sparse())"),
+    ("y", f"plot.calibration({CLASSES}, rows(12, 3), y=torch.ones(12).to('meta'))"),
+    ("y", f"eigenlens.report({PCA}, rows(12, 3), scratch('r.html'), y=sparse.csr_array(labels(12)[:, None]))"),
+    ("against", f"{CLASSES}.explain(rows(12, 3), against=torch.ones(2).to('meta'))"),
+    ("columns", "densities.Bernoulli(0.3).condition(columns=torch.ones(2).to('meta'), values=[0.5])"),
+    ("columns", "plot.pairs(rows(12, 3), columns=np)"),
+    ("columns", f"{PCA}.supplementary(columns=named(rows(12, 2)).set_axis(['mass', 'mass'], axis=1))"),
+    ("values", "densities.LinearGaussian([0.0, 1.0], [[1.0], [1.0]], 0.5).condition(0, values=inf)"),
+    ("k", f"plot.reconstruction({PCA}, rows(12, 3), k=int)"),
+    ("k", f"plot.reconstruction({PCA}, rows(12, 3), k=-0.5)"),
+    ("k", f"plot.reconstruction({PCA}, rows(12, 3), k=sparse.eye_array(3))"),
+    ("components", f"plot.scores({PCA}, rows(12, 3), components=sparse.eye_array(3))"),
+    ("components", f"plot.loadings({PCA}, components=set())"),
+    ("color", "plot.pairs(rows(12, 3), color='height')"),
+    ("color", "plot.pairs(rows(12, 3), color=[['a'], ['b', 'c']])"),
+    ("model", "plot.explanation(named(rows(12, 3), pl).lazy(), rows(12, 3))"),
+    ("rotation", f"plot.rotation({FACTORS}, rotation=np.ones(12))"),
+    ("decisions", f"eigenlens.report({PCA}, rows(12, 3), scratch('r.html'), decisions=0.5)"),
+    ("standardize", "eigenlens.ProbabilisticPCA(1, standardize=np.eye(2)).fit(rows(12, 3))"),
+    ("approximation", "eigenlens.KernelPCA(approximation=(lambda rows: rows)).fit(rows(12, 3))"),
+    ("approximation", "eigenlens.KernelPCA(approximation=(lambda *given: nan)).fit(rows(12, 3))"),
+    ("n_nonzero", "eigenlens.SparsePCA(n_nonzero=sparse.eye_array(3)).fit(rows(12, 3))"),
+    ("n_nonzero", "eigenlens.SparsePCA(n_nonzero=np).fit(rows(12, 3))"),
+    ("shrinkage", "eigenlens.LinearDiscriminant(shrinkage=(lambda *given: 'x')).fit(rows(12, 3), labels(12))"),
+    ("target", "eigenlens.LinearDiscriminant(target=(lambda *given: 'x')).fit(rows(12, 3), labels(12))"),
+    ("k", f"{PCA}.reconstruction_error(rows(12, 3), k=np.array(1))"),
+    ("n_components", "eigenlens.select_mixture(rows(12, 3), [['a'], ['b', 'c']])"),
+    ("smoothing", "eigenlens.NaiveBayes(smoothing=[[1, 2], [3]]).fit(rows(12, 3), labels(12))"),
+    ("bins", "densities.Histogram.fit(rows(12, 1), bins=[[1, 2], [3]])"),
+    ("bounds", "eigenlens.KernelDensity(bounds=[[1, 2], [3]]).fit(rows(12, 3))"),
+    ("sigma", "densities.GaussianFamily(sigma=[inf])"),
+    ("bounds", "eigenlens.KernelDensity(bounds=np.array(1)).fit(rows(12, 3))"),
+    ("components", f"plot.correlation_circle({PCA}, components=sparse.coo_array(np.ones(3)))"),
+    ("solver", "eigenlens.PCA(solver=(lambda *given: given[0])).fit(rows(12, 3))"),
+    ("columns", f"{PCA}.supplementary(columns=[['a'], ['b', 'c']])"),
+    ("X", "densities.Multinomial.fit(X=np)"),
+    ("smoothing", "densities.HistogramFamily([0.0, 1.0], smoothing=nan)"),
+    ("model", "plot.density(eigenlens.PCA(2).fit(rows(12, 3)), column=0)"),
+    ("deviations", "densities.Spherical(2.0, 2).observed_log_density(np.array([1.0, 2.0]))"),
+    ("gammas", "eigenlens.choose_gamma(rows(12, 3), 1, gammas=sparse.eye_array(3))"),
+    ("cv", "eigenlens.select_mixture(rows(12, 3), cv='auto')"),
+    ("skip", "eigenlens.scan(table_file(rows(12, 3)), skip=10**12)"),
+    ("footer", "eigenlens.scan(table_file(rows(12, 3)), footer=10**12)"),
+    ("header_rows", "eigenlens.scan(table_file(rows(12, 3)), header_rows=10**9)"),
+    ("fill_down", "eigenlens.scan(table_file(rows(12, 3)), fill_down=np.bool_(True))"),
+    ("path", "eigenlens.scan(np.ma.masked)"),
+    ("path", r"eigenlens.scan('rows\x00.csv')"),
+    ("path", f"{PCA}.save('x' * 5000)"),
+    ("make|start", "densities.maximise_likelihood(dict, [1.0, 2.0], [1.0, 0.5, 0.2])"),
+    ("deviations", "densities.Full(np.eye(2)).expected(np.zeros((2, 2, 2)))"),
+    ("probabilities", "densities.Categorical([0.2, 0.8], unknown=fractions.Fraction(1, 2))"),
+    ("smoothing", "densities.CategoricalFamily(smoothing=nan)"),
+    ("smoothing", "densities.BernoulliFamily(smoothing=[inf, 1.0])"),
+    ("smoothing", "densities.MultinomialFamily(smoothing=np.array(1 + 1j))"),
+    ("reserve", "densities.CategoricalFamily(reserve=nan)"),
+    ("levels", "densities.BernoulliFamily(levels=-inf)"),
+    ("names", "densities.GaussianFamily(names=3.0)"),
+    ("names", "densities.MultinomialFamily(names={'a': nan})"),
+    ("weight", "densities.Fitted(nan, -3.0, 2)"),
+    ("loglik", "densities.Fitted(20.0, nan, 2)"),
+    ("prior", "densities.Fitted(20.0, -3.0, 2, prior=inf)"),
+    ("known", "densities.Fitted(20.0, -3.0, 2, known=inf)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("argument", "call"), CALLS, ids=[call for _, call in CALLS])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_the_error_names_the_argument(argument, call):
+    with pytest.raises(EigenlensError, match=rf"\b({argument})\b"):
+        eval(call, dict(NAMES))
+
+
+# ---- odd values that mean something ---------------------------------------------------------------------------
+
+
+def test_labels_and_categories_may_be_tensors_of_bfloat16():
+    y = torch.tensor([0, 1] * 6)
+    found = eigenlens.LinearDiscriminant().fit(X, y.bfloat16()).predict(X)
+    np.testing.assert_array_equal(found, eigenlens.LinearDiscriminant().fit(X, y.float()).predict(X))
+    assert densities.Bernoulli.fit(y.bfloat16()).probability == 0.5
+
+
+def test_labels_of_a_plot_may_be_missing_in_any_way():
+    y = pd.array([0, 1] * 5 + [None, None], dtype="Int64")
+    table = plot.calibration(eigenlens.NaiveBayes().fit(X, Y), X[:10], y[:10])
+    assert table is not None
+    with pytest.raises(EigenlensError, match="y"):
+        plot.calibration(eigenlens.NaiveBayes().fit(X, Y), X, y)
+
+
+@pytest.mark.parametrize("call", [eigenlens.cronbach_alpha, eigenlens.kmo])
+def test_questions_of_correlations_take_dask_frames(call):
+    frame = pd.DataFrame(values.rows(40, 3), columns=["a", "b", "c"])
+    lazy = dask.dataframe.from_pandas(frame, npartitions=2)
+    found, wanted = call(lazy), call(frame)
+    found, wanted = getattr(found, "overall", found), getattr(wanted, "overall", wanted)
+    assert found == pytest.approx(wanted, rel=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e307, 1e-300, 1e150])
+def test_correlations_of_supplementary_columns_do_not_depend_on_their_scale(scale):
+    model, columns = eigenlens.PCA(2).fit(X), values.rows(12, 2, 1)
+    found = model.supplementary(scale * columns).correlations
+    np.testing.assert_allclose(found, model.supplementary(columns).correlations, rtol=1e-12, atol=1e-14)
+
+
+def test_supplementary_columns_far_from_zero_keep_their_digits():
+    model, columns = eigenlens.PCA(2).fit(X), np.rint(9.0 * values.rows(12, 2, 1))
+    far = model.supplementary(columns + 2.0**40).correlations
+    np.testing.assert_allclose(far, model.supplementary(columns).correlations, atol=1e-10)
+
+
+def test_rows_of_a_gram_matrix_may_be_of_two_libraries():
+    found = eigenlens.gram(X, torch.tensor(X), sigma=1.0)
+    np.testing.assert_allclose(found, eigenlens.gram(X, X, sigma=1.0), rtol=1e-12)
+
+
+def test_a_tolerance_may_be_a_fraction():
+    from fractions import Fraction
+
+    model = eigenlens.ProbabilisticPCA(1, tol=Fraction(1, 10**9), max_iter=1, solver="em")
+    with pytest.warns(eigenlens.ConvergenceWarning, match="tol"):
+        model.fit(X)
+
+
+def test_values_that_differ_by_rounding_have_one_bin():
+    model = eigenlens.GaussianMixture(1, n_init=1).fit(X[:, :1])
+    assert plot.mixture_density(model, X[:, :1] + 1e16) is not None
+
+
+def test_a_sparse_tensor_in_a_block_is_an_error():
+    block = densities.Block(torch.eye(3).to_sparse(), None)
+    for family in (densities.GaussianFamily(), densities.HistogramFamily([-1.0, 2.0]), densities.MultinomialFamily()):
+        with pytest.raises(DataError, match="block is a sparse tensor"):
+            family.summarise(block)
+
+
+def test_names_of_a_family_may_be_any_list():
+    family = densities.GaussianFamily(names=np.array(["a", "b", "c"]))
+    assert family.names == ("a", "b", "c")
+    assert family.estimate(family.summarise(densities.Block(X, None))).fitted.names == ("a", "b", "c")
+
+
+@pytest.mark.parametrize("far", [1e30, 1e60, 1e100])
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_value_far_away_leaves_the_plug_in_rule_a_bandwidth(far):
+    X = values.rows(30, 3)
+    X[3, 1] = far
+    found = eigenlens.KernelDensity(bandwidth="sheather-jones").fit(X).bandwidth_
+    assert np.all(np.isfinite(found) & (found > 0.0))
