@@ -10,9 +10,7 @@ import bz2
 import gzip
 import json
 import lzma
-import os
 import struct
-import subprocess
 import sys
 import tempfile
 import zipfile
@@ -22,6 +20,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from campaigns.base import Outcome, Result, case_rng
+from campaigns.processes import run_measured
 
 LIMIT = 300.0
 MAX_SECONDS, MAX_MEMORY = 10.0, 1 << 30
@@ -131,35 +130,14 @@ def run_case(seed: int, number: int) -> Result:
     """Write a file and fit it; the model is drawn."""
     name = list(BOMBS)[number % len(BOMBS)]
     model = str(case_rng(seed, number).choice(["pca", "kde", "mix"]))
-    with tempfile.TemporaryDirectory() as folder, open(Path(folder) / "printed", "w+") as printed:
-        _write_apart(BOMBS[name], Path(folder) / name)
-        command = [sys.executable, "-m", "eigenlens", "fit", model, name, "--json"]
-        path = os.pathsep.join(str(Path(each).resolve()) for each in sys.path if each)
-        child = subprocess.Popen(
-            command, cwd=folder, env=os.environ | {"PYTHONPATH": path}, stdout=printed, stderr=subprocess.DEVNULL
-        )
-        _, _, used = os.wait4(child.pid, 0)
-        printed.seek(0)
-        outcome, words = _judge(printed.read(), name)
-    seconds, memory = used.ru_utime + used.ru_stime, 1024 * used.ru_maxrss
-    if seconds > MAX_SECONDS or memory > MAX_MEMORY:
-        outcome = Outcome.HANG if seconds > MAX_SECONDS else Outcome.WRONG
-    detail = f"{seconds:.1f} s of processor time, {memory / 1e6:.0f} MB: {words}"
+    with tempfile.TemporaryDirectory() as folder:
+        BOMBS[name](Path(folder) / name)
+        used = run_measured([sys.executable, "-m", "eigenlens", "fit", model, name, "--json"], Path(folder))
+    outcome, words = _judge(used.printed, name)
+    if used.seconds > MAX_SECONDS or used.memory > MAX_MEMORY:
+        outcome = Outcome.HANG if used.seconds > MAX_SECONDS else Outcome.WRONG
+    detail = f"{used.seconds:.1f} s of processor time, {used.memory / 1e6:.0f} MB: {words}"
     return Result(outcome, describe(seed, number), detail)
-
-
-def _write_apart(write: Callable[[Path], None], path: Path) -> None:
-    """Write a file in a process of its own: a process that is started counts the memory of its parent as its own."""
-    child = os.fork()
-    if not child:
-        status = 1
-        try:
-            write(path)
-            status = 0
-        finally:
-            os._exit(status)
-    if os.waitpid(child, 0)[1]:
-        raise RuntimeError(f"{path.name} could not be written")
 
 
 def _judge(printed: str, name: str) -> tuple[Outcome, str]:

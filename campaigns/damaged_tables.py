@@ -12,7 +12,6 @@ import gzip
 import io
 import json
 import lzma
-import resource
 import tempfile
 import zipfile
 from collections.abc import Callable
@@ -22,6 +21,7 @@ import numpy as np
 import polars as pl
 
 from campaigns.base import Outcome, Result, case_rng, judge_error
+from campaigns.processes import peak_memory
 
 LIMIT = 10.0
 MAX_MEMORY = 1 << 30
@@ -51,7 +51,7 @@ def run_case(seed: int, number: int) -> Result:
         path = Path(folder, f"table{suffix}")
         FORMATS[suffix](path, _table(rng), lambda content: DAMAGES[damage](content, rng))
         outcome, detail = (_fit_by_command if number % 2 else _fit)(path)
-    peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak = peak_memory()
     if outcome in (Outcome.OK, Outcome.CLEAR) and peak > MAX_MEMORY:
         outcome, detail = Outcome.CRASH, f"took {peak / 1e9:.2f} GB"
     return Result(outcome, call, f"{suffix}, {damage}: {detail}")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
+import numpy as np
 import pytest
 from campaigns import accuracy, interrupts, kernels, threads
 from campaigns.base import FINE, Outcome
+from campaigns.processes import peak_memory, run_measured
 
 from eigenlens.native.runtime import active
 from eigenlens.native.runtime import kernels as compiled
@@ -44,3 +48,11 @@ def test_bits_do_not_depend_on_the_run(number):
 def test_state_after_an_interrupt(number):
     result = interrupts.run_case(0, number)
     assert result.detail.endswith(("as before", "best so far", "finished")), result
+
+
+def test_a_command_does_not_count_the_memory_of_the_process_that_starts_it(tmp_path):
+    held = np.ones(40_000_000)
+    used = run_measured([sys.executable, "-c", "print(1); raise SystemExit(3)"], tmp_path)
+    assert (used.printed, used.status) == ("1\n", 3)
+    assert used.memory < held.nbytes / 2
+    assert peak_memory() > held.nbytes

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
-import subprocess
 import sys
 
 import numpy as np
 import polars as pl
 import pytest
+from campaigns.processes import run_measured
 
 from eigenlens.cli import COMMANDS, main
 
@@ -173,12 +172,6 @@ def test_what_may_be_a_bomb_is_not_read_to_try_the_advice(tmp_path, monkeypatch,
 def test_millions_of_constant_rows_in_few_bytes_need_little_memory_to_advise_on(tmp_path):
     n = 20_000_000
     pl.select(a=pl.repeat(0.0, n), b=pl.repeat(1.0, n)).write_parquet(tmp_path / "zeros.parquet", row_group_size=n)
-    command = [sys.executable, "-m", "eigenlens", "fit", "pca", "zeros.parquet", "--json"]
-    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    child = subprocess.Popen(command, cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    with child.stdout:
-        found = json.loads(child.stdout.read())
-    _, _, used = os.wait4(child.pid, 0)
-    child.returncode = 0  # it has been waited for
-    assert found["try"].endswith("--active a")
-    assert 1024 * used.ru_maxrss < 10**9
+    used = run_measured([sys.executable, "-m", "eigenlens", "fit", "pca", "zeros.parquet", "--json"], tmp_path)
+    assert json.loads(used.printed)["try"].endswith("--active a")
+    assert used.memory < 10**9
