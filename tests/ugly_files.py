@@ -779,6 +779,48 @@ ugly(
     warnings=("the first row is called 'Points Possible'",),
 )  # fmt: skip
 
+DRAWN = "lines of dashes, and other signs that draw the table, are left out"
+RULER = "-" * 40 + "\n"
+CELLS = [["who", *NAMES], *([who, *map(str, row)] for who, row in zip(PEOPLE, X, strict=True))]
+
+
+def barred(cells: list[str]) -> str:
+    """A row between bars."""
+    return f"|{'|'.join(f'{cell:<8}' for cell in cells)}|\n"
+
+
+ugly(
+    "a list of SAP, with decimal commas", "List of people\n\n" + RULER + barred(CELLS[0]) + RULER
+    + "".join(map(barred, CELLS[1:])).replace(".", ",") + RULER,
+    path="people.txt", notes=("the first 2 lines", DRAWN, "--decimal ','", "'who' names the rows"),
+)  # fmt: skip
+ugly(
+    "a table of Markdown", barred(CELLS[0]) + "|:--|--:|--:|--:|\n" + "".join(map(barred, CELLS[1:])), path="people.md",
+    notes=(DRAWN, "'who' names the rows"),
+)  # fmt: skip
+ugly(
+    "a table that a client of a database has drawn", "".join([
+        rule := "+--------+--------+--------+--------+\n", barred(CELLS[0]), rule, *map(barred, CELLS[1:]), rule,
+        "24 rows in set (0.01 sec)\n"]),
+    path="people.txt", notes=(DRAWN, "'who' names the rows"),
+)  # fmt: skip
+ugly(
+    "columns of spaces below a ruler, and names with spaces", "".join([
+        f"{'who':<12}{'height':>8}{'mass':>8}{'age':>8}\n----------- " + "------- " * 2 + "-------\n",
+        *(f"{who + ' Moe':<12}{a:>7} {b:>7} {c:>7}\n" for who, a, b, c in CELLS[1:]), "\n(24 rows affected)\n"]),
+    path="people.txt", notes=(DRAWN, "'who' names the rows"),
+)  # fmt: skip
+ugly(
+    "a table of LaTeX", "\\begin{tabular}{lrrr}\n\\toprule\nwho & height & mass & age \\\\\n\\midrule\n"
+    + "".join(f"\\textbf{{{a}}} & {b} & ${c}$ & {d} \\\\\n" for a, b, c, d in CELLS[1:])
+    + "\\bottomrule\n\\end{tabular}\n",
+    path="people.tex", notes=(DRAWN, "'who' names the rows"),
+)  # fmt: skip
+ugly(
+    "categories that differ in case", text([*people(), ("sex", cycled(["Male", "female", "male ", "MALE", "female"]))]),
+    notes=("'sex' colours the rows",), warnings=("('Male', 'male', 'MALE') and count apart",),
+)  # fmt: skip
+
 
 # ---- the score table --------------------------------------------------------------------------------------------
 

@@ -340,3 +340,22 @@ def test_millions_of_rows_are_not_searched_for_totals():
         assert tracemalloc.get_traced_memory()[1] < rows.nbytes / 10
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("model", [["nb", "--label", "kind"], ["mix", "-k", 2], ["lda", "--label", "kind"], ["kde"]])
+def test_every_model_warns_of_columns_that_follow_from_others(run, model):
+    """Where columns are independent given the class they would count twice."""
+    n = 60
+    rows = np.round(np.random.default_rng(2).uniform(10.0, 100.0, (n, 2)), 2)
+    one_of = np.eye(3, dtype=int)[np.arange(n) % 3]
+    frame = pl.DataFrame(np.column_stack([rows, rows.sum(axis=1)]).round(2), schema=["a", "b", "all"])
+    frame = frame.with_columns(pl.DataFrame(one_of, schema=["red", "green", "blue"]))
+    frame = frame.with_columns(kind=pl.Series(["u", "v"] * (n // 2)))
+    pl.concat([frame, frame[:6]]).write_csv("t.csv")
+    found = run("fit", *model, "t.csv")["warnings"]
+    for piece in (
+        "'all' is the sum of the 2 columns",
+        "'red', 'green', 'blue' are 0 or 1",
+        "6 rows of 66 repeat others",
+    ):
+        assert sum(piece in each for each in found) == 1, found

@@ -137,14 +137,14 @@ FLAGS = {
 }  # fmt: skip
 """Flags whose names differ from those of the arguments; those of models are in the catalogue."""
 
-COLUMN_LISTS = frozenset({"columns", "drop", "active", "supplementary", "text", "dates"})
+COLUMN_LISTS = frozenset({"columns", "drop", "active", "supplementary", "text", "dates", "ignore_case"})
 """Options that take several columns, separated by commas."""
 
 SHARED_OPTIONS = frozenset({
     "columns", "drop", "active", "supplementary", "id", "label", "where", "na", "text", "separator", "header",
     "decimal", "thousands", "comment", "encoding", "dates", "skip", "footer", "max_ratio", "sheet", "transpose",
     "max_memory", "cv", "weight", "skip_missing", "header_rows", "fill_down", "escape_formulas", "checkpoint",
-    "dataset",
+    "dataset", "ignore_case",
 })  # fmt: skip
 """Arguments of Python that commands have as options of the same name."""
 

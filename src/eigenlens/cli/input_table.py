@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import functools
-import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -23,9 +22,10 @@ from eigenlens.cli.options import TEXT_OPTIONS, ParsingOptions, ReadingOptions, 
 from eigenlens.cli.remembered_table import recall_columns, recall_text, recall_words
 from eigenlens.cli.selection import RowTest, choose_columns, find_rows, parse_row_numbers, parse_test
 from eigenlens.cli.session import Session
-from eigenlens.cli.table_checks import as_classes, as_weights, check_label, is_missing
+from eigenlens.cli.table_checks import as_classes, as_weights, check_label, is_missing, reject_unlabelled
 from eigenlens.data.column_kinds import ColumnKind
 from eigenlens.data.files.base import Selection, pl
+from eigenlens.data.files.cell_formats import without_columns
 from eigenlens.data.files.decision import Decision
 from eigenlens.data.files.decompress import COMPRESSED
 from eigenlens.data.files.scan import FileSource, open_files
@@ -174,16 +174,17 @@ class Table:
 
 
 def open_input(
-    paths: Sequence[str], parsing: ParsingOptions, text: Sequence[str] = (), *, mixed: bool = False, words: Any = None
-) -> FileSource:
+    paths: Sequence[str], parsing: ParsingOptions, text: Sequence[str] = (), *, mixed: bool = False, words: Any = None,
+    ignore_case: Sequence[str] = (),
+) -> FileSource:  # fmt: skip
     """Open all columns of the files, of whatever kind, as the options say.
 
     text: columns read as text. mixed: for a model that takes words as categories, though they could be numbers.
-    words: how a model has read words as numbers.
+    words: how a model has read words as numbers. ignore_case: columns in which the case of letters does not matter.
     """
     text = list(dict.fromkeys(text))
     written = {name: getattr(parsing, name) for name in TEXT_OPTIONS}
-    found = open_files(list(paths), text=text, words=words, **written)
+    found = open_files(list(paths), text=text, words=words, ignore_case=list(ignore_case), **written)
     return found.table() if mixed else found
 
 
@@ -226,6 +227,9 @@ def read_table(
     files = open_input(paths, reading, text, **how) if text else files
     kinds = column_kinds(files)
     reading = recall_columns(reading, model, list(map(str, kinds)))
+    if reading.ignore_case:
+        how["ignore_case"] = choose_columns(reading.ignore_case, kinds, "ignore_case")
+        files = open_input(paths, reading, text, **how)
     if reading.id is None and files.row_names is not None:
         reading = replace(reading, id=str(files.row_names))
     tests = [parse_test(each, kinds) for each in reading.where or ()]
@@ -239,7 +243,7 @@ def read_table(
     if any(kinds[name] != ColumnKind.TEXT for name in roles.text):
         files = open_input(paths, reading, [*text, *roles.text], **how)
     if need_label and not reading.label:
-        _reject_unlabelled(files, roles, model)
+        reject_unlabelled(files, roles, model)
     return _Request(files, roles, tests, reading, need_label).read(memory_limit(running), mixed)
 
 
@@ -367,8 +371,11 @@ class _Request:
     @property
     def _decisions(self) -> tuple[Decision, ...]:
         """The decisions about the files and the roles, of columns that are used."""
-        used = {str(name) for name in (*self.roles.features, *self.roles.beside)}
-        about = (each for each in self.files.decisions if not each.columns or used & set(each.columns))
+        beside = {str(name) for name in self.roles.beside}
+        used = beside | {str(name) for name in self.roles.features}
+        # Words of a column of classes stay words.
+        known = without_columns(self.files.decisions, beside & set(self.files.words))
+        about = (each for each in known if not each.columns or used & set(each.columns))
         return (*about, *self.roles.decisions)
 
     def _supplementary(self, keep: Array | None, n: int) -> Array | None:
@@ -400,20 +407,6 @@ class _Request:
         decimal = None if dialect.numbers.is_plain else dialect.numbers.decimal
         comment = dialect.comment if dialect.comment_everywhere else None
         return given | dialect.settings | {"decimal": decimal, "comment": comment, "text": self.roles.text}
-
-
-def _reject_unlabelled(files: FileSource, roles: ColumnRoles, model: Any) -> NoReturn:
-    """Raise where no column of classes is named; one that may hold them is suggested."""
-    from eigenlens.bayes.tables import class_codes
-
-    classes, what = getattr(model, "classes_", None), "this model learns classes, and no column of classes is named"
-    for name in () if classes is None else roles.unused:
-        if np.all(class_codes(classes, files.read_column(name)) >= 0):
-            what = f"no column of classes is named, and '{name}' has those of the model in every row"
-            fail(what, f"add --label {shlex.quote(str(name))}")
-    fail(
-        what, " or ".join(f"add --label {shlex.quote(str(name))}" for name in roles.labels[:3]) or "add --label COLUMN"
-    )
 
 
 def _keep_rows(rows: Any, keep: Array) -> Any:

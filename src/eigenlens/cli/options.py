@@ -164,6 +164,12 @@ TEXT_OPTIONS = tuple(each.name for each in fields(ParsingOptions))
 class ReadingOptions(ParsingOptions, SelectionOptions):
     """Options for reading a table and choosing its columns and rows."""
 
+    ignore_case: list[str] | None = _reading(
+        "--ignore-case",
+        "Columns of text in which Male, male and MALE are one category, called in lower case; written as for "
+        "--columns.",
+        metavar="LIST",
+    )
     text: list[str] | None = _reading(
         "--text",
         "Columns that hold categories though their cells look like numbers (0, 1, 2, 3+) or are read as such; "

@@ -29,6 +29,7 @@ def remember_table(model: Any, table: Any, reading: ReadingOptions) -> None:
     written = {name: value for name in (*TEXT_OPTIONS, "text") if (value := getattr(reading, name)) is not None}
     written |= {MARKERS: written.pop("na")} if "na" in written else {}
     named = {"id": roles.id, "label": roles.labels, "weight": roles.weight, "supplementary": roles.supplementary}
+    named["ignore_case"] = tuple(reading.ignore_case or ())
     if getattr(table.source, "names", ()) is None and table.files is not None:
         # Columns without names are found by their numbers only.
         named["columns"] = tuple(roles.features) if len(roles.features) < table.files.n_features else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from eigenlens.cli.advice.copies import copied_rows
 from eigenlens.cli.advice.indicators import indicator_warnings
 from eigenlens.cli.advice.missing_entries import warn_empty_rows
 from eigenlens.cli.advice.sentinels import describe_sentinels, numeric_columns
+from eigenlens.cli.advice.spellings import spelling_warnings
 from eigenlens.cli.advice.totals import describe_totals
 from eigenlens.cli.advice.unknown_categories import warn_unknown_categories, warn_unknown_classes
 from eigenlens.cli.errors import fail
@@ -73,6 +74,20 @@ def check_label(label: Array | None, reading: ReadingOptions, needed: bool) -> N
     fail(what, "leave those rows out with --skip-missing", "data")
 
 
+def reject_unlabelled(files: Any, roles: Any, model: Any) -> NoReturn:
+    """Raise where no column of classes is named; one that may hold them is suggested."""
+    from eigenlens.bayes.tables import class_codes
+
+    classes, what = getattr(model, "classes_", None), "this model learns classes, and no column of classes is named"
+    for name in () if classes is None else roles.unused:
+        if np.all(class_codes(classes, files.read_column(name)) >= 0):
+            what = f"no column of classes is named, and '{name}' has those of the model in every row"
+            fail(what, f"add --label {shlex.quote(str(name))}")
+    fail(
+        what, " or ".join(f"add --label {shlex.quote(str(name))}" for name in roles.labels[:3]) or "add --label COLUMN"
+    )
+
+
 def _label_name(reading: ReadingOptions) -> str:
     """Return the name of the column of classes, quoted."""
     return repr((reading.label or [""])[0])
@@ -89,8 +104,10 @@ def is_missing(values: Array) -> Array:
 def warn_suspicious_columns(table: Table) -> None:
     """Raise for columns without an entry, and warn of what looks wrong.
 
-    Warned of are a first column that counts 0, 1, 2, …, numbers as categories, numbers that mean missing, rows that are
-    totals of others, and what `describe_columns` finds. Rows that stay in files are not looked at.
+    Warned of are a first column that counts 0, 1, 2, …, numbers as categories, categories that are spelled in several
+    ways, numbers that mean missing, rows that are totals of others, and what `describe_columns` finds. These mean
+    something for every model: what follows from other columns makes covariances singular, and is counted twice where
+    columns are independent given the class. Rows that stay in files are not looked at.
     """
     if table.missing is None:
         return
@@ -104,10 +121,25 @@ def warn_suspicious_columns(table: Table) -> None:
     warn_sentinels(table)
     for message in describe_totals(table):
         warn_user(message, UserWarning)
-    if hasattr(table.source, "array"):
-        names = [str(name) for name in table.source.names or range(table.d)]
-        for warning in describe_columns(np.asarray(table.source.array), names, weighted=table.weight is not None):
-            warn_user(warning)
+    for warning in (*spelling_warnings(table), *_describe_numbers(table)):
+        warn_user(warning)
+
+
+def _describe_numbers(table: Table) -> list[DataWarning]:
+    """Return what `describe_columns` finds in the columns of numbers of rows in memory."""
+    if hasattr(table.source, "iter_columns"):
+        found = numeric_columns(table.source)
+        X, names, frame = (
+            np.column_stack([np.empty((table.n, 0)), *(v for _, v in found)]),
+            [n for n, _ in found],
+            table.source,
+        )
+    elif hasattr(table.source, "array"):
+        names, frame = [str(name) for name in table.source.names or range(table.d)], None
+        X = np.asarray(table.source.array)
+    else:
+        return []
+    return describe_columns(X, names, weighted=table.weight is not None, frame=frame)
 
 
 def warn_sentinels(table: Table) -> None:
@@ -129,13 +161,14 @@ def warn_of_new_rows(model: Any, table: Table, method: str, label: Array | None 
         warn_unknown_classes(model, label)
 
 
-def describe_columns(X: Array, names: Sequence[str], *, weighted: bool = False) -> list[DataWarning]:
+def describe_columns(X: Array, names: Sequence[str], *, weighted: bool = False, frame: Any = None) -> list[DataWarning]:
     """Return warnings of columns of X (n, d) that are not measurements or follow from others, and of copied rows.
 
-    weighted: whether rows have weights, so that the same row may be there twice.
+    weighted: whether rows have weights, so that the same row may be there twice. frame: the same rows with their
+    columns of text, or None.
     """
     found = [*misleading_names(X, names), *derived_columns(X, names), *indicator_warnings(X, names)]
-    return found if weighted else [*found, *copied_rows(X)]
+    return found if weighted else [*found, *copied_rows(X, frame)]
 
 
 def _columns(source: Any) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -25,12 +26,15 @@ Only different numbers of at least three digits are counted: answers and counts 
 BLOCK_ROWS, MAX_LOOKED_AT = 65_536, 100
 
 
-def copied_rows(X: Array) -> Iterator[DataWarning]:
-    """Yield a warning where rows of X (n, d) repeat others exactly, and not by chance. Cost: one pass."""
-    n, d = X.shape
+def copied_rows(X: Array, frame: Any = None) -> Iterator[DataWarning]:
+    """Yield a warning where rows of X (n, d) repeat others exactly, and not by chance. Cost: one pass.
+
+    frame: the same rows with their columns of text, which must be alike too; None where there are none.
+    """
+    n, d = X.shape if frame is None else frame.shape
     if n < MIN_ROWS:
         return
-    marks = _marks(X)
+    marks = _marks(X) if frame is None else frame.hash_rows(seed=0).to_numpy()
     half = n // 2
     if half >= MIN_ROWS and np.array_equal(marks[:half], marks[half:]):
         what = f"the second half of the rows repeats the first, {half:,} rows"

@@ -100,6 +100,12 @@ def mask_missing(cells: Expr, markers: Sequence[str]) -> Expr:
     return found
 
 
+def fold_case(cells: Expr) -> Expr:
+    """Return text in lower case with single spaces, in which spellings of one category are alike."""
+    found: Expr = cells.str.to_lowercase().str.replace_all(r"[\s\u00a0]+", " ")
+    return found
+
+
 def as_exact_integers(cells: Series, numbers: Series) -> Series:
     """Return plain cells as integers of 64 bits, which floats may have rounded; the floats if one is not whole.
 

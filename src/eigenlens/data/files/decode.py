@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 import numpy as np
 
 from eigenlens.data.files.decompress import COMPRESSED, open_bytes
+from eigenlens.data.files.layout.drawn import drawn_text, find_drawing
 from eigenlens.errors import DataError, OptionError
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ def _open_text(
 ) -> Iterator[BinaryIO]:
     """Open a file as text in UTF-8, each line ended by a line feed, perhaps with a carriage return before it.
 
-    UTF-8 is passed on unchanged; anything else is decoded a megabyte at a time. The first `skip` lines are left out.
+    UTF-8 is passed on unchanged; anything else is decoded a megabyte at a time. A table that is drawn with rulers and
+    bars becomes delimited text. The first `skip` lines are left out.
     """
     with open_bytes(path, max_ratio) as file:
         head = _peek(file)
@@ -55,6 +57,8 @@ def _open_text(
         text = file if plain else cast("BinaryIO", io.BufferedReader(_Decoded(path, file, name)))
         if SEPARATOR_LINE.match(_peek(text)):
             text.readline()
+        drawing = find_drawing(_peek(text).decode(errors="replace"))
+        text = text if drawing is None else drawn_text(text, drawing)
         for _ in range(skip):
             if not text.readline():  # the end of the file
                 break
@@ -135,6 +139,14 @@ def file_encoding(path: Path, encoding: str | None = None) -> str:
     """Return the encoding that a file is read with: as given, or by its byte order mark, or UTF-8."""
     with open_bytes(path) as file:
         return encoding or _marked_encoding(_peek(file)) or "utf-8"
+
+
+def is_drawn(path: Path, encoding: str | None = None) -> bool:
+    """Return whether a table is drawn with rulers and bars, which are left out."""
+    with open_bytes(path) as file:
+        head = _peek(file)
+        name = encoding or _marked_encoding(head) or "utf-8"
+        return find_drawing(head.decode(name, errors="replace")) is not None
 
 
 def _peek(file: BinaryIO) -> bytes:

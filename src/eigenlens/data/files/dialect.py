@@ -18,6 +18,7 @@ from eigenlens.data.files.decode import (
     detect_encoding,
     file_encoding,
     header_records,
+    is_drawn,
     reject_undecodable,
     remove_comments,
     text_encoding,
@@ -77,6 +78,8 @@ SUFFIXES = {"gzip": ".gz", "GCT": ".gct"}
 """The suffixes of formats that are read once a file is called so."""
 
 
+DRAWN = Decision("rulers", "lines of dashes, and other signs that draw the table, are left out")
+
 SERIES_COMMENT = "!"
 """The start of all lines of a series matrix of GEO that are no rows."""
 
@@ -99,6 +102,7 @@ class Dialect:
         repeats: whether a line that repeats the names cannot be data: there are numbers below them.
         doubtful_names: the cells of the first line, if they are taken for names though they may be a row.
         trailing: 1 if rows end with a separator and the line of names does not, -1 for the opposite, else 0.
+        drawn: whether the table is drawn with rulers and bars, which hold no cells.
     """
 
     separator: str = ","
@@ -115,6 +119,7 @@ class Dialect:
     repeats: bool = False
     doubtful_names: tuple[str, ...] = ()
     trailing: int = 0
+    drawn: bool = False
 
     @property
     def number_markers(self) -> tuple[str, ...]:
@@ -151,8 +156,10 @@ class Dialect:
         """Yield what the file showed and nobody gave; `given`: the options that were given."""
         if self.skip and "skip" not in given:
             lines = f"the first {self.skip} lines are" if self.skip > 1 else "the first line is"
-            fix = "if that is wrong, give {skip}"
-            yield Decision("title", f"{lines} taken for a title and left out", (), fix, {"skip": 0}, surprising=True)
+            what, fix = f"{lines} taken for a title and left out", "if that is wrong, give {skip}"
+            yield Decision("title", what, (), fix, {"skip": 0}, surprising=True)
+        if self.drawn:
+            yield DRAWN
         if self.footer and "footer" not in given:
             lines = f"the last {self.footer} lines are" if self.footer > 1 else "the last line is"
             what, fix = f"{lines} taken for remarks and left out", "give {footer} to confirm, or another number"
@@ -163,8 +170,7 @@ class Dialect:
         if self.comment == SERIES_COMMENT and "comment" not in given:
             what = "lines that start with ! are left out, as they are no rows in a series matrix of GEO"
             yield Decision("comments", what, (), "if they are, give another {comment}", {"comment": ...})
-        if "header" not in given:
-            yield from first_line_decisions(bool(self.header), self.doubtful_names)
+        yield from first_line_decisions(bool(self.header), self.doubtful_names) if "header" not in given else ()
         if self.row_names:
             what = "the line of names has one name fewer than the rows have cells, so the first column names the rows"
             yield Decision("row names", what, (), "name another with {id}", {"id": ...})
@@ -224,7 +230,8 @@ def find_dialect(
         plain, found.number_markers)  # fmt: skip
     return replace(found, separator=separator, header=lines if line.named else 0, numbers=numbers, row_names=row_names,
                    doubtful_names=tuple(rows[0]) if line.doubtful else (), trailing=trailing,
-                   repeats=line.named and bool(numeric_columns_below(rows[1:], missing)))  # fmt: skip
+                   repeats=line.named and bool(numeric_columns_below(rows[1:], missing)),
+                   drawn=is_drawn(path, encoding))  # fmt: skip
 
 
 def _first_lines(path: Path, encoding: str | None, skip: int, footer: int) -> str:

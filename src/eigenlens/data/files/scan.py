@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from eigenlens.data.files.dialect import Dialect
 
 FORMATS: dict[str, Callable[..., Reader]] = {
-    **dict.fromkeys((".csv", ".tsv", ".txt", ".tab", ".dat", ".data", ".asc"), DelimitedReader),
+    **dict.fromkeys((".csv", ".tsv", ".txt", ".tab", ".dat", ".data", ".asc", ".psv", ".prn"), DelimitedReader),
+    **dict.fromkeys((".md", ".org", ".rst", ".tex", ".lst"), DelimitedReader),  # tables drawn with rulers and bars
     **dict.fromkeys((".parquet", ".pq"), partial(TableReader, open_table=scan_parquet, partitioned=True)),
     **dict.fromkeys((".arrow", ".feather", ".ipc"), partial(TableReader, open_table=scan_arrow)),
     ".npy": NpyReader,
@@ -253,6 +254,7 @@ def scan(
     header: bool | None = None,
     header_rows: int | None = None,
     fill_down: Sequence[str] | None = None,
+    ignore_case: Sequence[str] = (),
     decimal: str | None = None,
     thousands: str | None = None,
     comment: str | None = None,
@@ -300,6 +302,8 @@ def scan(
             found there, which are joined to the names where these are not enough.
         fill_down: columns whose blank cells have the value above them; None means merged cells of Excel, and columns of
             text at the left that look as if they had been merged; [] means none.
+        ignore_case: columns of text in which spellings that differ in case or spaces alone are one category, which has
+            the name in lower case.
         decimal: the decimal sign, "." or ","; None means that the cells show it.
         thousands: the sign between thousands; None means none, unless numbers can be written in no other way.
         comment: the prefix of lines of delimited text to skip; None skips lines that start with # above the names.
@@ -327,7 +331,7 @@ def scan(
     >>> folder.cleanup()
     """
     written = {"na": na, "text": text, "dates": dates, "separator": separator, "header": header,
-               "header_rows": header_rows, "fill_down": fill_down, "decimal": decimal,
+               "header_rows": header_rows, "fill_down": fill_down, "ignore_case": ignore_case, "decimal": decimal,
                "thousands": thousands, "comment": comment, "encoding": encoding, "skip": skip,
                "footer": footer, "max_ratio": max_ratio, "sheet": sheet, "dataset": dataset}  # fmt: skip
     source = open_files(path, block_rows=block_rows, transpose=transpose, **written)
@@ -404,7 +408,7 @@ def _check_option(option: str, value: Any) -> Any:
         return checks.real(option, value, 1.0)
     if option == "header":
         return checks.boolean(option, value)
-    if option in ("na", "text", "dates", "fill_down"):
+    if option in ("na", "text", "dates", "fill_down", "ignore_case"):
         # One column may be given by its name or its number.
         single = isinstance(value, str) or (option != "na" and not isinstance(value, Iterable))
         return value if single else checks.listed(option, value)

@@ -25,6 +25,7 @@ from eigenlens.data.files.cell_formats.first_rows import FirstRows
 from eigenlens.data.files.cells import (
     TextCells,
     as_exact_integers,
+    fold_case,
     mask_missing,
     missing_numbers,
     narrow_type,
@@ -62,7 +63,7 @@ class DelimitedReader(Reader):
     dialect: Dialect
     options: ClassVar[frozenset[str]] = frozenset({
         "na", "text", "dates", "words", "separator", "header", "decimal", "thousands", "comment", "encoding", "skip",
-        "footer", "header_rows", "fill_down", "max_ratio",
+        "footer", "header_rows", "fill_down", "max_ratio", "ignore_case",
     })  # fmt: skip
 
     def __init__(
@@ -73,6 +74,7 @@ class DelimitedReader(Reader):
         dates: Sequence[str] = (),
         words: Mapping[str, str] | None = None,
         fill_down: Sequence[str] | None = None,
+        ignore_case: Sequence[str] = (),
         block_rows: int | None = None,
         **written: Any,
     ) -> None:
@@ -91,6 +93,7 @@ class DelimitedReader(Reader):
         names = columns[paths[0]][: -1 if self.dialect.trailing > 0 else None]
         self.row_names = names[0] if self.dialect.row_names else None
         as_text, as_dates = (listed_columns(value, o, names) or [] for o, value in (("text", text), ("dates", dates)))
+        self._folded = frozenset(listed_columns(ignore_case, "ignore_case", names) or ())
         self._null_values = self.dialect.number_markers
         self._repeated = {
             path: RepeatedNames(header_records(path, self.dialect) if self.dialect.repeats else []) for path in paths
@@ -170,10 +173,14 @@ class DelimitedReader(Reader):
     def _column_forms(self, name: Any) -> tuple[Any, Any]:
         """Return the expressions of the cells of a column that make numbers of them, and text as it is written."""
         found = self._formats.get(name)
-        text = name in self._of_kind(ColumnKind.TEXT)
-        markers = self._text_markers(name) if text else self.dialect.number_markers
+        markers = self._text_markers(name) if name in self._of_kind(ColumnKind.TEXT) else self.dialect.number_markers
         plain = plain_cells(pl.all(), self.dialect, markers) if found is None or found.words else self._plain(name)
-        return plain, mask_missing(pl.all(), markers)
+        return plain, self._mask_text(name, pl.all(), markers)
+
+    def _mask_text(self, name: str, cells: Expr, markers: Sequence[str]) -> Expr:
+        """Return the cells of a column of text, null where missing, in lower case where case does not matter."""
+        written = mask_missing(cells, markers)
+        return fold_case(written) if name in self._folded else written
 
     @property
     def words(self) -> dict[str, str]:
@@ -311,9 +318,7 @@ class DelimitedReader(Reader):
     def _mask_missing(self, frame: DataFrame, text: Sequence[str], numbers: Sequence[str]) -> DataFrame:
         """Return a frame with null for missing-value markers, in text and in numbers however these are written."""
         missing = missing_numbers(self.dialect)
-        for names in ([n for n in text if n not in self._worded], [n for n in text if n in self._worded]):
-            if names:
-                frame = frame.with_columns(mask_missing(pl.col(names), self._text_markers(names[0])))
+        frame = frame.with_columns(self._mask_text(name, pl.col(name), self._text_markers(name)) for name in text)
         if numbers and missing:
             every = pl.col(numbers)
             frame = frame.with_columns(pl.when(~every.cast(pl.Float64).is_in(missing).fill_null(False)).then(every))

@@ -216,9 +216,12 @@ def _circle(model: Any, rows: ShownRows, supplementary: reading.Supplementary | 
         names, ends = [*names, *more[0]], np.concatenate([ends, more[1]])
     x, y = ends.T
     sides = ["end" if value < 0.0 else "start" for value in x]
-    places = {"x": x + np.where(x < 0.0, -0.04, 0.04), "y": _apart(x, y), "tip x": x, "tip y": y}
+    heights = _apart(x, y)
+    places = {"x": _aside(x, y, heights), "y": heights, "tip x": x, "tip y": y}
     layers.append(layer("text", text=names, side=sides, **places))
-    across, up = {"label": _axis(model, 0), "domain": [-1.7, 1.7]}, {"label": _axis(model, 1), "domain": [-1.15, 1.15]}
+    # Names that all lie on one side have the room of both.
+    sideways = [-1.1, 2.3] if np.all(x >= 0.0) else [-2.3, 1.1] if np.all(x < 0.0) else [-1.7, 1.7]
+    across, up = {"label": _axis(model, 0), "domain": sideways}, {"label": _axis(model, 1), "domain": [-1.15, 1.15]}
     about = "Correlations of columns with components: an arrow near the circle is well shown by these two."
     return marks("Correlation circle", *layers, about=about, x=across, y=up, equal=True, height=460)
 
@@ -233,19 +236,46 @@ def _correlation_arrows(
 
 
 def _apart(x: Array, y: Array, distance: float = 0.105) -> Array:
-    """Return the heights of labels at (x, y), moved so that those on one side are at least `distance` apart.
+    """Return the heights of labels at (x, y), moved as little as possible so that those on one side are apart.
 
-    Where a side has too many for the height of the circle, they are as far apart as it allows.
+    They are at least `distance` apart and within the height of the circle; where a side has too many for it, they are
+    as far apart as it allows.
+
+    >>> _apart(np.array([0.5, 0.6, -0.5]), np.array([0.2, 0.2, 0.2]), 0.1).round(3)
+    array([0.15, 0.25, 0.2 ])
     """
     found = y.copy()
     for side in (np.flatnonzero(x < 0.0), np.flatnonzero(x >= 0.0)):
         order = side[np.argsort(y[side], kind="stable")]
-        distance = min(distance, 2.2 / max(1, len(side) - 1))
-        for _ in range(50):  # each pushes its neighbours by half of what is lacking
-            lacking = np.maximum(distance - np.diff(found[order]), 0.0) / 2.0
-            found[order[:-1]] -= lacking
-            found[order[1:]] += lacking
+        steps = min(distance, 2.2 / max(1, len(side) - 1)) * np.arange(len(side))
+        heights = steps + _increasing(y[order] - steps)
+        if len(side):
+            found[order] = heights - max(0.0, heights[-1] - 1.1) + max(0.0, -1.1 - heights[0])
     return found
+
+
+def _aside(x: Array, y: Array, heights: Array, distance: float = 0.105) -> Array:
+    """Return where labels of arrows to (x, y) begin: beside the tips, or outside the circle on a side that is crowded.
+
+    It is crowded if its labels had to move so far up or down that they would lie on other arrows.
+    """
+    reach = np.abs(x)
+    for side in (x < 0.0, x >= 0.0):
+        if np.any(np.abs(heights - y)[side] > 2.0 * distance):
+            reach = np.where(side, np.maximum(reach, np.sqrt(np.maximum(0.0, 1.0 - heights**2))), reach)
+    return np.where(x < 0.0, -1.0, 1.0) * (reach + 0.04)
+
+
+def _increasing(y: Array) -> Array:
+    """Return the values nearest to y (n,) that never fall: means of neighbours (isotonic regression, O(n²) here).
+
+    >>> _increasing(np.array([1.0, 3.0, 2.0]))
+    array([1. , 2.5, 2.5])
+    """
+    i, j = np.indices((len(y), len(y)))
+    total = np.concatenate([[0.0], np.cumsum(y)])
+    means = np.where(j >= i, (total[j + 1] - total[i]) / np.maximum(j - i + 1, 1), np.inf)
+    return np.array([means[: k + 1, k:].min(axis=1).max() for k in range(len(y))])
 
 
 def _loadings(model: Any, rows: ShownRows) -> Chart:

@@ -1,0 +1,144 @@
+r"""Tables drawn with rulers and bars, as SAP, clients of databases, Markdown and LaTeX write them, as delimited text.
+
+Lines of dashes, bars at both ends of a row and commands of LaTeX are layout, no cells. Columns below a ruler such as
+`----- --------` have its widths, so that their cells may contain spaces.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+from eigenlens.data.files.number_format import is_number
+
+MAX_LINES = 40
+"""The number of lines among which the first ruler, next to the names, is looked for."""
+
+BARS = str.maketrans(dict.fromkeys("│┃║┆┊", "|"))
+
+RULER = re.compile(r"(?=.*(-{2}|={2}|:-|-:|[─━═╌┄]{2}))[-=+|:,;\s\u2500-\u257f]+")
+"""A line of dashes, perhaps with bars, crosses or separators between them."""
+
+COUNT = re.compile(r"(?i)\(?[\d,]+ rows?( affected| selected| returned| in set\b.*)?\.?\)?|shape: \(\d+, \d+\)")
+"""The number of rows, which clients of databases write below a table, and Polars above it."""
+
+GROUP = re.compile(r"-{2,}|={2,}|[─━═╌┄]{2,}")
+
+LATEX_ROW = re.compile(r"(?P<cells>.*?(?<!\\)&.*?)\\\\(\[[^]]*\])?\s*(\\hline|\\midrule|\\bottomrule)?\s*")
+LATEX_WORDS = re.compile(r"\\(?:text(?:bf|it|tt|sc|rm)?|mathbf|emph)\{([^{}]*)\}|(?<!\\)\$|\\([%&_#$])")
+
+
+@dataclass(frozen=True)
+class DrawnTable:
+    """How a table is drawn.
+
+    Attributes:
+        kind: "bars" between cells, "columns" of spaces as wide as the ruler's, "ruler" below the names alone, "latex".
+        starts: of columns, where each begins; () where spaces alone separate the cells.
+    """
+
+    kind: str
+    starts: tuple[int, ...] = ()
+
+    def text(self, lines: Iterable[str]) -> Iterator[str]:
+        """Yield the lines that hold cells or other text, as delimited text."""
+        for place, line in enumerate(lines):
+            bare = line.rstrip("\r\n").removeprefix("\ufeff")
+            layout = RULER.fullmatch(bare) and (self.kind != "ruler" or place < MAX_LINES)
+            if self.kind == "latex":
+                yield from _latex_cells(bare)
+            elif not layout and not (self.kind != "ruler" and COUNT.fullmatch(bare.strip())):
+                yield (_inner(bare) if self.kind == "bars" else self._cut(bare)) + "\n"
+
+    def _cut(self, line: str) -> str:
+        """Return a line with a tab between columns; one with a word across the start of a column stays as it is."""
+        fits = all(len(line[start - 1 : start + 1].strip()) < 2 for start in self.starts[1:])
+        if not self.starts or not fits or not line.strip():
+            return line
+        ends = (*self.starts[1:], None)
+        return "\t".join(line[a:b].replace("\t", " ").strip() for a, b in zip((0, *self.starts[1:]), ends, strict=True))
+
+
+def find_drawing(head: str) -> DrawnTable | None:
+    """Return how the table at the start of a text is drawn; None where nothing is.
+
+    >>> find_drawing("| a | b |\\n|---|---|\\n| 1 | 2 |\\n")
+    DrawnTable(kind='bars', starts=())
+    >>> find_drawing("name       x\\n-------- ---\\nJan Moe    1\\nAda      2.5\\n")
+    DrawnTable(kind='columns', starts=(0, 9))
+    >>> find_drawing("a,b\\n1,2\\n") is None
+    True
+    """
+    lines = [line for line in head.removeprefix("\ufeff").splitlines()[:MAX_LINES] if line.strip()]
+    if sum(LATEX_ROW.fullmatch(line.strip()) is not None for line in lines) > 1:
+        return DrawnTable("latex")
+    for place, line in enumerate(lines):
+        if RULER.fullmatch(line):
+            found = _read_ruler(lines, place)
+            if found is not None:
+                return found
+    return None
+
+
+def drawn_text(file: BinaryIO, drawing: DrawnTable) -> BinaryIO:
+    """Return a drawn table as delimited text, line by line as it is read."""
+    lines = (line.decode(errors="surrogateescape") for line in file)
+    return io.BufferedReader(_Written(line.encode(errors="surrogateescape") for line in drawing.text(lines)))
+
+
+def _read_ruler(lines: Sequence[str], place: int) -> DrawnTable | None:
+    """Return how a table is drawn by its first ruler and the lines beside it."""
+    ruler = lines[place]
+    near = (*lines[max(0, place - 1) : place], *lines[place + 1 : place + 2])
+    beside = [line.translate(BARS) for line in near if not RULER.fullmatch(line)]
+    if any("|" in line for line in beside):
+        return DrawnTable("bars")
+    sign = next((sign for sign in ",;\t" if sign in ruler), None)
+    if sign is not None:
+        alike = any(line.count(sign) == ruler.count(sign) for line in beside)
+        return DrawnTable("ruler") if alike else None
+    groups = [found.start() for found in GROUP.finditer(ruler)]
+    if len(groups) < 2 or not beside or "|" in ruler or "+" in ruler:
+        return None
+    rows = [line.split() for line in lines if not RULER.fullmatch(line) and not COUNT.fullmatch(line.strip())]
+    even = {len(row) for row in rows} == {len(groups)} and all(any(map(is_number, row)) for row in rows[1:])
+    return DrawnTable("columns", () if even else tuple(groups))
+
+
+def _inner(line: str) -> str:
+    """Return a row without the bars at both ends."""
+    bare = line.translate(BARS)
+    ends = bare.strip()
+    return ends[1:-1] if len(ends) > 1 and ends[0] == ends[-1] == "|" else bare
+
+
+def _latex_cells(line: str) -> Iterator[str]:
+    """Yield a row of LaTeX with tabs between its cells, and nothing for a line of commands."""
+    found = LATEX_ROW.fullmatch(re.sub(r"^(\s*\\(hline|toprule|midrule))+", "", line.strip()).strip())
+    if found is not None:
+        cells = re.split(r"(?<!\\)&", found["cells"])
+        plain = (LATEX_WORDS.sub(lambda word: word[1] or word[2] or "", cell) for cell in cells)
+        yield "\t".join(cell.replace("{,}", ",").strip() for cell in plain) + "\n"
+
+
+class _Written(io.RawIOBase):
+    """The lines of an iterator as a file."""
+
+    def __init__(self, lines: Iterator[bytes]) -> None:
+        self._lines, self._ready = lines, memoryview(b"")
+
+    def readable(self) -> bool:
+        """Return True, as file objects that can be read do."""
+        return True
+
+    def readinto(self, target: Any) -> int:
+        """Read the next bytes into a buffer and return their number, 0 at the end."""
+        if not self._ready:
+            self._ready = memoryview(b"".join(itertools.islice(self._lines, 1_000)))
+        size = min(len(target), len(self._ready))
+        target[:size], self._ready = self._ready[:size], self._ready[size:]
+        return size
