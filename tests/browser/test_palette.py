@@ -96,9 +96,7 @@ def test_colour_blind_eyes_see_ten_classes_apart(visit, tmp_path, scheme):
     paper = {"light": np.ones(3), "dark": np.array([30, 33, 38]) / 255}[scheme]
     light, behind = linear(colours) @ SRGB[1] + 0.05, linear(paper) @ SRGB[1] + 0.05
     contrast = np.maximum(light / behind, behind / light)
-    assert contrast.min() > {"light": 1.95, "dark": 3.0}[scheme]
-    assert np.sort(contrast)[2:].min() > 3.0, "but for orange, and the last on light paper"
-    assert contrast[:9].min() > {"light": 2.2, "dark": 3.0}[scheme]
+    assert contrast.min() > 3.0
 
 
 def test_classes_have_shapes_too(visit, tmp_path):

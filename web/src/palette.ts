@@ -3,12 +3,11 @@ import { dark } from "./theme";
 
 export type Colour = [number, number, number];
 
-/** Ten colours that stay apart for colour-blind eyes, on light paper and on dark (tests/browser/test_palette.py measures
- * how far), and a grey for all classes that have none of their own; the first two on light paper are of Okabe and Ito (2008),
- * and the palest is the last. */
+/** Ten colours that stay apart for colour-blind eyes and have a contrast of at least 3 with the paper, light or dark
+ * (tests/browser/test_palette.py measures both), and a grey for all classes that have none of their own. */
 const CATEGORIES = {
-  light: ["#0072b2", "#e69f00", "#962a00", "#37a86b", "#9e0570", "#8c79ff", "#096c4c", "#23a2af", "#868200", "#fe94ec", "#808080"],
-  dark: ["#2aa2f4", "#ffb21d", "#ff2403", "#f7f6fb", "#57ddac", "#c0249b", "#078f4e", "#1ee3ff", "#f7ffa5", "#095fff", "#808080"],
+  light: ["#0072b2", "#b48e09", "#840a12", "#006345", "#9e78ff", "#a2540e", "#339fab", "#120ae2", "#c48576", "#6d416a", "#7a7a7a"],
+  dark: ["#2aa2f4", "#ffb21d", "#ff2403", "#f7f6fb", "#57ddac", "#c0249b", "#078f4e", "#1ee3ff", "#f7ffa5", "#095fff", "#7a7a7a"],
 };
 
 export function categories(): string[] {

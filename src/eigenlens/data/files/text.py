@@ -168,7 +168,8 @@ class DelimitedReader(Reader):
             yield cells.select(plain.cast(kind) if numbers else written)
 
     def _column_cells(self, name: Any) -> Iterator[DataFrame]:
-        return (self._parse(path, piece, [name], [name]) for path, piece in self._pieces())
+        # Several such passes may go on beside that over the features, so they take little memory.
+        return (self._parse(path, piece, [name], [name]) for path, piece in self._pieces(HEAD_BYTES))
 
     def _column_forms(self, name: Any) -> tuple[Any, Any]:
         """Return the expressions of the cells of a column that make numbers of them, and text as it is written."""
@@ -223,12 +224,12 @@ class DelimitedReader(Reader):
 
     # ---- pieces -----------------------------------------------------------------------------------------------
 
-    def _pieces(self) -> Iterator[tuple[Path, bytes]]:
+    def _pieces(self, size: int = PIECE_BYTES) -> Iterator[tuple[Path, bytes]]:
         """Yield the text of all files; the first pass over a file checks that its rows have one length."""
         for path in self.paths:
             row, repeated, first_pass = self.dialect.header, 0, path not in self._rows
             blanks = self._blanks(path)
-            for piece in self._records(path):
+            for piece in self._records(path, size):
                 if first_pass:
                     row += check_rows(path, piece, self.dialect, len(self._places[path]), row)
                 piece, lines = self._repeated[path].remove(piece)
@@ -243,9 +244,9 @@ class DelimitedReader(Reader):
     def _blanks(self, path: Path) -> Blanks:
         return Blanks([self._places[path][name] for name in self._groups or ()], self.dialect.separator)
 
-    def _records(self, path: Path, size: int | None = None) -> Iterator[bytes]:
+    def _records(self, path: Path, size: int) -> Iterator[bytes]:
         # A blank line is a row of its own only where a row is one cell.
-        return iterate_pieces(path, size or PIECE_BYTES, self.dialect, blanks=len(self._places[path]) == 1)
+        return iterate_pieces(path, size, self.dialect, blanks=len(self._places[path]) == 1)
 
     def _cut(self, frames: Iterator[DataFrame]) -> Iterator[DataFrame]:
         step = self._block_rows or max(1, BLOCK_BYTES // (8 * len(self.fields)))
