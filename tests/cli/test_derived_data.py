@@ -13,11 +13,13 @@ import pytest
 from sklearn import datasets as tables
 
 from eigenlens.cli import main
+from eigenlens.cli.advice.column_copies import closed_columns, copied_columns
 from eigenlens.cli.advice.column_names import misleading_names
 from eigenlens.cli.advice.column_totals import are_ranks, derived_columns, find_column_totals, find_outcomes
 from eigenlens.cli.advice.copies import copied_rows
 from eigenlens.cli.advice.indicators import find_indicator_sets
 from eigenlens.cli.advice.totals import MAX_UNNAMED, find_named_totals, find_unnamed_totals
+from eigenlens.cli.advice.zeros import zero_warnings
 from eigenlens.data.examples import EXAMPLES, load
 from written_reports import contents
 
@@ -359,3 +361,58 @@ def test_every_model_warns_of_columns_that_follow_from_others(run, model):
         "6 rows of 66 repeat others",
     ):
         assert sum(piece in each for each in found) == 1, found
+
+
+def about_copies(found: dict) -> list[str]:
+    return [each for each in found.get("warnings", []) if "as copies" in each]
+
+
+@pytest.mark.parametrize("model", [["pca"], ["nb", "--label", "kind"], ["gmm", "-k", 2]])
+@pytest.mark.parametrize(
+    "copy",
+    [lambda x: x, lambda x: (x / 2.54).round(2), lambda x: (100.0 - x).round(1)],
+    ids=["copy", "unit", "complement"],
+)
+def test_columns_that_repeat_others_are_warned_of(run, model, copy):
+    rows = np.random.default_rng(5).uniform(10.0, 90.0, (40, 3)).round(1)
+    frame = pl.DataFrame(np.column_stack([rows, copy(rows[:, 1])]), schema=[*ABC, "again"])
+    frame.with_columns(kind=pl.Series(["u", "v"] * 20)).write_csv("t.csv")
+    (found,) = about_copies(run("fit", *model, "t.csv"))
+    assert "'again' follows exactly from 'b'" in found
+    assert about_copies(run("fit", *model, "t.csv", "--drop", "again")) == []
+
+
+def test_shares_of_a_whole_are_warned_of(run):
+    shares = np.random.default_rng(6).dirichlet([3.0, 4.0, 5.0], 30) * 100.0
+    frame = pl.DataFrame(np.column_stack([shares.round(2), X[np.arange(30) % 12, 0]]), schema=[*ABC, "other"])
+    frame.write_csv("t.csv")
+    found = [each for each in run("fit", "pca", "t.csv")["warnings"] if "as shares" in each]
+    assert found == [
+        "the columns 'a' to 'c' sum to 100 in every row, as shares of a whole do, so one follows from the others; "
+        "leave one out with --drop c."
+    ]
+    assert "as shares" not in str(run("fit", "pca", "t.csv", "--drop", "c"))
+
+
+def test_zeros_where_nothing_was_measured_are_warned_of(run):
+    rng = np.random.default_rng(7)
+    pressure, births = rng.normal(70.0, 9.0, 40).round(0), rng.poisson(3.0, 40)
+    pressure[[3, 8, 20]] = 0.0
+    pl.DataFrame({"pressure": pressure, "births": births, "z": rng.normal(size=40)}).write_csv("t.csv")
+    found = [each for each in run("fit", "pca", "t.csv")["warnings"] if each.startswith("0 stands")]
+    assert len(found) == 1
+    assert "3 cells of 'pressure'" in found[0]
+    way = shlex.split(found[0].partition("rows out with ")[2].rstrip("."))
+    assert run("fit", "pca", "t.csv", *way)["read"]["rows"] == 37
+
+
+@pytest.mark.parametrize("name", [*EXAMPLES])
+def test_ordinary_tables_have_no_copies_shares_or_zeros(name):
+    table = load(name)
+    rows = np.asarray(getattr(table, "data", table), dtype=float)
+    names = [str(j) for j in range(rows.shape[1])]
+    assert [
+        *copied_columns(rows, names),
+        *closed_columns(rows, names),
+        *zero_warnings(zip(names, rows.T, strict=True)),
+    ] == []

@@ -375,7 +375,13 @@ class _Request:
         used = beside | {str(name) for name in self.roles.features}
         # Words of a column of classes stay words.
         known = without_columns(self.files.decisions, beside & set(self.files.words))
-        about = (each for each in known if not each.columns or used & set(each.columns))
+        # What was left out without being asked for may be so for a reason that the file shows.
+        guessed = {name for each in self.roles.decisions for name in each.columns}
+        about = (
+            each
+            for each in known
+            if not each.columns or set(each.columns) & (used | guessed if each.surprising else used)
+        )
         return (*about, *self.roles.decisions)
 
     def _supplementary(self, keep: Array | None, n: int) -> Array | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.cli.advice.column_copies import closed_columns, copied_columns
 from eigenlens.cli.advice.column_names import misleading_names
 from eigenlens.cli.advice.column_totals import derived_columns
 from eigenlens.cli.advice.copies import copied_rows
@@ -18,6 +19,7 @@ from eigenlens.cli.advice.sentinels import describe_sentinels, numeric_columns
 from eigenlens.cli.advice.spellings import spelling_warnings
 from eigenlens.cli.advice.totals import describe_totals
 from eigenlens.cli.advice.unknown_categories import warn_unknown_categories, warn_unknown_classes
+from eigenlens.cli.advice.zeros import zero_warnings
 from eigenlens.cli.errors import fail
 from eigenlens.cli.options import ReadingOptions
 from eigenlens.data.files.cells import describe_cell
@@ -119,7 +121,8 @@ def warn_suspicious_columns(table: Table) -> None:
     if hasattr(table.source, "iter_columns"):
         _warn_number_categories(table.source)
     warn_sentinels(table)
-    for message in describe_totals(table):
+    zeros = () if isinstance(table.source, Genotypes) else zero_warnings(numeric_columns(table.source))
+    for message in (*zeros, *describe_totals(table)):
         warn_user(message, UserWarning)
     for warning in (*spelling_warnings(table), *_describe_numbers(table)):
         warn_user(warning)
@@ -168,6 +171,7 @@ def describe_columns(X: Array, names: Sequence[str], *, weighted: bool = False, 
     columns of text, or None.
     """
     found = [*misleading_names(X, names), *derived_columns(X, names), *indicator_warnings(X, names)]
+    found += [*copied_columns(X, names), *closed_columns(X, names)]
     return found if weighted else [*found, *copied_rows(X, frame)]
 
 

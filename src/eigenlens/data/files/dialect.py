@@ -74,7 +74,7 @@ MISSING_MARKERS = MISSING_WORDS | {"n/a", "n.a.", "#n/a", "nil", "missing", "unk
 
 ARCHIVES = {b"PK\x03\x04": "a zip archive or spreadsheet", b"PAR1": "Parquet", b"\x93NUMPY": ".npy", b"ARROW1": "Arrow",
             b"\x1f\x8b": "gzip"}  # fmt: skip
-SUFFIXES = {"gzip": ".gz", "GCT": ".gct"}
+SUFFIXES = {"gzip": ".gz", "GCT": ".gct", "a web page": ".html"}
 """The suffixes of formats that are read once a file is called so."""
 
 
@@ -337,7 +337,7 @@ def _check_is_text(path: Path, encoding: str | None) -> None:
         head = file.read(SAMPLE_BYTES)
     kind = next((what for start, what in ARCHIVES.items() if head.startswith(start)), None)
     kind = "GCT" if re.match(rb"#1\.[23]\s+[0-9]+\t[0-9]+", head) and ".gct" not in path.suffixes else kind
-    kind = "a web page" if re.match(rb"\s*<(!doctype )?html", head, re.IGNORECASE) else kind
+    kind = "a web page" if re.match(rb"\s*<(!doctype html|html|table|\?xml)", head, re.IGNORECASE) else kind
     if kind is not None or (b"\x00" in head and file_encoding(path, encoding) == "utf-8"):
         written = head.rstrip(b"\x00")
         if kind is None and written.strip() and b"\x00" not in written and path.suffix not in COMPRESSED:

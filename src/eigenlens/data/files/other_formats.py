@@ -23,6 +23,9 @@ PYTHON = {
     ".loom": ("a loom file", 'import h5py, numpy as np; np.save({npy}, h5py.File({path})["matrix"][:].T)'),
     ".fcs": ("a file of flow cytometry", "import flowio, polars as pl; f = flowio.FlowData({path}); "
              "pl.DataFrame(f.as_array(), schema=f.pnn_labels).write_parquet({parquet})"),
+    ".html": ("a web page, of which this takes the first table",
+              "import pandas as pd; pd.read_html({path})[0].to_csv({csv}, index=False)"),
+    ".xml": ("XML", "import pandas as pd; pd.read_xml({path}).to_csv({csv}, index=False)"),
     ".pkl": ("a pickle, which can run any program: convert it only if you trust it",
              "import pandas as pd; pd.DataFrame(pd.read_pickle({path})).to_parquet({parquet})"),
 }  # fmt: skip
@@ -43,7 +46,7 @@ PROGRAMS = {
 READ_COMPRESSED = (".mtx", ".vcf")
 """Formats that are converted as they are, though they are compressed."""
 
-ALIASES = {".pickle": ".pkl", ".joblib": ".pkl", ".rdata": ".rda"}
+ALIASES = {".htm": ".html", ".pickle": ".pkl", ".joblib": ".pkl", ".rdata": ".rda"}
 
 PACKED = {".zip": "unzip {name}", ".zst": "zstd -d {name}", ".7z": "7z x {name}", ".tar": "tar xf {name}",
           ".tgz": "tar xzf {name}", ".lz4": "lz4 -d {name}", ".br": "brotli -d {name}",
@@ -55,8 +58,6 @@ PLINK_FLAGS = {".vcf": "--vcf", ".bcf": "--bcf", ".bgen": "--bgen", ".pgen": "--
 
 OTHERS = {
     ".raw": ("may be genotypes of PLINK, as text", "name a copy as text: cp {name} {stem}.txt"),
-    ".html": ("is a web page", "open it in a spreadsheet, save it as .xlsx, and name that file"),
-    ".htm": ("is a web page", "open it in a spreadsheet, save it as .xlsx, and name that file"),
     ".numbers": ("is a spreadsheet of Numbers", "export it as CSV or Excel, and name that file"),
     ".safetensors": ("is a model, and a table is needed", "give the model first, and a data file after it"),
 }

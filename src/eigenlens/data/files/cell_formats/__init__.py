@@ -16,11 +16,20 @@ from eigenlens.data.files.cell_formats.several_parts import PART_FORMATS, descri
 from eigenlens.data.files.cell_formats.signed_numbers import find_signed_numbers, find_units
 from eigenlens.data.files.cell_formats.words import WORD_FORMATS, find_word_formats, recall_word_formats
 from eigenlens.data.files.decision import Decision
+from eigenlens.errors import join_limited
 
 if TYPE_CHECKING:
     from eigenlens.data.files.dialect import Dialect
 
-__all__ = ["NAMED_FORMATS", "ColumnFormat", "find_formats", "format_decisions", "format_names", "without_columns"]
+__all__ = [
+    "NAMED_FORMATS",
+    "ColumnFormat",
+    "find_formats",
+    "find_markers",
+    "format_decisions",
+    "format_names",
+    "without_columns",
+]
 
 RANGES, MULTIPLES = "ranges", "multiples"
 
@@ -82,12 +91,38 @@ def _may_be_numbers(cells: Collection[str]) -> bool:
     return any(map(str.isnumeric, "".join(itertools.islice(cells, 3))))
 
 
-def format_decisions(formats: Mapping[str, ColumnFormat], others: Mapping[str, Collection[str]]) -> Iterable[Decision]:
+MAX_WORDS, MIN_NUMBERS = 3, 4
+"""The most words among cells that mean numbers, and the fewest different numbers for each, that may mean missing."""
+
+
+def find_markers(cells: Collection[str], dialect: Dialect) -> list[str]:
+    """Return the few words among cells that all mean numbers but for them: they may mean missing.
+
+    >>> from eigenlens.data.files.dialect import Dialect
+    >>> find_markers(["45%", "n.a.", "38%", "51%", "7%"], Dialect())
+    ['n.a.']
+    """
+    words = [cell for cell in cells if not any(map(str.isnumeric, cell))]
+    numbers = [cell for cell in cells if any(map(str.isnumeric, cell))]
+    few = 0 < len(words) <= MAX_WORDS and len(numbers) >= MIN_NUMBERS * len(words)
+    return words if few and _find_numbers(numbers, dialect, None) is not None else []
+
+
+def format_decisions(
+    formats: Mapping[str, ColumnFormat], others: Mapping[str, Collection[str]], dialect: Dialect
+) -> Iterable[Decision]:
     """Yield one decision for each format, and one for each other column of text that may be numbers after all."""
     for written in dict.fromkeys(formats.values()):
         yield written.decision([name for name, one in formats.items() if one == written])
     for name, cells in others.items():
         if not _may_be_numbers(cells):
+            continue
+        markers = find_markers(cells, dialect)
+        if markers:
+            listed = join_limited([repr(each) for each in markers])
+            what = f"column {name!r} stays text: {listed} {'is' if len(markers) == 1 else 'are'} among its numbers"
+            fix, settings = "if that means missing, give {na}", {"na": [*(dialect.na or ()), *markers]}
+            yield Decision("missing values", what, (name,), fix, settings, surprising=True)
             continue
         units, unclear = find_units(cells), describe_other_meanings(name, cells)
         if unclear is not None:

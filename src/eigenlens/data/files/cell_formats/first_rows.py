@@ -98,7 +98,7 @@ class FirstRows:
 
     def decisions(self) -> Iterator[Decision]:
         """Yield the decisions about formats of cells, and the counts of missing-value markers."""
-        yield from format_decisions(self.formats, self._odd)
+        yield from format_decisions(self.formats, self._odd, self._dialect)
         guessed = [marker for marker in self.markers if marker not in (self._dialect.na or ())]
         columns = {marker: list(self._columns_with(marker)) for marker in ("", *guessed)}
         counts = {marker: sum(self._markers[marker][n] for n in names) for marker, names in columns.items() if names}
