@@ -779,7 +779,7 @@ ugly(
     warnings=("the first row is called 'Points Possible'",),
 )  # fmt: skip
 
-DRAWN = "lines of dashes, and other signs that draw the table, are left out"
+DRAWN = "the lines, bars or fixed widths that lay out the table are not read as cells"
 RULER = "-" * 40 + "\n"
 CELLS = [["who", *NAMES], *([who, *map(str, row)] for who, row in zip(PEOPLE, X, strict=True))]
 
@@ -809,6 +809,28 @@ ugly(
         f"{'who':<12}{'height':>8}{'mass':>8}{'age':>8}\n----------- " + "------- " * 2 + "-------\n",
         *(f"{who + ' Moe':<12}{a:>7} {b:>7} {c:>7}\n" for who, a, b, c in CELLS[1:]), "\n(24 rows affected)\n"]),
     path="people.txt", notes=(DRAWN, "'who' names the rows"),
+)  # fmt: skip
+ugly(
+    "columns of fixed widths, and names of one or two words", "".join([
+        f"{'who':<12}{'height':>8}{'mass':>8}{'age':>8}\n",
+        *(f"{who + ' Moe' * (place % 2):<12}{a:>8}{b:>8}{c:>8}\n" for place, (who, a, b, c) in enumerate(CELLS[1:]))]),
+    path="people.txt", notes=(DRAWN, "'who' names the rows"),
+)  # fmt: skip
+fails(
+    "numbered entries, as LIBSVM writes them", "".join(f"1 1:{a} 2:{b} 3:{c}\n" for _, a, b, c in CELLS[1:]),
+    "has numbered entries such as 1:0.5", path="people.txt",
+)  # fmt: skip
+ugly(
+    "a word among percentages", text([("who", PEOPLE), *people(show=lambda value: f"{value}%"),
+        ("share", ["n.k.", *(f"{value}%" for value in np.arange(23) + 0.5)])]),
+    notes=("is read as 165.6", "'n.k.' is among its numbers; if that means missing, give --na n.k.",
+           "'who' names the rows",
+           "'share' is left out"),
+)  # fmt: skip
+ugly(
+    "the same column twice, in two units", text([*people(), ("height in", (X[:, 0] / 2.54).round(2))]),
+    active=(*NAMES, "height in"), rows=np.column_stack([X, (X[:, 0] / 2.54).round(2)]),
+    warnings=("'height in' follows exactly from 'height'",),
 )  # fmt: skip
 ugly(
     "a table of LaTeX", "\\begin{tabular}{lrrr}\n\\toprule\nwho & height & mass & age \\\\\n\\midrule\n"

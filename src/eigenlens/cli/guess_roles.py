@@ -51,7 +51,10 @@ ID_NAME = re.compile(
     r"[\W_]*(id|ids|identifier|uid|uuid|guid|key|code|nr|no|num|number|index|idx|serial|barcode|isbn|ssn)([\W_\d]|$)"
     r"|(?-i:[a-z](Id|ID|Nr|No)$)"
 )
-CERTAIN_ID_NAME = re.compile(r"(?i)(^|[\W_])(id|ids|identifier|uid|uuid|guid)$|(?-i:[a-z](Id|ID)$)")
+CERTAIN_ID_NAME = re.compile(
+    r"(?i)(^|[\W_])(id|ids|identifier|uid|uuid|guid)$|(?-i:[a-z](Id|ID)$)"
+    r"|^(subject|subj|patient|participant|respondent|person|customer|student|animal|household)([\W_]?(no|nr|number|code))?$"
+)
 """Names of ids even where they repeat, as in a table of several visits."""
 
 CODE_NAME = re.compile(

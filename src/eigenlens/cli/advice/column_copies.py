@@ -50,7 +50,8 @@ def find_column_copies(X: Array) -> dict[int, int]:
     {2: 0, 3: 0}
     """
     rows = _complete_rows(X)
-    if len(rows) < MIN_ROWS or not 2 <= X.shape[1] <= MAX_COLUMNS:
+    # A square table may hold distances, which objects at one place have in common.
+    if len(rows) < MIN_ROWS or len(X) == X.shape[1] or not 2 <= X.shape[1] <= MAX_COLUMNS:
         return {}
     several = np.array([np.unique(column).size >= MIN_VALUES for column in rows.T])
     scale = rows.std(axis=0)

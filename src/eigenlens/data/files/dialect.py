@@ -49,6 +49,7 @@ from eigenlens.data.files.number_format import (
     detect_number_format,
     is_number,
 )
+from eigenlens.data.files.other_formats import reject_libsvm
 from eigenlens.errors import DataError, OptionError
 
 NO_ANSWERS = ("Refused", "Don't know", "Don’t know", "No answer", "Not applicable", "Inapplicable", "keine Angabe")
@@ -78,7 +79,7 @@ SUFFIXES = {"gzip": ".gz", "GCT": ".gct", "a web page": ".html"}
 """The suffixes of formats that are read once a file is called so."""
 
 
-DRAWN = Decision("rulers", "lines of dashes, and other signs that draw the table, are left out")
+DRAWN = Decision("rulers", "the lines, bars or fixed widths that lay out the table are not read as cells")
 
 SERIES_COMMENT = "!"
 """The start of all lines of a series matrix of GEO that are no rows."""
@@ -337,6 +338,7 @@ def _check_is_text(path: Path, encoding: str | None) -> None:
         head = file.read(SAMPLE_BYTES)
     kind = next((what for start, what in ARCHIVES.items() if head.startswith(start)), None)
     kind = "GCT" if re.match(rb"#1\.[23]\s+[0-9]+\t[0-9]+", head) and ".gct" not in path.suffixes else kind
+    reject_libsvm(path, head)
     kind = "a web page" if re.match(rb"\s*<(!doctype html|html|table|\?xml)", head, re.IGNORECASE) else kind
     if kind is not None or (b"\x00" in head and file_encoding(path, encoding) == "utf-8"):
         written = head.rstrip(b"\x00")

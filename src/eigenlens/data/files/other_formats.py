@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 
@@ -70,6 +71,18 @@ def _genotypes_error(path: Path, suffix: str) -> DataError:
     command = ["plink2", PLINK_FLAGS[suffix], given, *alleles, "--max-alleles", "2", "--make-bed", "--out", stem]
     what = "holds genotypes, of which .bed files are read" + (" as a table" if suffix == ".pgen" else "")
     return DataError(f"'{path}' {what}", fix=f"convert it: {shlex.join(command)}")
+
+
+LIBSVM = re.compile(rb"([+-]?[0-9.]+( +[0-9]+:[-+.0-9eE]+){2,} *\r?\n){2}")
+
+
+def reject_libsvm(path: Path, head: bytes) -> None:
+    """Raise for a text that starts with a class and numbered entries in each line, as LIBSVM writes them."""
+    if LIBSVM.match(head):
+        names = [json.dumps(str(each), ensure_ascii=False) for each in (path, path.with_suffix(".npy"))]
+        code = "import numpy as np, sklearn.datasets as d; X, y = d.load_svmlight_file({}); np.save({}, X.toarray())"
+        what = f"'{path}' has numbered entries such as 1:0.5, as LIBSVM writes them, and no columns"
+        raise DataError(what, fix=f"convert it: {shlex.join(['python', '-c', code.format(*names)])}")
 
 
 def unknown_format(path: Path, known: list[str]) -> DataError:

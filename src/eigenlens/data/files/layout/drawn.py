@@ -18,6 +18,9 @@ from eigenlens.data.files.number_format import is_number
 MAX_LINES = 40
 """The number of lines among which the first ruler, next to the names, is looked for."""
 
+MIN_FIXED = 4
+"""The fewest lines by which columns of fixed widths are found."""
+
 BARS = str.maketrans(dict.fromkeys("│┃║┆┊", "|"))
 
 RULER = re.compile(r"(?=.*(-{2}|={2}|:-|-:|[─━═╌┄]{2}))[-=+|:,;\s\u2500-\u257f]+")
@@ -81,7 +84,29 @@ def find_drawing(head: str) -> DrawnTable | None:
             found = _read_ruler(lines, place)
             if found is not None:
                 return found
-    return None
+    return _find_gutters(lines[:-1])  # the last one may be cut off
+
+
+def _find_gutters(lines: Sequence[str]) -> DrawnTable | None:
+    """Return columns of fixed widths, with blanks between them in every line, where spaces cut lines unevenly.
+
+    >>> _find_gutters(["name       x    y", "Jan Moe    1  2.0", "Ada      2.5  3.1", "Bo de W    4   10"])
+    DrawnTable(kind='columns', starts=(0, 9, 14))
+    """
+    rows = [line.split() for line in lines]
+    if len(rows) < MIN_FIXED or any(re.search("[,;\t|]", line) for line in lines):
+        return None
+    widths = {len(row) for row in rows[1:]}
+    if len(widths) == 1 and len(rows[0]) in (max(widths), max(widths) - 1):
+        return None
+    high = max(map(len, lines))
+    blank = [all(line[place : place + 1] in ("", " ") for line in lines) for place in range(high)]
+    starts = tuple(place for place in range(high) if not blank[place] and (place == 0 or blank[place - 1]))
+    # Blanks inside the texts of a column may lie one below the other, but only columns have names.
+    starts = tuple(a for a, b in itertools.pairwise((*starts, high)) if lines[0][a:b].strip())
+    cut = [[line[a:b].strip() for a, b in itertools.pairwise((*starts, high))] for line in lines]
+    named = len(starts) > 1 and all(cut[0]) and not any(map(is_number, cut[0]))
+    return DrawnTable("columns", starts) if named and all(any(map(is_number, row)) for row in cut[1:]) else None
 
 
 def drawn_text(file: BinaryIO, drawing: DrawnTable) -> BinaryIO:
