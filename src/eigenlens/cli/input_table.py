@@ -371,8 +371,7 @@ class _Request:
     @property
     def _decisions(self) -> tuple[Decision, ...]:
         """The decisions about the files and the roles, of columns that are used."""
-        beside = {str(name) for name in self.roles.beside}
-        used = beside | {str(name) for name in self.roles.features}
+        beside, features = ({str(name) for name in names} for names in (self.roles.beside, self.roles.features))
         # Words of a column of classes stay words.
         known = without_columns(self.files.decisions, beside & set(self.files.words))
         # What was left out without being asked for may be so for a reason that the file shows.
@@ -380,7 +379,7 @@ class _Request:
         about = (
             each
             for each in known
-            if not each.columns or set(each.columns) & (used | guessed if each.surprising else used)
+            if not each.columns or set(each.columns) & (beside | features | (guessed if each.surprising else set()))
         )
         return (*about, *self.roles.decisions)
 
