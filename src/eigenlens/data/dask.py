@@ -103,17 +103,34 @@ class DaskSource(Source):
             progress(self.n_rows, self.n_rows, label)
         return total
 
-    def map_rows(self, function: Callable[[Any], Any], n_columns: int | None, dtype: Any = None) -> Any:
-        """Return a Dask array (n, n_columns), (n,) for None: `function` of each chunk of rows, computed on demand."""
-        width = () if n_columns is None else ((n_columns,),)
+    def map_rows(
+        self, function: Callable[[Any], Any], n_columns: int | tuple[int, ...] | None, dtype: Any = None
+    ) -> Any:
+        """Return a Dask array (n, n_columns), (n,) for None: `function` of each chunk of rows, computed on demand.
+
+        n_columns: several for an array per row.
+        """
+        shape = n_columns if isinstance(n_columns, tuple) else () if n_columns is None else (n_columns,)
         result = np.dtype(dtype or self.dtype)
         return self.array.astype(self.dtype).map_blocks(
             function,
             dtype=result,
-            chunks=(self.array.chunks[0], *width),
+            chunks=(self.array.chunks[0], *((width,) for width in shape)),
             drop_axis=1 if n_columns is None else None,
-            meta=np.empty((0,) * (1 + len(width)), result),
+            new_axis=list(range(2, 1 + len(shape))) or None,
+            meta=np.empty((0,) * (1 + len(shape)), result),
         )
+
+    def times_weights(self, values: Any, function: Callable[[Array], Array]) -> Any:
+        """Return a Dask array (n, k) of these rows, row i times function(weight)[i]; unchanged without weights."""
+        if self.weight is None:
+            return values
+        from dask import array
+
+        library: Any = array
+        lengths = self._chunk_lengths()
+        values._chunks = (lengths, *values.chunks[1:])  # weights need them, so they are known by now
+        return values * library.from_array(function(self.weight), chunks=(lengths,))[:, None]
 
     def _chunk_lengths(self) -> tuple[int, ...]:
         """Return the number of rows of each chunk, measured once where it is not known."""
