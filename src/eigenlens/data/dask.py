@@ -136,16 +136,21 @@ class DaskSource(Source):
         """Return the number of rows of each chunk, measured once where it is not known."""
         if self._lengths is None:
             length = import_delayed()(_length, pure=False)
-            tasks = [length(rows) for rows in self.array.to_delayed()[:, 0]]
+            tasks = [length(rows) for rows in self._chunk_tasks()]
             self._lengths = tuple(self._compute(tasks, []))
         return self._lengths
+
+    def _chunk_tasks(self) -> list[Any]:
+        """Return the task of each chunk of rows; the graph is optimised once, not in every pass."""
+        if self._tasks is None:
+            self._tasks = self.array.to_delayed()[:, 0].tolist()
+        return self._tasks
 
     def _chunks(self) -> list[Chunk]:
         """Return the chunks that have rows, at least one: those of unknown length may all be empty."""
         stops = np.cumsum(self._chunk_lengths()).tolist()
-        if self._tasks is None:  # the graph is optimised once, not in every pass
-            self._tasks = self.array.to_delayed()[:, 0].tolist()
-        chunks = [Chunk(rows, low, high) for rows, low, high in zip(self._tasks, [0, *stops], stops, strict=False)]
+        tasks = self._chunk_tasks()
+        chunks = [Chunk(rows, low, high) for rows, low, high in zip(tasks, [0, *stops], stops, strict=False)]
         if not stops or not stops[-1]:
             raise DataError("has 0 rows; at least 1 is needed", argument="X")
         return [chunk for chunk in chunks if chunk.high > chunk.low]
@@ -174,4 +179,4 @@ def _picked_rows(rows: Any, places: Array, dtype: np.dtype[Any]) -> Any:
 
 
 def _length(rows: Any) -> int:
-    return int(rows.shape[0])
+    return int(rows.n_rows or 0) if isinstance(rows, Source) else int(rows.shape[0])
