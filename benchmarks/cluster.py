@@ -1,6 +1,6 @@
 """Fits on a Dask cluster of two processes beside one process with two threads, on the same rows and cores, in one run.
 
-python benchmarks/cluster.py [--only ppca mixture] [--repeat 3] [--scale small] [--write]
+python benchmarks/cluster.py [--only ppca mixture] [--repeat 3] [--scale small]
 
 The cluster is `LocalCluster(n_workers=2, threads_per_worker=1)`, the rows are persisted in 20 chunks, and both sides
 have fitted a few rows before: a worker imports the models once in its life. Both take turns, the best time of each
@@ -97,7 +97,6 @@ def main() -> int:
     parser.add_argument("--only", nargs="*", choices=CASES, default=list(CASES))
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--scale", choices=("full", "small"), default="full")
-    parser.add_argument("--write", action="store_true", help="keep the result in results/ and README.md")
     given = parser.parse_args()
     lines, met = [], True
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
@@ -114,9 +113,6 @@ def main() -> int:
     found = results.table(head, lines)
     after = f"Target {'met' if met else 'missed'}: at most {TARGET} times the time of one process."
     print(f"\n{results.grid(found)}\n\n{after}")
-    if given.write:
-        part = {"before": "One process with two threads, and a Dask cluster of two:", "table": found, "after": after}
-        results.write(results.compared("cluster", ("numpy", "dask", "distributed"), [part]))
     return 0 if met else 1
 
 

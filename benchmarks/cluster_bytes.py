@@ -1,12 +1,11 @@
 """Bytes that a worker of a Dask cluster sends and receives in a fit, measured on four, computed for a hundred.
 
-python benchmarks/cluster_bytes.py [--write]
+python benchmarks/cluster_bytes.py
 
 On a real cluster of four processes each model is fitted to 64 and then to 128 chunks; the system's own counters of
 every TCP connection of every worker are read before and after. What a pass moves depends on the number of chunks, the
 columns and the model, and not on the rows of a chunk, so short chunks tell what long ones would move. The difference
-of the two fits, divided by 64 chunks and the passes, is what one more chunk moves in one pass; that its half at fewer
-chunks predicts the other fit is printed as a check.
+of the two fits, divided by 64 chunks and the passes, is what one more chunk moves in one pass.
 
 For 1 TB over 100 workers in chunks of 128 MB (80 chunks for each worker) the table has, in one pass,
 
@@ -136,8 +135,7 @@ def main() -> int:
     from distributed import Client, LocalCluster
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help="keep the result in results/ and README.md")
-    given = parser.parse_args()
+    parser.parse_args()
     expectation.MAX_COLLECTED_BYTES = 0  # the few rows here stand for many
     options = {"n_workers": WORKERS, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
     with LocalCluster(**options) as cluster, Client(cluster) as client:
@@ -151,10 +149,6 @@ def main() -> int:
     )  # fmt: skip
     found = results.table(head, lines)
     print(f"\n{results.grid(found)}")
-    if given.write:
-        before = f"Measured on {WORKERS} workers; computed for 1 TB, {CLUSTER} workers and chunks of 128 MB:"
-        part: results.Part = {"before": before, "table": found, "after": ""}
-        results.write(results.compared("cluster_bytes", ("numpy", "dask", "distributed"), [part]))
     return 0
 
 

@@ -182,10 +182,7 @@ class FileSource(Source):
             return super().fold(summarise, progress, label)
         if self._parts is None or self._parts.client is not current_client():
             self._parts = PartsOnWorkers(self)
-        total = self._parts.fold(summarise, self.weight)
-        if progress is not None:
-            progress(self.n_rows, self.n_rows, label)
-        return total
+        return self._parts.fold(summarise, self.weight, progress, label)
 
     def frames(self) -> Iterator[DataFrame]:
         """Yield the features as Polars frames of numbers and text, null where an entry is missing."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.data.source import Block, S
+from eigenlens.data.source import Block, Progress, S
 from eigenlens.data.worker_fold import Chunk, fold_chunks
 from eigenlens.errors import ClusterError, DataError
 from eigenlens.workers import compute_tasks, current_client, hold_values, import_delayed
@@ -38,11 +38,14 @@ class PartsOnWorkers:
         if not self._chunks:
             raise DataError("has 0 rows; at least 1 is needed", argument="X")
 
-    def fold(self, summarise: Callable[[Block], S], weight: Array | None) -> S:
+    def fold(self, summarise: Callable[[Block], S], weight: Array | None, progress: Progress | None, label: str) -> S:
         """Return the sum of `summarise(block)` over all parts, as a tree that only they determine."""
         parts = [None if weight is None else weight[chunk.low : chunk.high] for chunk in self._chunks]
         weights = [None] * len(parts) if weight is None else hold_values(parts)
-        return fold_chunks(self._chunks, summarise, weights, self._dtype, self._width)
+        total = fold_chunks(self._chunks, summarise, weights, self._dtype, self._width)
+        if progress is not None:
+            progress(self._chunks[-1].high, self._chunks[-1].high, label)
+        return total
 
 
 def _cut(file: FileSource) -> list[tuple[int, FileSource]]:
