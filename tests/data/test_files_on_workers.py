@@ -79,7 +79,7 @@ def test_the_workers_read_the_rows_and_the_answer_is_the_same(client, files, nam
     np.testing.assert_allclose(getattr(found, attribute), getattr(expected, attribute), rtol=1e-12)
 
 
-@pytest.mark.parametrize("make", [lambda: el.FactorAnalysis(2), lambda: el.GaussianMixture(2, random_state=0)])
+@pytest.mark.parametrize("make", [lambda: el.ProbabilisticPCA(2), lambda: el.GaussianMixture(2, random_state=0)])
 def test_iterations_on_files_with_missing_values_give_the_same_answer(client, files, make, monkeypatch):
     monkeypatch.setattr("eigenlens.missing.expectation.MAX_COLLECTED_BYTES", 0)
     expected = make().fit(el.scan(files / "holes*.parquet"))
