@@ -50,12 +50,12 @@ def files(tmp_path):
 def unread(monkeypatch):
     """Make reading rows in this process an error; the workers are others."""
 
-    def refuse(self, *arguments):
+    def reject(self, *arguments):
         raise AssertionError("rows were read in this process")
 
-    monkeypatch.setattr(TableReader, "_decoded", refuse)
-    monkeypatch.setattr(TableReader, "_group_lengths", refuse)
-    monkeypatch.setattr(NpyReader, "_read", refuse)
+    monkeypatch.setattr(TableReader, "_decoded", reject)
+    monkeypatch.setattr(TableReader, "_group_lengths", reject)
+    monkeypatch.setattr(NpyReader, "_read", reject)
 
 
 MODELS = {
