@@ -27,7 +27,6 @@ WEIGHT = RNG.random(1000)
 def client():
     # Without stealing, what travels is decided by the graph alone.
     settings = {"distributed.comm.timeouts.connect": "30s", "distributed.scheduler.work-stealing": False}
-    settings["distributed.scheduler.bandwidth"] = "1 kB"  # so slow that no chunk is moved to a worker that is idle
     with (
         dask.config.set(settings),
         LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
@@ -81,13 +80,15 @@ def test_the_fold_is_the_fixed_tree_of_chunks(scheduler, chunks, weight):
     assert [size for _, size in found.places] == [high - low for low, high in pairs]
 
 
-def test_blocks_are_summed_up_on_the_workers(client):
+def test_blocks_are_summed_up_on_the_workers(client, monkeypatch):
     """Rows that were persisted are summed up where they are: what workers send each other is sums alone."""
     with client.as_current():
         rows = da.random.default_rng(0).standard_normal((40_000, 50), chunks=(1000, 50)).persist()
         wait(rows)
         at = {str(key) for key in client.who_has(rows)}
         client.run(forget_transfers)
+        # Bytes per second: so slow that the scheduler moves no chunk to a worker that is idle.
+        monkeypatch.setattr(client.cluster.scheduler, "bandwidth", 1000.0)
         found = DaskSource(rows).fold(trace)
         moved = [key for keys in client.run(keys_received).values() for key in keys]
     workers = set(client.run(os.getpid).values())
