@@ -7,6 +7,7 @@ live. What Dask leaves open is a wait without end where no worker is left, and e
 
 from __future__ import annotations
 
+import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -22,6 +23,9 @@ RETRIES = 2
 
 SECONDS_WITHOUT_WORKERS = 30.0
 """How long to wait for a worker where none is left, unless Dask's own setting says otherwise: a nanny needs seconds."""
+
+SMALL_BYTES = 1 << 16
+"""Values of at most this size are sent with the graph that needs them, which saves a message."""
 
 LOGS = "see the logs of the workers; if memory is short, use smaller chunks, X.rechunk(...)"
 """The way out of a chunk that failed."""
@@ -45,6 +49,8 @@ def import_delayed() -> Any:
 
 def current_client() -> Any:
     """Return the client of the cluster that does the work, or None where the scheduler is one of this process."""
+    if "distributed" not in sys.modules:  # without which there is no client; importing it takes long
+        return None
     from dask.base import get_scheduler
 
     client = getattr(get_scheduler(), "__self__", None)  # type: ignore[no-untyped-call]
@@ -52,16 +58,17 @@ def current_client() -> Any:
 
 
 def hold_values(values: Sequence[Any]) -> list[Any]:
-    """Return values as tasks without inputs, sent to the scheduler at once and not with every graph that uses them.
+    """Return values as tasks without inputs; large ones are sent to the scheduler at once, and not with the graph.
 
     Their keys are new: keys by content would be shared with an earlier pass, whose release may come after this.
     """
+    import cloudpickle
     import dask
     from dask.base import persist
 
     delayed = import_delayed()
     tasks = [delayed(value, name=f"value-{uuid.uuid4().hex}", traverse=False) for value in values]
-    if current_client() is None:
+    if current_client() is None or all(len(cloudpickle.dumps(value)) <= SMALL_BYTES for value in values):
         return tasks
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PiB"}):
         return list(persist(*tasks))  # type: ignore[no-untyped-call]

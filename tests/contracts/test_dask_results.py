@@ -93,7 +93,39 @@ def test_rows_of_scores_are_lazy(model, dtype):
         model.inverse_transform(da.zeros((60, 3), chunks=25))
 
 
-def counted(rows):
+@pytest.mark.filterwarnings("ignore::eigenlens.DataWarning")
+@pytest.mark.parametrize("rows", [X, INCOMPLETE], ids=["complete", "incomplete"])
+@pytest.mark.parametrize(
+    "model", [el.ProbabilisticPCA(2), el.FactorAnalysis(1), el.FactorAnalysis(2, rotation="varimax")], ids=repr
+)
+def test_posteriors_are_lazy_with_a_covariance_for_every_row(model, rows):
+    means, covariances = model.fit(X).posterior(rows)
+    lazy_rows, runs = counted(rows, "all")
+    found = model.posterior(lazy_rows)
+    assert runs == []
+    k = means.shape[1]
+    assert [(each.ndim, each.shape[1:], each.dtype) for each in found] == [(2, (k,), X.dtype), (3, (k, k), X.dtype)]
+    np.testing.assert_allclose(found[0].compute(), means, rtol=1e-10, atol=1e-12)
+    expected = np.broadcast_to(covariances, (60, k, k))
+    np.testing.assert_allclose(found[1].compute(), expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("weight", [None, 1.0 + np.arange(60.0)], ids=["plain", "weighted"])
+@pytest.mark.parametrize("method", ["contributions", "left_singular_vectors"])
+def test_results_that_depend_on_weights_are_lazy(method, weight, dtype):
+    rows = X.astype(dtype)
+    model = el.PCA(2).fit(rows, sample_weight=weight)
+    expected = getattr(model, method)(rows, sample_weight=weight)
+    lazy_rows, runs = counted(rows, "all")
+    found = getattr(model, method)(lazy_rows, sample_weight=weight)
+    assert isinstance(found, da.Array)
+    assert len(runs) == 0 if weight is None else found.shape == (60, 2)  # weights need the lengths of chunks
+    tolerance = 1e-10 if dtype == np.float64 else 1e-4
+    np.testing.assert_allclose(found.compute(), expected, rtol=tolerance, atol=tolerance)
+
+
+def counted(rows, kept="some"):
     """A Dask array of chunks of unknown length, and how many chunks were computed so far."""
     runs = []
 
@@ -102,7 +134,7 @@ def counted(rows):
         return part
 
     lazy = da.from_array(rows, chunks=(25, 4)).map_blocks(chunk, dtype=rows.dtype, meta=np.empty((0, 0)))
-    return lazy[lazy[:, 0] > -0.5], runs
+    return lazy[da.ones(60, chunks=25) > 0.0] if kept == "all" else lazy[lazy[:, 0] > -0.5], runs
 
 
 @pytest.mark.parametrize(

@@ -156,6 +156,13 @@ def _dask(X: Any) -> Source:
     return DaskSource(X)
 
 
+def _dask_table(X: Any) -> Source:
+    from eigenlens.data.dask_table import DaskTable
+
+    numeric = not _is_dask_frame(X) or X.ndim == 1 or all(kind.kind in "fiub" for kind in X.dtypes)
+    return _dask(X) if numeric else DaskTable(X)
+
+
 def _reject_series(X: Any) -> Source:
     raise DataError("X is a Series, a single column, and must have two dimensions", fix="give a table, X.to_frame()")
 
@@ -282,7 +289,7 @@ CONTAINERS: list[Container] = [
     Container(lambda X: isinstance(X, Source), lambda X: X.numbers(), lambda X: X.table(), streamed=True),
     Container(is_tensor, _tensor),
     Container(is_sparse, _sparse),
-    Container(is_dask, _dask, streamed=True),
+    Container(is_dask, _dask, _dask_table, streamed=True),
     Container(_is_series, _reject_series),
     Container(lambda X: _is_a(X, "polars", "LazyFrame"), LazySource, _lazy_table, streamed=True),
     Container(

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterator
-from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
 from eigenlens.arrays import Array, is_sparse, working_dtype
 from eigenlens.data.column_kinds import ColumnKind, Field, frame_field
-from eigenlens.data.memory import ArraySource, FrameSource, SparseSource
+from eigenlens.data.memory import FrameSource
 from eigenlens.data.source import Block, Progress, S, Source
-from eigenlens.errors import ClusterError, DataError
-from eigenlens.workers import LOGS, compute_tasks, current_client, hold_values, import_delayed
+from eigenlens.data.worker_fold import Chunk, chunk_source, compute_named, fold_chunks
+from eigenlens.errors import DataError
+from eigenlens.workers import current_client, hold_values, import_delayed
 
 
 class DaskSource(Source):
@@ -47,6 +46,8 @@ class DaskSource(Source):
         self.fields = tuple(Field(place, kind) for place in range(self.n_features))
         lengths = self.array.chunks[0]
         self._lengths: tuple[int, ...] | None = None if np.isnan(lengths).any() else lengths
+        self.on_workers = current_client() is not None
+        self._tasks: list[Any] | None = None  # one for each chunk of rows
         self._weights: tuple[Any, list[Any]] | None = None  # the client, and the weights of each chunk on its cluster
 
     @classmethod
@@ -71,7 +72,18 @@ class DaskSource(Source):
     def rows(self) -> Iterator[Any]:
         """Yield the rows in this process, one chunk at a time."""
         for chunk in self._chunks():
-            yield from _in_memory(self._compute([chunk.rows], [chunk])[0], self.dtype).rows()
+            yield from chunk_source(self._compute([chunk.rows], [chunk])[0], self.dtype).rows()
+
+    def take(self, index: Array) -> list[Any]:
+        """Return the rows of these numbers, which ascend, chunk by chunk: only they leave their workers."""
+        pick = import_delayed()(_picked_rows, pure=False)
+        ends = [(chunk, *np.searchsorted(index, [chunk.low, chunk.high])) for chunk in self._chunks()]
+        picked = [
+            chunk._replace(rows=pick(chunk.rows, index[first:stop] - chunk.low, self.dtype))
+            for chunk, first, stop in ends
+            if stop > first
+        ]
+        return self._compute([each.rows for each in picked], picked) or [np.empty((0, self.n_features), self.dtype)]
 
     def weighted(self, weight: Array | None) -> Self:
         """Return the same rows, row i counting weight[i] times; the weights are sent to the cluster once."""
@@ -84,49 +96,66 @@ class DaskSource(Source):
 
         The tree is fixed by the chunks alone, so the sum depends neither on the number of workers nor on their deaths.
         """
-        delayed = import_delayed()
-        part, merge = delayed(_summarise_chunk, pure=False), delayed(operator.add, pure=False)
-        chunks, (shared,) = self._chunks(), hold_values([summarise])
+        chunks = self._chunks()
         weights = self._weight_chunks(chunks)
-        sums = parts = [part(shared, c.rows, w, self.dtype) for c, w in zip(chunks, weights, strict=True)]
-        while len(sums) > 1:
-            pairs = zip(sums[::2], sums[1::2], strict=False)
-            sums = [merge(*pair) for pair in pairs] + sums[len(sums) & ~1 :]
-        total: S = self._compute(sums, [c._replace(rows=part) for c, part in zip(chunks, parts, strict=True)])[0]
+        total = fold_chunks(chunks, summarise, weights, self.dtype, self.n_features, self.array)
         if progress is not None:
             progress(self.n_rows, self.n_rows, label)
         return total
 
-    def map_rows(self, function: Callable[[Any], Any], n_columns: int | None, dtype: Any = None) -> Any:
-        """Return a Dask array (n, n_columns), (n,) for None: `function` of each chunk of rows, computed on demand."""
-        width = () if n_columns is None else ((n_columns,),)
+    def map_rows(
+        self, function: Callable[[Any], Any], n_columns: int | tuple[int, ...] | None, dtype: Any = None
+    ) -> Any:
+        """Return a Dask array (n, n_columns), (n,) for None: `function` of each chunk of rows, computed on demand.
+
+        n_columns: several for an array per row.
+        """
+        shape = n_columns if isinstance(n_columns, tuple) else () if n_columns is None else (n_columns,)
         result = np.dtype(dtype or self.dtype)
         return self.array.astype(self.dtype).map_blocks(
             function,
             dtype=result,
-            chunks=(self.array.chunks[0], *width),
+            chunks=(self.array.chunks[0], *((width,) for width in shape)),
             drop_axis=1 if n_columns is None else None,
-            meta=np.empty((0,) * (1 + len(width)), result),
+            new_axis=list(range(2, 1 + len(shape))) or None,
+            meta=np.empty((0,) * (1 + len(shape)), result),
         )
+
+    def times_weights(self, values: Any, function: Callable[[Array], Array]) -> Any:
+        """Return a Dask array (n, k) of these rows, row i times function(weight)[i]; unchanged without weights."""
+        if self.weight is None:
+            return values
+        from dask import array
+
+        library: Any = array
+        lengths = self._chunk_lengths()
+        values._chunks = (lengths, *values.chunks[1:])  # weights need them, so they are known by now
+        return values * library.from_array(function(self.weight), chunks=(lengths,))[:, None]
 
     def _chunk_lengths(self) -> tuple[int, ...]:
         """Return the number of rows of each chunk, measured once where it is not known."""
         if self._lengths is None:
             length = import_delayed()(_length, pure=False)
-            tasks = [length(rows) for rows in self.array.to_delayed()[:, 0]]
+            tasks = [length(rows) for rows in self._chunk_tasks()]
             self._lengths = tuple(self._compute(tasks, []))
         return self._lengths
 
-    def _chunks(self) -> list[_Chunk]:
+    def _chunk_tasks(self) -> list[Any]:
+        """Return the task of each chunk of rows; the graph is optimised once, not in every pass."""
+        if self._tasks is None:
+            self._tasks = self.array.to_delayed()[:, 0].tolist()
+        return self._tasks
+
+    def _chunks(self) -> list[Chunk]:
         """Return the chunks that have rows, at least one: those of unknown length may all be empty."""
         stops = np.cumsum(self._chunk_lengths()).tolist()
-        tasks = self.array.to_delayed()[:, 0]
-        chunks = [_Chunk(rows, low, high) for rows, low, high in zip(tasks, [0, *stops], stops, strict=False)]
+        tasks = self._chunk_tasks()
+        chunks = [Chunk(rows, low, high) for rows, low, high in zip(tasks, [0, *stops], stops, strict=False)]
         if not stops or not stops[-1]:
             raise DataError("has 0 rows; at least 1 is needed", argument="X")
         return [chunk for chunk in chunks if chunk.high > chunk.low]
 
-    def _weight_chunks(self, chunks: list[_Chunk]) -> list[Any]:
+    def _weight_chunks(self, chunks: list[Chunk]) -> list[Any]:
         """Return the weights (b,) of each chunk, kept by the cluster for the passes to come."""
         if self.weight is None:
             return [None] * len(chunks)
@@ -135,16 +164,8 @@ class DaskSource(Source):
             self._weights = client, hold_values([self.weight[low:high] for _, low, high in chunks])
         return self._weights[1]
 
-    def _compute(self, tasks: list[Any], chunks: list[_Chunk]) -> list[Any]:
-        return compute_tasks(tasks, self.array, partial(_chunk_error, tasks=tasks, chunks=chunks))
-
-
-class _Chunk(NamedTuple):
-    """A task that gives the rows of a chunk, or what became of them; the first row, and the one after the last."""
-
-    rows: Any
-    low: int
-    high: int
+    def _compute(self, tasks: list[Any], chunks: list[Chunk]) -> list[Any]:
+        return compute_named(tasks, chunks, self.array)
 
 
 def _frame_rows(frame: Any) -> Array:
@@ -153,36 +174,9 @@ def _frame_rows(frame: Any) -> Array:
     return np.concatenate([*source.rows(), np.empty((0, source.n_features), source.dtype)])
 
 
+def _picked_rows(rows: Any, places: Array, dtype: np.dtype[Any]) -> Any:
+    return (rows if is_sparse(rows) else np.asarray(rows))[places].astype(dtype)
+
+
 def _length(rows: Any) -> int:
-    return int(rows.shape[0])
-
-
-def _in_memory(chunk: Any, dtype: np.dtype[Any]) -> Source:
-    """Return a chunk as a source of its own: large chunks are then read by blocks, sparse ones stay sparse."""
-    source: Source = SparseSource(chunk) if is_sparse(chunk) else ArraySource(np.asarray(chunk))
-    source.dtype = dtype
-    return source
-
-
-def _summarise_chunk(summarise: Callable[[Block], S], chunk: Any, weight: Any, dtype: np.dtype[Any]) -> S:
-    return _in_memory(chunk, dtype).weighted(weight).fold(summarise)
-
-
-def _chunk_error(failed: set[Any], words: str, tasks: list[Any], chunks: list[_Chunk]) -> ClusterError:
-    """Return the error about the rows of which a task failed: one that their sum needs, or one that needs their sum."""
-    graph = dict.fromkeys(failed) | {key: node for task in tasks for key, node in dict(task.dask).items()}
-    hit = [chunk for chunk in chunks if failed & _needed(graph, {chunk.rows.key})]
-    hit = hit or [chunk for chunk in chunks if chunk.rows.key in _needed(graph, failed)]
-    where = f"rows {hit[0].low} to {hit[-1].high - 1} of X" if hit else "a chunk of X"
-    return ClusterError(f"{where}: their chunk {words}", fix=LOGS)
-
-
-def _needed(graph: dict[Any, Any], keys: set[Any]) -> set[Any]:
-    """Return the keys and those of all tasks that they need."""
-    from dask.core import get_dependencies
-
-    found, new = set(keys), set(keys)
-    while new:
-        new = {need for key in new for need in get_dependencies(graph, key)} - found
-        found |= new
-    return found
+    return int(rows.n_rows or 0) if isinstance(rows, Source) else int(rows.shape[0])

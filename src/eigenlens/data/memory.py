@@ -178,6 +178,7 @@ class MappedSource(Source):
         self.source, self.function = source, function
         self.n_rows, self.n_features, self.names = source.n_rows, source.n_features, source.names
         self.weight, self.in_memory, self.reads_ahead = source.weight, source.in_memory, source.reads_ahead
+        self.on_workers = source.on_workers
         self.dtype = np.dtype(np.float64)
 
     def rows(self) -> Iterator[Array]:

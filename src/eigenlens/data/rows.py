@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from eigenlens.arrays import Array, dense, is_sparse, is_tensor, namespace, slices
+from eigenlens.data.dask import DaskSource
 from eigenlens.data.memory import ArraySource, SparseSource, TensorSource
 from eigenlens.data.source import BLOCK_BYTES, Block, Progress, S, Source, accumulate
 
@@ -46,11 +47,12 @@ class ChosenRows(Source):
 def positive_weight_rows(source: Source) -> Source:
     """Return the rows with positive weight, sparse ones in blocks that are small (16 MB) when they are made dense.
 
-    >>> from eigenlens.data.memory import ArraySource
-    >>> source = ArraySource(np.array([[1.0], [np.nan], [3.0]])).weighted(np.array([1.0, 0.0, 2.0]))
-    >>> source = positive_weight_rows(source)
-    >>> source.n_rows, [block.rows.ravel().tolist() for block in source.blocks()]
-    (2, [[1.0, 3.0]])
+        >>> from eigenlens.data.dask import DaskSource
+    from eigenlens.data.memory import ArraySource
+        >>> source = ArraySource(np.array([[1.0], [np.nan], [3.0]])).weighted(np.array([1.0, 0.0, 2.0]))
+        >>> source = positive_weight_rows(source)
+        >>> source.n_rows, [block.rows.ravel().tolist() for block in source.blocks()]
+        (2, [[1.0, 3.0]])
     """
     if isinstance(source, SparseSource):
         small = SparseSource(source.matrix, names=source.names, block_rows=_portion(source.n_features))
@@ -68,7 +70,7 @@ class PositiveWeightRows(Source):
         self.weight = source.weight[self._counts]
         self.n_rows, self.n_features = int(np.count_nonzero(self._counts)), source.n_features
         self.names, self.dtype = source.names, source.dtype
-        self.in_memory, self.reads_ahead = source.in_memory, source.reads_ahead
+        self.in_memory, self.reads_ahead, self.on_workers = source.in_memory, source.reads_ahead, source.on_workers
 
     def rows(self) -> Iterator[Any]:
         """Yield the rows with positive weight."""
@@ -116,12 +118,16 @@ MAX_DENSE_ENTRIES = 50_000_000
 def dense_rows(source: Source, rng: np.random.Generator, limit: int = MAX_DENSE_ENTRIES) -> tuple[Array, Array | None]:
     """Return rows (m, d) as float64 and their weights (m,) or None; a random subset if n d exceeds `limit`.
 
-    >>> from eigenlens.data.memory import ArraySource
-    >>> dense_rows(ArraySource(np.eye(100)), np.random.default_rng(0), limit=1000)[0].shape[1]
-    100
+        >>> from eigenlens.data.dask import DaskSource
+    from eigenlens.data.memory import ArraySource
+        >>> dense_rows(ArraySource(np.eye(100)), np.random.default_rng(0), limit=1000)[0].shape[1]
+        100
     """
     n = row_count(source)
     share = min(1.0, limit / max(1, n * source.n_features))
+    if source.on_workers and share < 1.0:  # the same draws, but only the rows that were drawn travel
+        keep = _drawn(n, share, rng)
+        return dense(take_rows(source, keep, n)), None if source.weight is None else source.weight[keep]
     parts, weights = [], []
     for rows, weight in source.blocks():
         if share < 1.0:
@@ -131,6 +137,12 @@ def dense_rows(source: Source, rng: np.random.Generator, limit: int = MAX_DENSE_
         weights.append(weight)
     X = np.concatenate(parts)
     return X, None if source.weight is None else np.concatenate([w for w in weights if w is not None])
+
+
+def _drawn(n: int, share: float, rng: np.random.Generator) -> Array:
+    """Return the numbers of rows out of n, each drawn with probability `share`; numbers are drawn in portions."""
+    parts = (part.start + np.flatnonzero(rng.random(part.stop - part.start) < share) for part in slices(n, 1 << 20))
+    return np.concatenate(list(parts))
 
 
 def row_count(source: Source) -> int:
@@ -154,7 +166,7 @@ def draw_rows(mass: Array, count: int, rng: np.random.Generator) -> Array:
 
 
 def take_rows(source: Source, index: Array, n: int, progress: Progress | None = None) -> Any:
-    """Return the rows (c, d) of these numbers out of n: by lookup where rows are in memory, else in one pass."""
+    """Return the rows (c, d) of these numbers out of n: by lookup where that is possible, else in one pass."""
     wanted, place = np.unique(index, return_inverse=True)
     look_up = ROW_LOOKUPS.get(type(source))
     found = _collect_marked(source, wanted, n, progress) if look_up is None else look_up(source, wanted)
@@ -198,8 +210,9 @@ ROW_LOOKUPS: dict[type[Source], Callable[[Any, Array], Any]] = {
     ArraySource: lambda source, index: np.asarray(source.array[index], dtype=source.dtype),
     SparseSource: lambda source, index: source.matrix[index].astype(source.dtype),
     TensorSource: _tensor_rows,
+    DaskSource: lambda source, index: stack_rows(tuple(source.take(index))),
 }
-"""Functions that take rows by number, for the sources that hold them in memory."""
+"""Functions that take rows by number, for the sources that need no pass for that."""
 
 
 def random_folds(n: int, k: int, rng: np.random.Generator) -> Array:

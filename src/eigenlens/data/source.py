@@ -73,6 +73,7 @@ class Source(ABC):
         weight: the n row weights, or None where each is one.
         in_memory: whether a pass costs no reading; a solver may then make many.
         reads_ahead: whether a second thread should fetch the next block while this one is used.
+        on_workers: whether rows are with the workers of a cluster, where a fold runs, and are better left there.
 
     >>> class Stripes(Source):
     ...     n_rows, n_features, dtype = 600, 2, np.dtype(np.float64)
@@ -92,6 +93,7 @@ class Source(ABC):
     weight: Array | None = None
     in_memory: bool = False
     reads_ahead: bool = False
+    on_workers: bool = False
 
     @abstractmethod
     def rows(self) -> Iterator[Any]:

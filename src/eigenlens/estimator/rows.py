@@ -178,7 +178,7 @@ def per_row(
                 found = method(estimator, X, *arguments, **options)
                 return Like(X).exact(found) if is_tensor(X) else found
             check_is_fitted(estimator)
-            source: Any = check(estimator, X)
+            source: Any = getattr(estimator, "_check_table", partial(check, estimator))(X)
             columns, kind = width(estimator), np.dtype(dtype(estimator, source))
             call = getattr(estimator, method.__name__), arguments, options
             results = partial(_chunk_results, call=call, width=columns, dtype=kind, names=source.names)
@@ -195,7 +195,7 @@ def _chunk_results(
     if not rows.shape[0]:
         return np.empty((0,) if width is None else (0, width), dtype)
     method, arguments, options = call
-    if names is not None:  # of the columns of a frame, which the model knows
+    if names is not None and isinstance(rows, np.ndarray):  # of the columns of a frame, which the model knows
         rows = ArraySource(rows, names=names)
     return np.asarray(method(rows, *arguments, **options), dtype=dtype)
 

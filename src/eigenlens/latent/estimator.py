@@ -67,9 +67,15 @@ class LatentGaussian(StandardizedColumns, IterativeFit[LatentFit], ProjectionEst
         return concatenate([means(rows) for rows in source.rows()])
 
     def posterior(self, X: Any) -> tuple[Any, Any]:
-        """Return E[z | x] (n, k) and cov[z | x]: (k, k), the same for every row, or (n, k, k) with missing entries."""
+        """Return E[z | x] (n, k) and cov[z | x]: (k, k), the same for every row, or (n, k, k) with missing entries.
+
+        A Dask array gives Dask arrays, the covariances as (n, k, k): whether entries are missing is known later.
+        """
         check_is_fitted(self)
-        source = validate_rows(self, X)
+        source, k = validate_rows(self, X), self.n_components_
+        if hasattr(source, "map_rows"):
+            chunk = partial(_posterior_chunk, model=self.model_, T=self._rotation_matrix)
+            return source.map_rows(partial(chunk, which=0), k), source.map_rows(partial(chunk, which=1), (k, k))
         with np.errstate(all="ignore"):
             parts = [self.model_.posterior(block) for block in dense_blocks(source)]
         means = np.concatenate([_rotate(mean, self._rotation_matrix) for mean, _ in parts])
@@ -231,6 +237,18 @@ def _latent_means(rows: Any, model: LinearGaussian, T: Array | None, V: Array) -
     values = np.array(to_numpy(found))
     values[incomplete] = means
     return Like(found)(values)
+
+
+def _posterior_chunk(rows: Any, model: LinearGaussian, T: Array | None, which: int) -> Array:
+    """Return the means (b, k) of a chunk (0), or its covariances (b, k, k) (1), in its dtype."""
+    with np.errstate(all="ignore"):
+        mean, covariance = model.posterior(dense(rows))
+    require_finite(rows, mean)
+    if which == 0:
+        return np.asarray(_rotate(mean, T), dtype=rows.dtype)
+    k = mean.shape[1]
+    rotated = covariance if T is None else T.T @ covariance @ T
+    return np.array(np.broadcast_to(rotated, (rows.shape[0], k, k)), dtype=rows.dtype)
 
 
 def _join_covariances(parts: list[tuple[Array, Array]]) -> Array:

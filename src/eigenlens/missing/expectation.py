@@ -43,6 +43,10 @@ MAX_PATTERNS_PER_ROW = 0.5
 MAX_PREPARED_BYTES = 256 << 20
 """Prepared rows, and their posteriors under one model, are kept in memory if they take no more than this."""
 
+MAX_COLLECTED_BYTES = 16 << 20
+"""The same for rows on the workers of a cluster, which are collected for that: a pass over fewer takes no longer than
+the messages of a pass over there."""
+
 A = TypeVar("A", bound=Addable)
 T = TypeVar("T")
 
@@ -303,24 +307,23 @@ class IncompleteRowPasses:
     """
 
     def __init__(self, source: Source, units: Units, k: int, progress: Progress | None) -> None:
-        self._source, self._units, self._k, self._progress = source, units, k, progress
+        self._source, self._progress = source, progress
         n, d = source.n_rows, source.n_features
+        limit = MAX_COLLECTED_BYTES if source.on_workers else MAX_PREPARED_BYTES
+        self._split = partial(split_block, centre=units.centre, scale=units.scale, k=k)
         self._pieces: list[IncompleteRows] | None = None
         self._keeps = n is not None and 8 * n * (3 * d + packed_size(k)) <= MAX_PREPARED_BYTES
-        if n is not None and 16 * n * d <= MAX_PREPARED_BYTES:
+        if n is not None and 16 * n * d <= limit:
             self._pieces = [piece for block in source.blocks() for piece in self._split(block)]
         self.count = 1
 
     def total(self, model: LinearGaussian, summarise: Callable[[Posterior], A]) -> A:
         """Return Σ summarise(posterior) over all pieces of the rows, in one pass."""
         self.count += 1
-
-        def total_of(pieces: Iterable[IncompleteRows]) -> A:
-            return _sum(lambda piece: summarise(Posterior(piece, model)), pieces)
-
+        total = partial(_sum_of_pieces, model=model, summarise=summarise)
         if (pieces := self._pieces) is not None:
-            return recorded("EM", (model, summarise), lambda: total_of(pieces))
-        return accumulate(self._source, lambda block: total_of(self._split(block)), self._progress, "EM")
+            return recorded("EM", (model, summarise), lambda: total(pieces))
+        return accumulate(self._source, partial(_sum_of_block, split=self._split, total=total), self._progress, "EM")
 
     def totals_at(self, model: LinearGaussian) -> Callable[[Callable[[Posterior], A]], A]:
         """Return `total` for one model and many statistics; posteriors are kept in between if they are small."""
@@ -334,8 +337,16 @@ class IncompleteRowPasses:
 
         return total
 
-    def _split(self, block: Block) -> list[IncompleteRows]:
-        return split_block(block, self._units.centre, self._units.scale, self._k)
+
+def _sum_of_pieces(pieces: Iterable[IncompleteRows], model: LinearGaussian, summarise: Callable[[Posterior], A]) -> A:
+    return _sum(lambda piece: summarise(Posterior(piece, model)), pieces)
+
+
+def _sum_of_block(
+    block: Block, split: Callable[[Block], list[IncompleteRows]], total: Callable[[Iterable[IncompleteRows]], A]
+) -> A:
+    """Return the sum over a block; a function without the passes, whose rows would travel to every worker with it."""
+    return total(split(block))
 
 
 def _sum(function: Callable[[T], A], items: Iterable[T]) -> A:

@@ -17,7 +17,7 @@ import numpy as np
 from eigenlens.arrays import Array, dense
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.rows import dense_rows, draw_rows, positive_weight_rows, take_rows
-from eigenlens.data.source import Block, Source
+from eigenlens.data.source import Block, Source, accumulate
 from eigenlens.data.table import observed_rows
 from eigenlens.densities.mixture import Mixture
 from eigenlens.mixture.em import (
@@ -283,10 +283,16 @@ def _sample(problem: Problem, K: int, rng: np.random.Generator) -> _Sample:
 
 def _nonempty_rows(source: Source) -> Source:
     """Return the rows with an observed entry; the others have weight 0."""
-    observed = np.concatenate([observed_rows(rows) for rows in source.rows()])
-    if observed.all():
+    parts = accumulate(source, _empty_rows)
+    if not any(empty.size for _, empty in parts):
         return source
+    observed = np.concatenate([np.isin(np.arange(n), empty, invert=True) for n, empty in parts])
     return source.weighted(observed * (1.0 if source.weight is None else source.weight))
+
+
+def _empty_rows(block: Block) -> tuple[tuple[int, Array], ...]:
+    """Return the number of rows of a block, and those of them without an observed entry."""
+    return ((block.rows.shape[0], np.flatnonzero(~observed_rows(block.rows))),)
 
 
 def _draw_sample(source: Source, rng: np.random.Generator, limit: int) -> tuple[Array, Array]:

@@ -13,8 +13,9 @@ from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
-from eigenlens.arrays import Array, Like
+from eigenlens.arrays import Array, Like, dense
 from eigenlens.data.coerce import require_finite, rereadable
+from eigenlens.data.dask import DaskSource
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source, accumulate, progress_callback
 from eigenlens.errors import DataError, OptionError
@@ -310,11 +311,15 @@ class PCA(InterpretedComponents):
         """Return the left singular vectors U (n, k) of the analysed rows, √w z / s: orthonormal, X̃ = U S V.
 
         X are the fitted rows, needed where this object does not remember them. A component of no variance has zeros.
+        Rows of a Dask array give a Dask array.
         """
         check_is_fitted(self)
-        source = self._fitted_rows(X, sample_weight)
-        Z, s = map_blocks(source, self.model_.project), self.model_.singular_values
-        U = Z * np.where(s > 0.0, 1.0 / np.where(s > 0.0, s, 1.0), 0.0)
+        source, s = self._fitted_rows(X, sample_weight), self.model_.singular_values
+        over = np.where(s > 0.0, 1.0 / np.where(s > 0.0, s, 1.0), 0.0)
+        if isinstance(source, DaskSource):
+            U = map_rows(source, partial(_scaled_scores, model=self.model_, over=over), self.n_components_)
+            return source.times_weights(U, np.sqrt)
+        U = map_blocks(source, self.model_.project) * over
         return self._like(U if source.weight is None else U * np.sqrt(source.weight)[:, None])
 
     # ---- the density ------------------------------------------------------------------------------------
@@ -416,3 +421,8 @@ class PCA(InterpretedComponents):
 def _project_completed(rows: Any, model: PrincipalComponents, V: Array) -> Any:
     """Return the scores of rows whose missing entries are replaced by their expectations."""
     return Like(rows)(project_rows(complete_rows(rows, model), model.mean, V))
+
+
+def _scaled_scores(rows: Any, model: PrincipalComponents, over: Array) -> Any:
+    """Return the projections (b, k) of rows, column j times over[j]."""
+    return Like(rows)(model.project(dense(rows)) * over)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenlens import checks
 from eigenlens.arrays import Array, Like, dense
 from eigenlens.data.coerce import require_finite, require_no_infinity
+from eigenlens.data.dask import DaskSource
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
@@ -51,10 +53,16 @@ class InterpretedComponents(ProjectionEstimator, DensityEstimator):
         return self._like(interpret.correlations_with_components(self.model_))
 
     def contributions(self, X: Any = None, *, sample_weight: Any = None) -> Any:
-        """Return the per cent that each column (d, k), or each row of X (n, k), contributes to each component."""
+        """Return the per cent that each column (d, k), or each row of X (n, k), contributes to each component.
+
+        Rows of a Dask array give a Dask array.
+        """
         if X is None:
             return self._like(interpret.contributions_by_column(self.model_))
         source = validate_rows(self, X, sample_weight)
+        if isinstance(source, DaskSource):
+            share = source.map_rows(partial(_chunk_contributions, model=self.model_), self.n_components_)
+            return source.times_weights(share, np.asarray)
         Z = map_blocks(source, self.model_.scores)
         return Like(X, source.dtype).exact(interpret.contributions_by_row(self.model_, Z, source.weight))
 
@@ -170,6 +178,13 @@ class InterpretedComponents(ProjectionEstimator, DensityEstimator):
         if self._fitted_source is None:
             raise DataError("the fitted rows are not remembered (large, saved or partial fits)", fix="give them as X=")
         return self._fitted_source
+
+
+def _chunk_contributions(rows: Any, model: PrincipalComponents) -> Array:
+    """Return the contributions (b, k) of the rows of a chunk, in its dtype."""
+    found = interpret.contributions_by_row(model, model.scores(dense(rows)), None)
+    require_finite(rows, found)
+    return np.asarray(found, dtype=rows.dtype)
 
 
 def complete_rows(rows: Any, model: PrincipalComponents) -> Array:

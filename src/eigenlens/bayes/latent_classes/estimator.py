@@ -34,7 +34,7 @@ from eigenlens.bayes.naive.plan import FeatureTable, make_plan, name_families
 from eigenlens.bayes.rule import log_sum_and_posterior
 from eigenlens.data.coerce import rereadable
 from eigenlens.data.rows import row_count
-from eigenlens.data.source import progress_callback
+from eigenlens.data.source import Source, progress_callback
 from eigenlens.data.table import observed_rows
 from eigenlens.estimator.base import IterativeFit, ModelEstimator, forward, require_possible
 from eigenlens.estimator.rows import column_as_table, per_row, rows_dtype
@@ -131,6 +131,9 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
         return self.fit(X, y, sample_weight=sample_weight).predict(X)
 
     # ---- rows to components -----------------------------------------------------------------------------
+
+    def _check_table(self, X: Any) -> Source:
+        return table_to_fit(self, X)
 
     @per_row(dtype=lambda self, source: np.intp)
     def predict(self, X: Any) -> Any:

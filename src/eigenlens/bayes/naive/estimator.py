@@ -43,7 +43,7 @@ from eigenlens.bayes.naive.plan import FeatureTable, Plan, make_plan
 from eigenlens.bayes.rule import BayesRule, check_prior
 from eigenlens.data.coerce import fields_of
 from eigenlens.data.rows import row_count
-from eigenlens.data.source import progress_callback
+from eigenlens.data.source import Source, progress_callback
 from eigenlens.errors import OptionError
 from eigenlens.estimator.base import ModelEstimator, forward
 
@@ -204,6 +204,9 @@ class NaiveBayes(BayesRule, ModelEstimator):
         self._statistics, self._plan, self._model = statistics, plan, model
 
     # ---- prediction -----------------------------------------------------------------------------------
+
+    def _check_table(self, X: Any) -> Source:
+        return table_to_fit(self, X)
 
     def _log_likelihoods(self, X: Any) -> Iterator[Array]:
         return (found for _, found in log_likelihoods(self.model_, table_to_predict(self, X)))

@@ -80,6 +80,14 @@ class Reader(ABC):
         other._block_rows = min(block_rows, self._block_rows or block_rows)
         return other
 
+    def single_files(self) -> dict[Path, Self]:
+        """Return a reader of each file, where another process can read its rows alone; else none."""
+        return {}
+
+    def row_ranges(self) -> list[tuple[int, Self]]:
+        """Return readers of consecutive rows of a single file, each with its number of rows."""
+        return [(self.count(), self)]
+
     @property
     def words(self) -> Mapping[str, str]:
         """The names of the formats of columns whose words are read as numbers."""

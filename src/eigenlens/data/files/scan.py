@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from eigenlens import checks
 from eigenlens.arrays import Array
+from eigenlens.checkpoint.passes import PassUnderWay
 from eigenlens.data.column_kinds import ColumnKind
 from eigenlens.data.files.base import Reader, Selection, reject_damaged
 from eigenlens.data.files.decompress import COMPRESSED
@@ -31,9 +32,11 @@ from eigenlens.data.files.paths import PathLike, Stamp, check_unchanged, expand_
 from eigenlens.data.files.standard_input import copy_stream, name_originals
 from eigenlens.data.files.text import DelimitedReader
 from eigenlens.data.files.transpose import TransposedReader
+from eigenlens.data.files.worker_parts import PartsOnWorkers
 from eigenlens.data.genotypes.base import Genotypes
-from eigenlens.data.source import Source
+from eigenlens.data.source import Block, Progress, S, Source
 from eigenlens.errors import DataError, OptionError, warn_user
+from eigenlens.workers import current_client
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -92,11 +95,12 @@ class FileSource(Source):
         self._set_reader(reader)
         self._selection = Selection()
         self.stamps = stamps
-        self._as_table = False
+        self._as_table, self._divisible = False, True
         self._count: int | None = None
 
     def _set_reader(self, reader: Reader) -> None:
         self._reader, self.dtype = reader, reader.dtype
+        self._parts: PartsOnWorkers | None = None
         self.names = tuple(map(str, reader.names)) if reader.named else None
         # Columns without names are numbered from 0, whichever of the file's they are.
         self.fields = tuple(f if reader.named else f._replace(name=j) for j, f in enumerate(reader.fields))
@@ -146,6 +150,40 @@ class FileSource(Source):
         """Yield the features: arrays (b, d), or blocks of numbers and categories of a `table()`."""
         with self._reading():
             yield from self._reader.tables() if self._as_table else self._reader.blocks()
+
+    @property
+    def on_workers(self) -> bool:  # type: ignore[override]  # it depends on the client of the moment
+        """Whether the workers of a Dask cluster read the rows: there is one, and parts of the files can be read."""
+        return self._divisible and current_client() is not None and bool(self.single_files())
+
+    def single_files(self) -> list[FileSource]:
+        """Return a source of each file, where another process can read its rows alone; else none."""
+        if self._copies:
+            return []
+        stamps = {stamp.path: stamp for stamp in self.stamps}
+        return [self._of(reader, (stamps[path],)) for path, reader in self._reader.single_files().items()]
+
+    def row_ranges(self) -> list[tuple[int, FileSource]]:
+        """Return sources of consecutive rows of a single file, each with its number of rows."""
+        with self._reading():
+            return [(n, self._of(reader, self.stamps)) for n, reader in self._reader.row_ranges()]
+
+    def _of(self, reader: Reader, stamps: tuple[Stamp, ...]) -> FileSource:
+        other = copy.copy(self)
+        other._files, other.stamps, other.paths = reader, stamps, tuple(stamp.path for stamp in stamps)
+        other.weight = other._streams = other._count = None
+        other._divisible = False
+        other._set_reader(reader)
+        return other
+
+    def fold(self, summarise: Callable[[Block], S], progress: Progress | None = None, label: str = "") -> S:
+        """Return the sum of `summarise(block)` over one pass, made by the workers of a Dask cluster if there are."""
+        begun = isinstance(progress, PassUnderWay) and progress.start.blocks > 0
+        if begun or not self.on_workers:
+            return super().fold(summarise, progress, label)
+        if self._parts is None or self._parts.client is not current_client():
+            self._parts = PartsOnWorkers(self)
+        return self._parts.fold(summarise, self.weight, progress, label)
 
     def frames(self) -> Iterator[DataFrame]:
         """Yield the features as Polars frames of numbers and text, null where an entry is missing."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 
@@ -86,6 +87,26 @@ class NpyReader(Reader):
     def count(self) -> int:
         """Return the number of rows, by the headers."""
         return sum(header.shape[0] for header in self.headers)
+
+    def single_files(self) -> dict[Path, Self]:
+        """Return a reader of each file."""
+        return {header.path: self._of(header) for header in self.headers}
+
+    def row_ranges(self) -> list[tuple[int, Self]]:
+        """Return readers of the blocks of a single file; one whose columns follow each other is read as a whole."""
+        (header,) = self.headers
+        n, d = header.shape
+        step = n if header.fortran else self._block_rows or max(1, FILE_BLOCK_BYTES // (d * header.dtype.itemsize))
+        ranges = [(start, min(step, n - start)) for start in range(0, n, max(1, step))]
+        starts = [header.offset + start * d * header.dtype.itemsize for start, _ in ranges]
+        return [
+            (b, self._of(replace(header, shape=(b, d), offset=o))) for (_, b), o in zip(ranges, starts, strict=True)
+        ]
+
+    def _of(self, header: Header) -> Self:
+        other = copy.copy(self)
+        other.headers = [header]
+        return other
 
     def blocks(self) -> Iterator[Array]:
         """Yield the columns; C-ordered files give C-ordered blocks, others Fortran-ordered ones."""

@@ -87,6 +87,7 @@ class TableReader(Reader):
         self._markers = Dialect(na=None if na is None else (na,) if isinstance(na, str) else tuple(na))
         # Opened once: a wide file's metadata takes longer to parse than some of its columns.
         self._tables: dict[Path, LazyFrame] = {path: open_table(path) for path in paths}
+        self._by_scan = open_table in (scan_parquet, scan_arrow)
         if partitioned:
             self._tables = add_partition_keys(self._tables)
         self._schemas = {path: _schema(path, table) for path, table in self._tables.items()}
@@ -173,6 +174,25 @@ class TableReader(Reader):
         other = super().with_block_rows(block_rows)
         other._slab_rows = 4 * block_rows
         other._set_fields(self.fields)
+        return other
+
+    def single_files(self) -> dict[Path, Self]:
+        """Return a reader of each Parquet or Arrow file; tables of other formats are in this process."""
+        return {path: self._of(path) for path in self._tables} if self._by_scan else {}
+
+    def row_ranges(self) -> list[tuple[int, Self]]:
+        """Return readers of the slabs of a single file, for which one of its columns is read."""
+        found = []
+        for slab in self._all_slabs():
+            other = copy.copy(self)
+            other._slabs = [slab]
+            found.append((slab.length, other))
+        return found
+
+    def _of(self, path: Path) -> Self:
+        other = copy.copy(self)
+        other._tables, other._schemas, other._slabs = {path: self._tables[path]}, {path: self._schemas[path]}, None
+        other._stored = tuple({path: each[path]} for each in self._stored)
         return other
 
     def count(self) -> int:
