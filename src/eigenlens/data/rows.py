@@ -47,12 +47,11 @@ class ChosenRows(Source):
 def positive_weight_rows(source: Source) -> Source:
     """Return the rows with positive weight, sparse ones in blocks that are small (16 MB) when they are made dense.
 
-        >>> from eigenlens.data.dask import DaskSource
-    from eigenlens.data.memory import ArraySource
-        >>> source = ArraySource(np.array([[1.0], [np.nan], [3.0]])).weighted(np.array([1.0, 0.0, 2.0]))
-        >>> source = positive_weight_rows(source)
-        >>> source.n_rows, [block.rows.ravel().tolist() for block in source.blocks()]
-        (2, [[1.0, 3.0]])
+    >>> from eigenlens.data.memory import ArraySource
+    >>> source = ArraySource(np.array([[1.0], [np.nan], [3.0]])).weighted(np.array([1.0, 0.0, 2.0]))
+    >>> source = positive_weight_rows(source)
+    >>> source.n_rows, [block.rows.ravel().tolist() for block in source.blocks()]
+    (2, [[1.0, 3.0]])
     """
     if isinstance(source, SparseSource):
         small = SparseSource(source.matrix, names=source.names, block_rows=_portion(source.n_features))
@@ -118,10 +117,9 @@ MAX_DENSE_ENTRIES = 50_000_000
 def dense_rows(source: Source, rng: np.random.Generator, limit: int = MAX_DENSE_ENTRIES) -> tuple[Array, Array | None]:
     """Return rows (m, d) as float64 and their weights (m,) or None; a random subset if n d exceeds `limit`.
 
-        >>> from eigenlens.data.dask import DaskSource
-    from eigenlens.data.memory import ArraySource
-        >>> dense_rows(ArraySource(np.eye(100)), np.random.default_rng(0), limit=1000)[0].shape[1]
-        100
+    >>> from eigenlens.data.memory import ArraySource
+    >>> dense_rows(ArraySource(np.eye(100)), np.random.default_rng(0), limit=1000)[0].shape[1]
+    100
     """
     n = row_count(source)
     share = min(1.0, limit / max(1, n * source.n_features))
