@@ -381,6 +381,24 @@ MAX_NAME_BYTES = 255
 """The longest name of a file or folder that file systems in common use take."""
 
 
+def file_name(path: Any, argument: str = "path") -> Path:
+    """Return the path that an argument means, after checking that a file can have this name.
+
+    >>> file_name("no\\0name", "checkpoint")
+    Traceback (most recent call last):
+      ...
+    eigenlens.errors.OptionError: checkpoint='no\\x00name' is not a file name; give one such as 'results/wine.html'.
+    """
+    text = os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else ""
+    named: dict[str, Any] = {"argument": argument, "value": text or path}
+    if not text or "\0" in text:
+        raise OptionError("is not a file name", **named, fix="give one such as 'results/wine.html'")
+    found = Path(text)
+    if max(len(os.fsencode(part)) for part in found.parts) > MAX_NAME_BYTES:
+        raise OptionError(f"is longer than {MAX_NAME_BYTES} bytes, the most of a file name", **named, fix="shorten it")
+    return found
+
+
 def target_file(path: Any, *, overwrite: bool = True, make_folder: bool = False) -> Path:
     """Return the path of a file to write, after checking that it can be, and may be replaced.
 
@@ -391,13 +409,8 @@ def target_file(path: Any, *, overwrite: bool = True, make_folder: bool = False)
       ...
     eigenlens.errors.OptionError: path='' is not a file name; give one such as 'results/wine.html'.
     """
-    text = os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else ""
-    named: dict[str, Any] = {"argument": "path", "value": text or path}
-    if not text or "\0" in text:
-        raise OptionError("is not a file name", **named, fix="give one such as 'results/wine.html'")
-    target = Path(text)
-    if max(len(os.fsencode(part)) for part in target.parts) > MAX_NAME_BYTES:
-        raise OptionError(f"is longer than {MAX_NAME_BYTES} bytes, the most of a file name", **named, fix="shorten it")
+    target = file_name(path)
+    named: dict[str, Any] = {"argument": "path", "value": str(target)}
     if target.is_dir():
         raise OptionError("is a folder", **named, fix="give a file in it")
     if target.exists() and not overwrite:

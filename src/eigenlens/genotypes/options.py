@@ -76,8 +76,8 @@ class GenotypeOptions:
 
 
 def _check_chromosomes(chromosomes: Any) -> str | frozenset[str] | None:
-    if chromosomes is None or chromosomes == AUTOSOMES:
-        return chromosomes  # type: ignore[no-any-return]
+    if chromosomes is None or (isinstance(chromosomes, str) and chromosomes == AUTOSOMES):
+        return chromosomes
     given = [chromosomes] if isinstance(chromosomes, str | int) and not isinstance(chromosomes, bool) else chromosomes
     listed = list(given) if isinstance(given, Iterable) and not isinstance(given, dict) else []
     if not listed or not all((isinstance(name, str) and name) or (type(name) is int and name >= 0) for name in listed):
