@@ -266,16 +266,17 @@ def width(argument: str, value: Any) -> float:
     return float(value)
 
 
-def not_negative(argument: str, value: Any) -> float:
-    """Return `value` as a float if it is finite and at least 0.
+def not_negative(argument: str, value: Any, high: float = MAX_FLOAT) -> float:
+    """Return `value` as a float if it is finite, at least 0 and at most `high`.
 
     >>> not_negative("reg_covar", -1)
     Traceback (most recent call last):
       ...
     eigenlens.errors.OptionError: reg_covar=-1 must be a finite number from 0 on.
     """
-    if not _is_number(value, Real) or not 0.0 <= value <= MAX_FLOAT:
-        raise OptionError("must be a finite number from 0 on", argument=argument, value=value)
+    if not _is_number(value, Real) or not 0.0 <= value <= high:
+        bound = "from 0 on" if high == MAX_FLOAT else f"from 0 to {high:g}"
+        raise OptionError(f"must be a finite number {bound}", argument=argument, value=value)
     return float(value)
 
 

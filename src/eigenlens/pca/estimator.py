@@ -111,7 +111,7 @@ class PCA(InterpretedComponents):
 
     _storage = storage
     _feature_weight = None  # of the last fit
-    _triangle: Array | None = None  # of the rows about their mean, where moments alone would lose digits cheaply kept
+    _triangle = None  # of the rows about their mean, where moments alone would lose digits cheaply kept
 
     # ---- fitting ----------------------------------------------------------------------------------------
 

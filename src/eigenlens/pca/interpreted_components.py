@@ -43,6 +43,7 @@ class InterpretedComponents(ProjectionEstimator, DensityEstimator):
     rotation_options: dict[str, Any] | None
     tol: float
     _moments: Moments | None
+    _triangle: Array | None
     _feature_weight: Array | None
     _fitted_source: Source | None
 

@@ -61,7 +61,7 @@ class ProfilePoints:
         """Return the largest |t − P(t − g)| of each point (s,), P the projection on low ≤ t ≤ 0."""
         return np.asarray(np.abs(self.t - np.clip(self.t - self.g, low, 0.0)).max(axis=1))
 
-    def __getitem__(self, which: Array) -> ProfilePoints:
+    def __getitem__(self, which: Array | list[int]) -> ProfilePoints:
         return ProfilePoints(self.t[which], self.f[which], self.g[which], self.H[which])
 
     def replace(self, which: Array, by: ProfilePoints) -> ProfilePoints:
@@ -177,8 +177,7 @@ def minimise_by_newton(stack: ProfileStack, starts: Array, options: FactorOption
     except KeyboardInterrupt:
         ended = "interrupted"
     best = int(np.argmin(points.f))
-    end = points[np.array([best])]
-    end = _last_digits(stack, end, low) if ended == "converged" else end
+    end = _last_digits(stack, points[[best]], low, MAX_LAST_STEPS if ended == "converged" else 0)
     residual = float(end.projected_gradients(low)[0])
     if ended == "converged" and residual > tol:
         ended = "rounding"
@@ -186,12 +185,12 @@ def minimise_by_newton(stack: ProfileStack, starts: Array, options: FactorOption
     return NewtonMinimum(end.t[0], tuple(path[len(path) > 1 :].tolist()), residual, ended)
 
 
-def _last_digits(stack: ProfileStack, end: ProfilePoints, low: float) -> ProfilePoints:
-    """Return an end after plain Newton steps for as long as they halve its gradient.
+def _last_digits(stack: ProfileStack, end: ProfilePoints, low: float, most: int) -> ProfilePoints:
+    """Return an end after plain Newton steps, at most so many, for as long as they halve its gradient.
 
     Along flat directions a gradient within the tolerance leaves few digits of psi; these steps cost little.
     """
-    for _ in range(MAX_LAST_STEPS):
+    for _ in range(most):
         step = np.clip(_newton_step(end, _fixed(end, low), LAST_CURVATURE), -MAX_LOG_STEP, MAX_LOG_STEP)
         tried = stack.at(np.clip(end.t + step, low, 0.0))
         shorter = tried.projected_gradients(low) < 0.5 * end.projected_gradients(low)
