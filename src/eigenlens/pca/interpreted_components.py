@@ -57,7 +57,10 @@ class InterpretedComponents(ProjectionEstimator, DensityEstimator):
             return self._like(interpret.contributions_by_column(self.model_))
         source = validate_rows(self, X, sample_weight)
         Z = map_blocks(source, self.model_.scores)
-        return Like(X, source.dtype).exact(interpret.contributions_by_row(self.model_, Z, source.weight))
+        with np.errstate(over="ignore", invalid="ignore"):
+            shares = interpret.contributions_by_row(self.model_, Z, source.weight)
+        require_finite(X, shares)
+        return Like(X, source.dtype).exact(shares)
 
     def cos2(self, X: Any = None) -> Any:
         """Return the squared cosine of the columns (d, k), or of the rows of X (n, k), with each component.

@@ -208,7 +208,7 @@ class GaussianClasses(StandardizedColumns, ClassCounts, BayesRule, ModelEstimato
         `QuadraticDiscriminant`.
         """
         check_is_fitted(self)
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             found = np.concatenate(list(self._log_likelihoods(X)))
             require_finite(X, found)
             found += np.log(self._prior) + self._decision_constant
