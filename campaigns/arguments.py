@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from campaigns.examples import COMPARISON, FITTED
+from campaigns.examples import COMPARISON, FITTED, USUAL_ROWS
 from campaigns.tables import LABELS, PLAIN, WEIGHTS
 
 COLUMNS = ["0", "[0]", "[1, 0]", "'height'"]
@@ -21,6 +21,7 @@ _COUNTS = "densities.CategoricalFamily().summarise(block([0, 1, 1]))"
 GOOD: dict[str, list[str]] = {
     # tables, labels and weights
     "X": PLAIN,
+    "GenotypePCA.X": [USUAL_ROWS["GenotypePCA"], "np.where(copies({n}, 12, {s}) > 1, nan, copies({n}, 12, {s}))"],
     "x": ["rows({n}, 1, {s})[:, 0]"],
     "y": ["labels({n})", *LABELS[:6]],
     "sample_weight": ["weights({n}, {s})", *WEIGHTS[:2]],
@@ -49,6 +50,9 @@ GOOD: dict[str, list[str]] = {
     "ProbabilisticPCA.solver": ["'auto'", "'closed-form'", "'em'", "'accelerated-em'"],
     "FactorAnalysis.n_components": ["1", "2", "'bic'", "'parallel'", "'map'", "'cv'"],
     "FactorAnalysis.solver": ["'auto'", "'quasi-newton'", "'em'", "'minres'", "'principal-axis'"],
+    "GenotypePCA.missing": ["'pairwise'", "'mean'"],
+    "GenotypePCA.solver": ["'auto'", "'gram'", "'lanczos'"],
+    "chromosomes": ["'autosomes'", "None", "[1, 'X']"],
     "min_uniqueness": ["0.01"],
     "n_nonzero": ["1", "2", "[2, 1]"],
     "max_nodes": ["10", "100"],

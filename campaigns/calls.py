@@ -20,7 +20,7 @@ import numpy as np
 from campaigns import tables, values
 from campaigns.arguments import GOOD
 from campaigns.base import Outcome, Result, case_rng, judge_error
-from campaigns.examples import COMPARISON, DENSITIES, FITTED
+from campaigns.examples import COMPARISON, DENSITIES, FITTED, USUAL_ROWS
 from campaigns.results import inspect_result
 from eigenlens import catalogue, datasets, densities, plot, textbook
 from eigenlens import errors as package_errors
@@ -132,7 +132,8 @@ def _estimator(draw: _Draw) -> Target:
 
 
 def _fit_call(draw: _Draw, name: str) -> str:
-    X = draw.one(tables.PLAIN) if draw.chance(0.7) else draw.one(tables.EXTREME)
+    usual = [USUAL_ROWS[name]] if name in USUAL_ROWS else tables.PLAIN
+    X = draw.one(usual) if draw.chance(0.7) else draw.one(tables.EXTREME)
     y = ", labels({n})" if catalogue.MODELS[name].classes else ""
     return f".fit({X}{y})"
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+USUAL_ROWS = {"GenotypePCA": "copies({n}, 12, {s})"}
+"""Rows that fit an estimator where the usual ones do not."""
+
 FITTED = {
-    name: f"eigenlens.{name}({options}).fit(rows({{n}}, {{d}}, {{s}}){', labels({n})' if classes else ''})"
+    name: f"eigenlens.{name}({options}).fit({USUAL_ROWS.get(name, 'rows({n}, {d}, {s})')}"
+    f"{', labels({n})' if classes else ''})"
     for name, options, classes in [
         ("PCA", "", False),
         ("KernelPCA", "", False),
         ("SparsePCA", "2", False),
+        ("GenotypePCA", "2", False),
         ("ProbabilisticPCA", "1", False),
         ("FactorAnalysis", "1", False),
         ("GaussianMixture", "2, n_init=1", False),

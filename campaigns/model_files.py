@@ -146,6 +146,9 @@ ARRAY_VALUES: dict[str, Callable[[Any, Any], Any]] = {
     "huge": _entry(1e300),
     "large integer": lambda array, rng: _entry(2.0**31 - 1)(array, rng),
     "tiny": _entry(1e-300),
+    "smallest": _entry(5e-324),
+    "largest": _entry(1.7e308),
+    "square overflows": _entry(1e155),
     "times 3": lambda array, rng: (array * 3).astype(array.dtype),
     "reversed": lambda array, rng: array[::-1].copy() if array.ndim and len(array) > 1 else None,
     "other order": _order,
@@ -181,7 +184,7 @@ HEADER_BREAKS: dict[str, Any] = {
     "huge": 1e308,
     "half": 0.5,
 }
-HEADER_VALUES: dict[str, Any] = {"0": 0, "1": 1, "2": 2, "7": 7}
+HEADER_VALUES: dict[str, Any] = {"0": 0, "1": 1, "2": 2, "7": 7, "2**31": 2**31, "1e308": 1e308}
 
 
 def _paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -317,6 +320,9 @@ LAWS: list[tuple[str, str]] = [
     (r".*:(covariances|entries|spread|square|scatter|counts|weights?|rows_shape)", "negative"),
     (r".*:(y|columns|rows_indices|rows_indptr|constant|held)", "negative|large integer|times 3"),
     (r".*:edges", "reversed|other order"),
+    (r"(ppca|fa):(noise|uniquenesses)", "smallest|largest"),
+    (r"(fa|pca):turn", "huge|largest|smallest|square overflows|times 3"),
+    (r".*:bandwidths?", "smallest|largest|tiny|huge|square overflows"),
 ]
 """Kinds of models and the last parts of names of arrays; and the changes of `ARRAY_VALUES` that none can have there."""
 

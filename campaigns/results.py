@@ -30,8 +30,9 @@ def _has_failed_fits(found: Any) -> bool:
     return bool(getattr(found, "remarks", None))
 
 
-NAN_IS_MEANT = r"held_out|\.share$|theta_|var_|feature_count_"
-"""Documented: without folds, of a rule that does not apply, and of columns that are not Gaussian, or no counts."""
+NAN_IS_MEANT = r"held_out|significance_|\.share$|theta_|var_|feature_count_"
+"""Documented: without folds, of a rule that does not apply, columns that are not Gaussian, or no counts, and tests of
+the last components of genotypes, without eigenvalues after them."""
 
 AS_GIVEN = ("ppf", "cdf", "whiten", "colour", "given")
 """Methods of densities that are documented to give NaN for NaN, and an infinity for the end of an open range."""

@@ -26,10 +26,10 @@ from eigenlens import datasets, densities, plot, textbook
 from eigenlens.data.coerce import as_source
 
 __all__ = [
-    "arrow", "as_source", "block", "dask", "datasets", "datetime", "decimal", "densities", "eigenlens", "fractions",
-    "inf", "io", "labels", "lazy", "named", "nan", "np", "outside", "pathlib", "pd", "pl", "plot", "pyarrow",
-    "read_only", "rows", "scaled", "scratch", "sparse", "spoilt", "table_file", "textbook", "torch", "twice_stored",
-    "weights",
+    "arrow", "as_source", "block", "copies", "dask", "datasets", "datetime", "decimal", "densities", "eigenlens",
+    "fractions", "inf", "io", "labels", "lazy", "named", "nan", "np", "outside", "pathlib", "pd", "pl", "plot",
+    "pyarrow", "read_only", "rows", "scaled", "scratch", "sparse", "spoilt", "table_file", "textbook", "torch",
+    "twice_stored", "weights",
 ]  # fmt: skip
 
 nan, inf = float("nan"), float("inf")
@@ -41,6 +41,12 @@ def rows(n: int, d: int, seed: int = 0) -> Any:
     rng = np.random.default_rng(seed)
     latent = rng.normal(size=(n, max(1, d // 2)))
     return latent @ rng.normal(size=(latent.shape[1], d)) + rng.normal(size=(n, d)) + 3.0 * (np.arange(n) % 2)[:, None]
+
+
+def copies(n: int, d: int, seed: int = 0) -> Any:
+    """Return n people and the copies of an allele, 0, 1 or 2, of d variants that they have."""
+    rng = np.random.default_rng(seed)
+    return rng.binomial(2, rng.uniform(0.2, 0.8, d), size=(n, d)).astype(float)
 
 
 def labels(n: int) -> Any:

@@ -16,7 +16,7 @@ from campaigns import calls, tables, values
 from campaigns.arguments import GOOD
 from campaigns.base import Result
 from campaigns.calls import Target
-from campaigns.examples import DENSITIES, FITTED
+from campaigns.examples import DENSITIES, FITTED, USUAL_ROWS
 from eigenlens import catalogue, datasets, densities, plot, textbook
 
 LIMIT = 60.0
@@ -114,7 +114,8 @@ def _targets() -> Iterator[tuple[Target, str]]:
 def _estimator_targets(name: str) -> Iterator[tuple[Target, str]]:
     """Yield an estimator, which is then fitted, and its methods, after a fit where they need one."""
     cls, y = catalogue.estimator_class(name), ", labels({n})" if catalogue.MODELS[name].classes else ""
-    yield Target(f"eigenlens.{name}", cls, (name,), name), f".fit(rows({{n}}, {{d}}, {{s}}){y})".format(**SIZES)
+    rows = USUAL_ROWS.get(name, "rows({n}, {d}, {s})")
+    yield Target(f"eigenlens.{name}", cls, (name,), name), f".fit({rows}{y})".format(**SIZES)
     for method in calls.public_methods(cls):
         first = method.startswith(("fit", "partial_fit"))
         made = f"eigenlens.{name}({REQUIRED.get(name, '')})" if first else FITTED[name].format(**SIZES)

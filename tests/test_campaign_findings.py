@@ -270,3 +270,83 @@ def test_folds_have_all_the_starts_of_a_fit():
     table = eigenlens.select_mixture(flowers, 3, "full", cv=2, random_state=0)
     alone = eigenlens.GaussianMixture(3, random_state=0)
     assert table.held_out[0] == eigenlens.compare({"": alone}, flowers, cv=2, random_state=0).means[0]
+
+
+# ---- digits, odd options and files --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("center", [True, False])
+def test_many_partial_fits_keep_the_digits_of_small_variances(center, tmp_path):
+    A = np.random.default_rng(3).standard_normal((200, 4)) * [1.0, 1e-2, 1e-4, 1e-6]
+    A = A @ np.linalg.qr(np.random.default_rng(4).standard_normal((4, 4)))[0]
+    model = eigenlens.PCA(center=center)
+    for part in np.array_split(A, 9):
+        model.partial_fit(part)
+    model.save(tmp_path / "model.safetensors")
+    again = eigenlens.load(tmp_path / "model.safetensors").partial_fit(A[:7])
+    for fitted, used in ((model, A), (again, np.concatenate([A, A[:7]]))):
+        wide = used.astype(np.longdouble)
+        wide = wide - wide.mean(axis=0) if center else wide
+        wanted = np.linalg.svd(wide.astype(float), compute_uv=False) ** 2 / (len(used) - center)
+        np.testing.assert_allclose(fitted.explained_variance_, wanted, rtol=1e-8)
+
+
+def test_offsets_that_are_exact_do_not_change_a_bit():
+    grid = np.round(1024.0 * X) / 1024.0
+    here, there = (eigenlens.FactorAnalysis(1).fit(grid + offset).noise_variance_ for offset in (0.0, 1e6))
+    np.testing.assert_array_equal(here, there)
+
+
+def test_a_flat_likelihood_of_factors_is_followed_to_its_maximum():
+    """Of this table the curvature is 3e-5 in one direction, where a small gradient says little."""
+    from campaigns.accuracy import _grid
+    from campaigns.base import case_rng
+
+    from eigenlens.latent.factor.newton import ProfileStack
+
+    table = _grid(case_rng(7, 29), 300, 6)
+    found = eigenlens.FactorAnalysis(2).fit(table)
+    point = ProfileStack(np.corrcoef(table.T), 2, 1e-8).at(np.log(found.noise_variance_ / table.var(axis=0))[None])
+    assert np.linalg.eigvalsh(point.H[0])[0] < 1e-4
+    assert np.abs(point.g).max() < 1e-12
+
+
+@pytest.mark.parametrize("pooled", [True, False])
+def test_expected_moments_of_incomplete_rows_are_those_of_one_pattern_at_a_time(pooled, monkeypatch):
+    gaps = np.where(np.random.default_rng(5).random(X.shape) < 0.3, np.nan, X)
+    kind = eigenlens.LinearDiscriminant if pooled else eigenlens.QuadraticDiscriminant
+    fast = kind().fit(gaps, Y)
+    monkeypatch.setattr(densities.Full, "regular", False)
+    slow = kind().fit(gaps, Y)
+    np.testing.assert_allclose(fast.means_, slow.means_, rtol=1e-7)
+    np.testing.assert_allclose(fast.predict_log_proba(gaps), slow.predict_log_proba(gaps), rtol=1e-5, atol=1e-6)
+
+
+LDA = eigenlens.LinearDiscriminant().fit(X, Y)
+ODD_CALLS = {
+    "rows of 1.7e308, transform": lambda: LDA.transform(np.full((2, 3), 1.7e308)),
+    "rows of 1.7e308, decision": lambda: LDA.decision_function(np.array([[1.7e308, 1.7e308, -1.7e308]] * 2)),
+    "a column that was never seen": lambda: eigenlens.NaiveBayes().fit(np.c_[X, np.full(24, np.nan)], Y).sample(2),
+    "a covariance of zeros": lambda: textbook.em_path(MODEL, np.zeros((3, 3)), 40, 3),
+    "a report of rows of 1e155": lambda: eigenlens.report(eigenlens.PCA().fit(X), X * 1e155, path="page.html"),
+    "chromosomes": lambda: eigenlens.GenotypePCA(chromosomes=np.array([np.inf, 1.0])).fit(X),
+    "a checkpoint of a long name": lambda: eigenlens.PCA().fit(X, checkpoint="x" * 5000),
+    "a prefix": lambda: eigenlens.GenotypePCA(2).fit(np.rint(np.abs(X)).clip(0, 2)).write_plink([1.0]),
+    "a class": lambda: densities.Gaussian(np.zeros(2), eigenlens.PCA),
+    "a spoilt matrix": lambda: eigenlens.LinearDiscriminant(target=outside(sparse.csr_matrix(X))).fit(X, Y),
+    "a supplementary model": lambda: plot.correlation_circle(eigenlens.PCA().fit(X), supplementary=eigenlens.PCA()),
+    "a large degree": lambda: eigenlens.KernelPCA(kernel="poly", degree=2**31).fit(X),
+    "a large smoothing": lambda: eigenlens.NaiveBayes("bernoulli", smoothing=1e308).fit(X > 0.0, Y),
+}
+
+
+@pytest.mark.parametrize("name", ODD_CALLS)
+def test_odd_calls_are_errors_of_the_package(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(EigenlensError):
+        ODD_CALLS[name]()
+
+
+def test_calibration_takes_tiny_weights():
+    table = eigenlens.NaiveBayes().fit(X, Y)
+    assert plot.calibration(table, X, Y, sample_weight=np.full(24, 1e-300)) is not None

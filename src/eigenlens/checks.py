@@ -266,16 +266,17 @@ def width(argument: str, value: Any) -> float:
     return float(value)
 
 
-def not_negative(argument: str, value: Any) -> float:
-    """Return `value` as a float if it is finite and at least 0.
+def not_negative(argument: str, value: Any, high: float = MAX_FLOAT) -> float:
+    """Return `value` as a float if it is finite, at least 0 and at most `high`.
 
     >>> not_negative("reg_covar", -1)
     Traceback (most recent call last):
       ...
     eigenlens.errors.OptionError: reg_covar=-1 must be a finite number from 0 on.
     """
-    if not _is_number(value, Real) or not 0.0 <= value <= MAX_FLOAT:
-        raise OptionError("must be a finite number from 0 on", argument=argument, value=value)
+    if not _is_number(value, Real) or not 0.0 <= value <= high:
+        bound = "from 0 on" if high == MAX_FLOAT else f"from 0 to {high:g}"
+        raise OptionError(f"must be a finite number {bound}", argument=argument, value=value)
     return float(value)
 
 
@@ -381,6 +382,24 @@ MAX_NAME_BYTES = 255
 """The longest name of a file or folder that file systems in common use take."""
 
 
+def file_name(path: Any, argument: str = "path") -> Path:
+    """Return the path that an argument means, after checking that a file can have this name.
+
+    >>> file_name("no\\0name", "checkpoint")
+    Traceback (most recent call last):
+      ...
+    eigenlens.errors.OptionError: checkpoint='no\\x00name' is not a file name; give one such as 'results/wine.html'.
+    """
+    text = os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else ""
+    named: dict[str, Any] = {"argument": argument, "value": text or path}
+    if not text or "\0" in text:
+        raise OptionError("is not a file name", **named, fix="give one such as 'results/wine.html'")
+    found = Path(text)
+    if max(len(os.fsencode(part)) for part in found.parts) > MAX_NAME_BYTES:
+        raise OptionError(f"is longer than {MAX_NAME_BYTES} bytes, the most of a file name", **named, fix="shorten it")
+    return found
+
+
 def target_file(path: Any, *, overwrite: bool = True, make_folder: bool = False) -> Path:
     """Return the path of a file to write, after checking that it can be, and may be replaced.
 
@@ -391,13 +410,8 @@ def target_file(path: Any, *, overwrite: bool = True, make_folder: bool = False)
       ...
     eigenlens.errors.OptionError: path='' is not a file name; give one such as 'results/wine.html'.
     """
-    text = os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else ""
-    named: dict[str, Any] = {"argument": "path", "value": text or path}
-    if not text or "\0" in text:
-        raise OptionError("is not a file name", **named, fix="give one such as 'results/wine.html'")
-    target = Path(text)
-    if max(len(os.fsencode(part)) for part in target.parts) > MAX_NAME_BYTES:
-        raise OptionError(f"is longer than {MAX_NAME_BYTES} bytes, the most of a file name", **named, fix="shorten it")
+    target = file_name(path)
+    named: dict[str, Any] = {"argument": "path", "value": str(target)}
     if target.is_dir():
         raise OptionError("is a folder", **named, fix="give a file in it")
     if target.exists() and not overwrite:

@@ -68,7 +68,8 @@ def closest(value: Any, known: Iterable[Any], count: int = 1) -> list[Any]:
     import difflib
 
     spellings = {str(name).lower(): name for name in known}
-    near = difflib.get_close_matches(str(value).lower(), spellings, n=count, cutoff=0.55)
+    text = str(value).lower() if isinstance(value, str | int | float) else ""  # what else is given has no spelling
+    near = difflib.get_close_matches(text, spellings, n=count, cutoff=0.55)
     return [spellings[name] for name in near]
 
 

@@ -89,6 +89,8 @@ ENTRY_WORDS: dict[str, Callable[[Array], Array]] = {
     "positive": lambda x: x > 0.0,
     "of a finite square": lambda x: np.abs(x) < np.float64(MAX_ROOT),
     "0 or of a finite inverse square": lambda x: (x == 0.0) | (np.abs(x) > np.float64(1.0 / MAX_ROOT)),
+    "between 1e-300 and 1e300": lambda x: (x >= 1e-300) & (x <= 1e300),
+    "infinite or of a finite square": lambda x: np.isinf(x) | (np.abs(x) < np.float64(MAX_ROOT)),
     "not negative": lambda x: x >= 0.0,
     "above 1": lambda x: x > 1.0,
     "at most 1": lambda x: x <= 1.0,

@@ -1,8 +1,4 @@
-"""Triangular factors of the rows of classes, for covariances that are nearly singular.
-
-Squaring halves the digits: of the smallest variance of a scatter with condition number κ, κ·1e-16 is rounding. The
-triangle R with RᵀR = scatter, found from the rows themselves, loses only √κ·1e-16.
-"""
+"""Triangles of the rows of classes, for covariances that are nearly singular."""
 
 from __future__ import annotations
 
@@ -11,19 +7,16 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from scipy.linalg import qr
 
 from eigenlens.arrays import Array, dense
 from eigenlens.bayes.class_moments import ClassMoments, PooledMoments, split_by_class
 from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.densities.covariance_axes import inverse_or_zero
 from eigenlens.stats.moments import full_rest
+from eigenlens.stats.triangles import MAX_CHEAP_FLOPS, triangle
 
 MIN_EXACT_SHARE, MIN_CHEAP_SHARE = 1e-4, 1e-2
 """Correlations with an eigenvalue below these shares of the largest cost moments 4, or 2, of their 16 digits."""
-
-MAX_CHEAP_FLOPS = 1 << 22
-"""Up to n d² of this, which is a millisecond, two digits are worth a second pass."""
 
 TRIANGLE_ROWS = 1024
 """The smallest number of rows that are merged at a time: fewer spend their time on overhead."""
@@ -31,10 +24,10 @@ TRIANGLE_ROWS = 1024
 
 @dataclass(frozen=True, eq=False)
 class ClassTriangles:
-    """Triangles R (r, d), r at most d, of the deviations of rows from means, one or one per class; halves merge.
+    """Deviations of rows from means, or triangles R (r, d) of more than a few, one or one per class; halves merge.
 
     >>> a, b = ClassTriangles((np.array([[3.0]]),)), ClassTriangles((np.array([[4.0]]),))
-    >>> np.abs((a + b).factors[0])
+    >>> np.abs((a + b).triangles()[0])
     array([[5.]])
     """
 
@@ -42,14 +35,16 @@ class ClassTriangles:
 
     def __add__(self, other: Self) -> Self:
         pairs = zip(self.factors, other.factors, strict=True)
-        return type(self)(tuple(_triangle(np.concatenate(pair)) for pair in pairs))
+        return type(self)(tuple(_few(np.concatenate(pair)) for pair in pairs))
+
+    def triangles(self) -> tuple[Array, ...]:
+        """Return the triangles, of at most d rows each."""
+        return tuple(map(triangle, self.factors))
 
 
-def _triangle(rows: Array) -> Array:
-    """Return R (r, d) with RᵀR = rowsᵀ rows, by Householder's reflections."""
-    if not len(rows):
-        return rows
-    return np.asarray(qr(rows, mode="r", check_finite=False)[0][: rows.shape[1]])
+def _few(rows: Array) -> Array:
+    """Return rows (r, d), or their triangle where they are many: each triangle of triangles costs digits."""
+    return triangle(rows) if len(rows) > 2 * max(rows.shape[1], TRIANGLE_ROWS) else rows
 
 
 def _summarise(block: Block, means: Array, rest: Array, pooled: bool) -> ClassTriangles:
@@ -84,7 +79,7 @@ def add_triangles(
         )
     summarise = partial(_summarise, means=statistics.mean, rest=rest, pooled=pooled)
     found = accumulate(rows, summarise, progress, "reading classes again")
-    return replace(statistics, triangles=found.factors)
+    return replace(statistics, triangles=found.triangles())
 
 
 def _smallest_share(S: Array) -> float:

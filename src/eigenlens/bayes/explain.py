@@ -15,6 +15,7 @@ from eigenlens.arrays import Array
 from eigenlens.bayes.classifier.class_density import finite_blocks
 from eigenlens.bayes.classifier.degenerate_classes import InColumns
 from eigenlens.bayes.labels import class_per_row
+from eigenlens.data.coerce import require_finite
 from eigenlens.densities.base import rows_by_pattern
 from eigenlens.densities.covariance import Covariance, Full
 from eigenlens.densities.covariance_axes import Axes
@@ -132,7 +133,9 @@ def is_gaussian(density: Any) -> bool:
 def explain_gaussian_classes(estimator: Any, densities: Sequence[Any], X: Any, of: Any, against: Any) -> Explanation:
     """Explain the rows of X (n, d) by a classifier whose classes have these densities."""
     rows = np.concatenate(list(finite_blocks(estimator, X)))
-    terms = np.stack([gaussian_shares(density, rows) for density in densities], axis=2)
+    with np.errstate(over="ignore", invalid="ignore"):
+        terms = np.stack([gaussian_shares(density, rows) for density in densities], axis=2)
+    require_finite(rows, terms)
     names = getattr(estimator, "feature_names_in_", range(estimator.n_features_in_))
     with np.errstate(divide="ignore"):
         log_prior = np.log(estimator._prior)

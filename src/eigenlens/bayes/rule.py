@@ -194,7 +194,7 @@ class BayesRule(ClassifierMixin):  # type: ignore[misc]
         n = checks.sample_size("n_samples", n_samples, self.n_features_in_)
         labelled = checks.boolean("return_labels", return_labels)
         rng = checks.generator(getattr(self, "random_state", None) if random_state is None else random_state)
-        labels = rng.choice(len(self.classes_), size=n, p=self._prior)
+        labels = rng.choice(len(self.classes_), size=n, p=self._prior / self._prior.sum())
         drawn = self._draw(labels, rng)
         return (drawn, self._like.exact(np.asarray(self.classes_)[labels])) if labelled else sampled_rows(drawn)
 

@@ -55,7 +55,11 @@ class Checkpoint:
         if isinstance(found.seconds, bool) or not isinstance(found.seconds, int | float) or not found.seconds >= 0.0:
             raise OptionError("must be a number of at least 0", argument="seconds", value=found.seconds)
         path = Path(found.path).expanduser()
-        if path.is_dir() or not path.absolute().parent.is_dir():
+        try:
+            usable = not path.is_dir() and path.absolute().parent.is_dir()
+        except (OSError, ValueError) as error:  # a name that no file can have
+            raise OptionError(f"cannot be used: {error}", argument="checkpoint", fix="give another path") from error
+        if not usable:
             what = "is a folder" if path.is_dir() else "is in a folder that does not exist"
             raise OptionError(what, argument="checkpoint", value=str(path), fix="give the path of a file in one")
         return cls(path, float(found.seconds))

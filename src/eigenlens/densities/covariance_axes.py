@@ -12,6 +12,7 @@ from eigenlens.arrays import Array, read_only
 from eigenlens.densities.base import Columns
 from eigenlens.densities.covariance import Full, log_density_by_pattern
 from eigenlens.laws import Laws, Relations
+from eigenlens.linalg.svd import right_singular_vectors
 
 MIN_AXIS_SHARE = 64.0 * float(np.finfo(np.float64).eps)
 """A variance below d (or n) times this share of the largest is rounding, and its direction is left out."""
@@ -71,9 +72,9 @@ class Axes:
     def of_triangle(cls, R: Array, constant: Array) -> Self:
         """Return `of_matrix` of C = Rᵀ R, R (r, d), without making C, which would halve the digits. Cost 15 d³."""
         scale = np.where(constant, 0.0, np.linalg.norm(R, axis=0))
-        _, s, Vt = np.linalg.svd(R * inverse_or_zero(scale), full_matrices=False)
+        s, V = right_singular_vectors(R * inverse_or_zero(scale))
         kept = s**2 > len(scale) * MIN_AXIS_SHARE * np.max(s**2, initial=0.0)
-        return cls(scale, np.ascontiguousarray(Vt[kept].T), s[kept] ** 2, 0.0)
+        return cls(scale, np.ascontiguousarray(V[:, kept]), s[kept] ** 2, 0.0)
 
     @classmethod
     def of_rows(cls, B: Array, floor: Array, constant: Array) -> Self:

@@ -78,7 +78,7 @@ class Gaussian:
         object.__setattr__(self, "mean", np.atleast_1d(checks.finite("mean", self.mean)))
         check_record(self.fitted)
         read_only(self, "mean")
-        if not hasattr(self.covariance, "whiten"):
+        if not hasattr(type(self.covariance), "whiten"):
             object.__setattr__(self, "covariance", array_covariance(self.covariance, self.mean.size))
         if self.mean.shape != (self.covariance.size,):
             what = f"has shape {self.mean.shape}, and covariance the size {self.covariance.size}"

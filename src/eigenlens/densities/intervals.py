@@ -124,8 +124,8 @@ def proportion_intervals(p: Array, n: float, level: float = 0.95, method: Any = 
 def _wilson_proportions(p: Array, n: float, tail: float) -> tuple[Array, Array]:
     """Return the p₀ that a score test does not reject (Wilson 1927); good for few rows too (Brown et al. 2001)."""
     z2 = float(ndtri(tail)) ** 2
-    centre = (p + 0.5 * z2 / n) / (1.0 + z2 / n)
-    half = np.sqrt(z2 * (p * (1.0 - p) / n + 0.25 * z2 / n**2)) / (1.0 + z2 / n)
+    centre = (n * p + 0.5 * z2) / (n + z2)
+    half = np.sqrt(z2 * (n * p * (1.0 - p) + 0.25 * z2)) / (n + z2)
     return np.where(p > 0.0, centre - half, 0.0), np.where(p < 1.0, centre + half, 1.0)
 
 

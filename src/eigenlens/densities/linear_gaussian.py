@@ -58,7 +58,7 @@ class LinearGaussian:
     laws: ClassVar[Laws] = {
         "mean": "(d) of a finite square",
         "loadings": "(d, k) of a finite square",
-        "noise": "() positive | (d) positive",
+        "noise": "() between 1e-300 and 1e300 | (d) between 1e-300 and 1e300",
     }
 
     mean: Array

@@ -22,6 +22,7 @@ from eigenlens.densities.fitting import single_column_table
 from eigenlens.errors import DataError, OptionError, join_limited
 from eigenlens.linalg.operators import CentredRows, concatenate
 from eigenlens.stats.moments import Moments
+from eigenlens.stats.triangles import triangle_about_zero
 
 
 def validate_rows(estimator: BaseEstimator, X: Any, sample_weight: Any = None, *, reset: bool = False) -> Source:
@@ -239,9 +240,16 @@ class MomentsOnlySource(Source):
         raise OptionError(f"{what}, {why}", fix="give n_components as a number")
 
 
-def rows_from_moments(moments: Moments, **options: Any) -> CentredRows:
-    """Return the operator of rows of which only the moments are known; the options are those of `CentredRows`."""
-    return CentredRows(MomentsOnlySource(moments), moments=moments, **options)
+def rows_from_moments(moments: Moments, triangle: Array | None = None, **options: Any) -> CentredRows:
+    """Return the operator of rows of which only the moments are known, and perhaps the triangle (r, d) about the mean.
+
+    The options are those of `CentredRows`.
+    """
+    rows = CentredRows(MomentsOnlySource(moments), moments=moments, **options)
+    if triangle is not None:
+        R = triangle if rows.center else triangle_about_zero(triangle, moments)
+        rows.known_triangle = (R if rows.scale is None else R / rows.scale) / np.sqrt(rows.divisor)
+    return rows
 
 
 def _to_frame_like(values: Array, X: Any, source: Source) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,10 +75,10 @@ class GenotypeOptions:
 
 
 def _check_chromosomes(chromosomes: Any) -> str | frozenset[str] | None:
-    if chromosomes is None or chromosomes == AUTOSOMES:
-        return chromosomes  # type: ignore[no-any-return]
+    if chromosomes is None or (isinstance(chromosomes, str) and chromosomes == AUTOSOMES):
+        return chromosomes
     given = [chromosomes] if isinstance(chromosomes, str | int) and not isinstance(chromosomes, bool) else chromosomes
-    listed = list(given) if isinstance(given, Iterable) and not isinstance(given, dict) else []
+    listed = checks.listed("chromosomes", given) if checks.is_list(given) else []
     if not listed or not all((isinstance(name, str) and name) or (type(name) is int and name >= 0) for name in listed):
         fix = "use 'autosomes', None for all, or a list such as [1, 2, 'X']"
         raise OptionError("is not a list of chromosomes", argument="chromosomes", value=chromosomes, fix=fix)

@@ -26,7 +26,8 @@ def plink_paths(prefix: str | os.PathLike[str]) -> tuple[Path, ...]:
     >>> [path.name for path in plink_paths("people")]
     ['people.eigenvec', 'people.eigenval', 'people.eigenvec.var']
     """
-    return tuple(checks.target_file(f"{os.fspath(prefix)}{suffix}") for suffix in PLINK_SUFFIXES)
+    name = checks.file_name(prefix, "prefix")
+    return tuple(checks.target_file(f"{name}{suffix}") for suffix in PLINK_SUFFIXES)
 
 
 def write_plink(model: GenotypeComponents, prefix: str | os.PathLike[str]) -> tuple[Path, ...]:

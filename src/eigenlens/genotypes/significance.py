@@ -20,7 +20,8 @@ class SignificanceTable:
     """The test of each component, given those before it.
 
     Attributes:
-        statistic: (k,) Tracy–Widom statistics. p_value: (k,) their p-values.
+        statistic: (k,) Tracy–Widom statistics, NaN of the last components, after which too few eigenvalues remain.
+        p_value: (k,) their p-values.
         markers: (k,) the effective number of independent markers.
 
     >>> SignificanceTable(np.array([9.0, 1.5, 3.0]), np.array([1e-9, 0.02, 1e-3]), np.ones(3)).leading(0.01)

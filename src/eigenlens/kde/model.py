@@ -56,7 +56,7 @@ class KernelEstimate:
         "points": "(n, d) of a finite square",
         "bandwidth": "(d) positive, of a finite square, 0 or of a finite inverse square | (d, d) positive definite",
         "weights": "(n) positive, of a finite square",
-        "bounds": "(d, 2) not NaN",
+        "bounds": "(d, 2) not NaN, infinite or of a finite square",
         "scales": "(n) positive, of a finite square, 0 or of a finite inverse square",
         "tol": "positive, at most 1",
     }

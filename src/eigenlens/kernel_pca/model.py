@@ -57,7 +57,7 @@ class KernelComponents:
         "coefficients": "(m, k) of a finite square",
         "offset": "(k) finite",
         "centre": "(m) of a finite square",
-        "centre_norm": "finite",
+        "centre_norm": "of a finite square",
         "eigenvalues": "(k) not negative, descending",
         "trace": "not negative",
         "weight": "above 1",

@@ -67,7 +67,10 @@ def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]
     sizes: dict[str, int] = {}
     estimator._fit = unpack(LATENT_FIT_LAYOUT, arrays, header, sizes)
     check_laws(
-        {"turn": "(k, k) regular", "scale": "(d) positive, of a finite square, 0 or of a finite inverse square"},
+        {
+            "turn": "(k, k) regular, unit columns",
+            "scale": "(d) positive, of a finite square, 0 or of a finite inverse square",
+        },
         arrays,
         sizes,
     )

@@ -80,6 +80,7 @@ class CentredRows:
     """The matrix X̃ (n, d) of a source: centred if `center`, scaled if `standardize`, weighted, over √divisor.
 
     feature_weight: (d,) weights of the columns in sums of squares: the columns of X̃ are multiplied by their roots.
+    moments: those of the rows, where they are known already.
 
     As a `SymmetricOperator` it is X̃ᵀX̃ (d, d): `size`, `trace`, `matmat`. Every product is one
     pass over the source; `passes` counts them.
@@ -90,6 +91,8 @@ class CentredRows:
     >>> CentredRows(ArraySource(np.array([[1.0, 0.0], [3.0, 0.0], [5.0, 3.0]])), center=False).dense() * 3
     array([[35., 15.], [15.,  9.]])
     """
+
+    known_triangle: Array | None = None  # R (r, d) with RᵀR = X̃ᵀX̃, where it is kept beside the moments
 
     def __init__(
         self,
@@ -458,7 +461,7 @@ def project_rows(rows: Any, mean: Array, V: Array) -> Any:
     near = mean.astype(like.dtype)
     rest, m, right = like((mean - near) @ V), like(near), like(V)
     step = max(64, CACHE_PANEL_BYTES // (like.dtype.itemsize * V.shape[0]))
-    return concatenate([(rows[part, :] - m) @ right - rest for part in slices(rows.shape[0], step)])
+    return concatenate([(rows[part, :] - m) @ right - rest for part in slices(max(1, rows.shape[0]), step)])
 
 
 def concatenate(parts: list[Any]) -> Any:

@@ -12,6 +12,7 @@ from scipy.linalg import qr
 
 from eigenlens import checks
 from eigenlens.arrays import Array
+from eigenlens.data.coerce import require_finite
 from eigenlens.errors import OptionError
 from eigenlens.resources import interruptible
 
@@ -66,7 +67,10 @@ def permuted_spectra(
         mean, scale = _mean_and_scale(columns.T, standardize)
         columns = (columns - mean[:, None]) / scale[:, None]
         A = columns if d <= n else columns.T
-        values = interruptible(lambda A=A: np.linalg.eigvalsh(A @ A.T), A.size)  # type: ignore[misc]
+        with np.errstate(over="ignore", invalid="ignore"):
+            products = interruptible(lambda A=A: A @ A.T, A.size)  # type: ignore[misc]
+        require_finite(X, products)
+        values = interruptible(partial(np.linalg.eigvalsh, products), A.size)
         spectrum[:] = np.maximum(values[::-1], 0) / (n - 1)
     return spectra
 

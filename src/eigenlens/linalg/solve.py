@@ -20,6 +20,7 @@ from eigenlens.linalg.power import power
 from eigenlens.linalg.randomized import randomized
 from eigenlens.linalg.spectrum import Requested, Spectrum, nonzero, orient
 from eigenlens.linalg.svd import svd
+from eigenlens.stats.triangles import MAX_CHEAP_FLOPS
 
 SpectralSolver = Callable[[CentredRows, Requested, float, np.random.Generator], Spectrum]
 
@@ -48,10 +49,11 @@ MAX_AXES_ONE_BY_ONE = 64
 MIN_RESIDUAL = {np.dtype(np.float64): 1e-14, np.dtype(np.float32): 1e-6}
 """The smallest residual that products in this dtype can reach; a smaller `tol` means this."""
 
-LOST_DIGITS, LOST_DIGITS_SINGLE = 1e-7, 1e-4
+LOST_DIGITS, LOST_DIGITS_SINGLE, LOST_DIGITS_CHEAP = 1e-7, 1e-4, 2.5e-3
 """Eigenvalues below this share of the largest have lost digits in a covariance matrix, and in one of float32 products.
 
-From float64 products at 1e-7 about nine digits are left, from float32 products at 1e-4 about four.
+From float64 products at 1e-7 about nine digits are left, from float32 products at 1e-4 about four. Where n d² is at
+most `MAX_CHEAP_FLOPS` thirteen digits cost little, and are kept.
 """
 
 
@@ -89,7 +91,8 @@ def choose_solver(problem: SpectralProblem) -> tuple[str, str]:
     | anything larger                                                    | lanczos    |
 
     "covariance" and "gram" are checked afterwards: if the smallest eigenvalue kept is below 1e-7 of the largest
-    (1e-4 where float32 was multiplied in float32), digits are gone, and up to min(n, d) = 3000 "svd" is run instead.
+    (1e-4 where float32 was multiplied in float32, 0.0025 of small tables), digits are gone, and up to
+    min(n, d) = 3000 "svd" is run instead.
 
     >>> choose_solver(SpectralProblem(n=1_000_000, d=100, k=10))
     ('covariance', 'd=100 is small enough for a covariance matrix')
@@ -125,7 +128,8 @@ def solve(
     """Return the leading eigenpairs of the covariance of `rows`, by a named, a callable or an automatic solver.
 
     A callable solver is called as solver(rows, wanted, tol, rng). "auto" never returns digits that "covariance" and
-    "gram" lose: when the smallest eigenvalue kept is below `LOST_DIGITS` of the largest, "svd" runs instead.
+    "gram" lose: when the smallest eigenvalue kept is below `LOST_DIGITS` of the largest (`LOST_DIGITS_CHEAP` of small
+    tables), "svd" runs instead.
     """
     rng = np.random.default_rng() if rng is None else rng
     tol = max(tol, MIN_RESIDUAL[rows.source.dtype])
@@ -134,7 +138,7 @@ def solve(
     if solver == "auto":
         name, reason = choose_solver(_problem(rows, wanted))
     spectrum = _run(name, rows, wanted, tol, rng)
-    limit = LOST_DIGITS_SINGLE if name == "covariance" and rows.single_products else LOST_DIGITS
+    limit = _lost_share(rows, single=name == "covariance" and rows.single_products)
     if solver == "auto" and name in ("covariance", "gram") and _lost_digits(spectrum, rows, limit):
         reason = f"{name} loses eigenvalues below {limit:g} of the largest"
         spectrum = _run("svd", rows, wanted, tol, rng)
@@ -161,6 +165,13 @@ def _problem(rows: CentredRows, wanted: Requested) -> SpectralProblem:
     columns = isinstance(source, ArraySource | SparseSource | TensorSource)
     k = wanted.limit if wanted.needs_all else wanted.initial_guess
     return SpectralProblem(n, source.n_features, k, density, source.dtype, source.in_memory, columns)
+
+
+def _lost_share(rows: CentredRows, single: bool) -> float:
+    """Return the share of the largest eigenvalue below which others have lost digits that are worth another pass."""
+    if rows.n_rows * rows.size * min(rows.n_rows, rows.size) <= MAX_CHEAP_FLOPS:
+        return LOST_DIGITS_CHEAP
+    return LOST_DIGITS_SINGLE if single else LOST_DIGITS
 
 
 def _lost_digits(spectrum: Spectrum, rows: CentredRows, limit: float) -> bool:

@@ -37,6 +37,7 @@ from eigenlens.pca.options import (
     warn_about_pca,
 )
 from eigenlens.stats.moments import Moments
+from eigenlens.stats.triangles import merge_triangles, row_triangle
 
 MAX_REMEMBERED_BYTES = 64 << 20
 """Fitted rows up to this size are remembered, for `supplementary` and `partial_fit`."""
@@ -111,6 +112,7 @@ class PCA(InterpretedComponents):
 
     _storage = storage
     _feature_weight = None  # of the last fit
+    _triangle = None  # of the rows about their mean, where moments alone would lose digits cheaply kept
 
     # ---- fitting ----------------------------------------------------------------------------------------
 
@@ -119,12 +121,14 @@ class PCA(InterpretedComponents):
         self._model: PrincipalComponents | None = rotate_components(fit.model, self.rotation, self.rotation_options)
         self._outcome: Outcome | None = fit.spectrum.outcome
         self._moments: Moments | None = fit.moments
+        self._triangle = None
         self.n_samples_: int = fit.rows.n_rows
         small = fit.rows.size * fit.rows.n_rows * source.dtype.itemsize <= MAX_REMEMBERED_BYTES
         self._fitted_source = source if small or not source.in_memory else None
 
-    def _set_moments(self, moments: Moments) -> None:
-        self._moments, self._model, self._outcome, self._fitted_source = moments, None, None, None
+    def _set_moments(self, moments: Moments, triangle: Array | None = None) -> None:
+        self._moments, self._triangle = moments, triangle
+        self._model, self._outcome, self._fitted_source = None, None, None
         self.n_samples_ = moments.rows
 
     def fit(
@@ -162,24 +166,30 @@ class PCA(InterpretedComponents):
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
         """Add rows to those of earlier fits. Exact: the moments merge, and the components are computed when first used.
 
-        They are computed from a covariance matrix, which keeps singular values down to about 1e-6 of the largest.
+        They are computed from a covariance matrix, which keeps singular values down to about 1e-6 of the largest; of
+        batches of few rows and columns, up to n d² = 4 million each, from a triangle, which keeps all.
 
         checkpoint: a path, or a `Checkpoint`, from which the same call goes on after its process was killed.
         """
-        before = self._moments_so_far() if hasattr(self, "_moments") else None
+        before, R = self._moments_so_far() if hasattr(self, "_moments") else (None, None)
         source = validate_rows(self, X, sample_weight, reset=before is None)
         check_pca_options(self, source, rows_known=False)
         with np.errstate(all="ignore"):
             moments = accumulate(source, Moments.of)
         require_finite(source, moments.mean)
-        self._set_moments(moments if before is None else before + moments)
+        S = row_triangle(source, moments)
+        if before is None:
+            self._set_moments(moments, S)
+        else:
+            self._set_moments(before + moments, merge_triangles(R, before, S, moments))
         self._rows_like = Like(X, source.dtype)
         return self
 
-    def _moments_so_far(self) -> Moments:
-        """Return the moments of the fit; where its solver made none, those of the remembered rows."""
+    def _moments_so_far(self) -> tuple[Moments, Array | None]:
+        """Return the moments of the fit, and the triangle; where its solver made none, those of the remembered rows."""
         if self._moments is not None:
-            return self._moments
+            known = self._triangle
+            return self._moments, row_triangle(self._fitted_source, self._moments) if known is None else known
         if self.solver_.solver == "em" or self._fitted_source is None:
             what = f"partial_fit after fit with solver {self.solver_.solver!r} is not possible: it kept no moments"
             fix = "use {solver}, or partial_fit from the start"
@@ -189,7 +199,7 @@ class PCA(InterpretedComponents):
         moved = np.abs(rows.centre - model.mean) > 1e-6 * np.sqrt(rows.variances)
         if np.any(moved | (np.abs(rows.variances - variances) > 1e-3 * variances)):
             raise DataError("the fitted rows have changed since fit", fix="start again with partial_fit on all rows")
-        return moments
+        return moments, row_triangle(self._fitted_source, moments)
 
     def fit_covariance(self, S: Any, n_samples: float, mean: Any = None) -> Self:
         """Fit the components of rows of which only the covariance or correlation matrix S (d, d) is known.
@@ -234,7 +244,8 @@ class PCA(InterpretedComponents):
         metrics = [equal if each._feature_weight is None else each._feature_weight for each in (self, other)]
         if not np.array_equal(metrics[0], metrics[1]):
             raise OptionError("other was fitted with another feature_weight", fix="fit both with the same")
-        self._set_moments(self._moments + other._moments)
+        triangle = merge_triangles(self._triangle, self._moments, other._triangle, other._moments)
+        self._set_moments(self._moments + other._moments, triangle)
         return self
 
     # ---- rows to scores and back ------------------------------------------------------------------------
@@ -352,9 +363,10 @@ class PCA(InterpretedComponents):
         check_is_fitted(self)
         if self._model is None or self._outcome is None:
             assert self._moments is not None
-            rows = rows_from_moments(self._moments, **self._row_options)
+            rows = rows_from_moments(self._moments, triangle=self._triangle, **self._row_options)
             n_components, options = check_pca_options(self, rows.source)
-            fit = principal_components(rows, n_components, "covariance", self.tol, options.rng)
+            solver = "covariance" if self._triangle is None else "auto"
+            fit = principal_components(rows, n_components, solver, self.tol, options.rng)
             self._model = rotate_components(fit.model, self.rotation, self.rotation_options)
             self._outcome = fit.spectrum.outcome
         return self._model, self._outcome

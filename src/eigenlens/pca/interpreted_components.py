@@ -45,6 +45,7 @@ class InterpretedComponents(ProjectionEstimator, DensityEstimator):
     rotation_options: dict[str, Any] | None
     tol: float
     _moments: Moments | None
+    _triangle: Array | None
     _feature_weight: Array | None
     _fitted_source: Source | None
 
@@ -64,7 +65,10 @@ class InterpretedComponents(ProjectionEstimator, DensityEstimator):
             share = source.map_rows(partial(_chunk_contributions, model=self.model_), self.n_components_)
             return source.times_weights(share, np.asarray)
         Z = map_blocks(source, self.model_.scores)
-        return Like(X, source.dtype).exact(interpret.contributions_by_row(self.model_, Z, source.weight))
+        with np.errstate(over="ignore", invalid="ignore"):
+            shares = interpret.contributions_by_row(self.model_, Z, source.weight)
+        require_finite(X, shares)
+        return Like(X, source.dtype).exact(shares)
 
     def cos2(self, X: Any = None) -> Any:
         """Return the squared cosine of the columns (d, k), or of the rows of X (n, k), with each component.

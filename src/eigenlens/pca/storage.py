@@ -30,6 +30,7 @@ REST_LAWS: Laws = {
     "moments_scatter": "(d, d) covariance",
     "moments_mean": "(d) of a finite square",
     "moments_rest": "(d) finite",
+    "moments_triangle": "(r, d) of a finite square",
 }
 """Arrays of a fit that are not part of its model."""
 
@@ -58,6 +59,8 @@ def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
             arrays["moments_mean"] = moments.mean
         if np.any(moments.rest):
             arrays["moments_rest"] = moments.rest
+        if estimator._triangle is not None:
+            arrays["moments_triangle"] = estimator._triangle
     return arrays, header
 
 
@@ -77,9 +80,24 @@ def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]
         _check_moments(model, moments)
     estimator._model, estimator._outcome = model, unpack(OUTCOME_LAYOUT, arrays, header, sizes)
     estimator._moments, estimator._fitted_source = moments, None
+    estimator._triangle = _check_triangle(arrays.get("moments_triangle"), moments)
     estimator._feature_weight = arrays.get("feature_weight")
     check_pca_options(estimator, ArraySource(np.empty((1, model.mean.size))), rows_known=False)
     estimator.n_samples_, estimator.n_features_in_ = entry(header, "n_samples"), model.mean.size
+
+
+def _check_triangle(R: Array | None, moments: Moments | None) -> Array | None:
+    """Return the triangle once RᵀR is the scatter of the moments, by its product with a random vector."""
+    if R is None:
+        return None
+    if moments is None or len(R) > R.shape[1]:
+        raise ModelFileError("'moments_triangle' is not a triangle of 'moments_scatter'")
+    scale = np.sqrt(moments.scatter.diagonal())
+    g = np.random.default_rng(0).standard_normal(scale.size) / np.where(scale > 0.0, scale, 1.0)
+    apart = np.abs(R.T @ (R @ g) - moments.scatter @ g)
+    if not np.all(apart <= ORTHONORMAL_TOLERANCE * scale * (1.0 + np.linalg.norm(scale * g))):
+        raise ModelFileError("'moments_triangle' is not a triangle of 'moments_scatter'")
+    return R
 
 
 def _check_moments(model: PrincipalComponents, moments: Moments) -> None:

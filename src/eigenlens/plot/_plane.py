@@ -145,7 +145,7 @@ def biplot(
     return ax
 
 
-@checked_plot(supplementary="correlations")
+@checked_plot(supplementary="categories")
 def correlation_circle(
     model: Any,
     components: tuple[int, int] = (1, 2),

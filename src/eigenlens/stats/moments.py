@@ -17,7 +17,7 @@ import numpy as np
 
 from eigenlens.arrays import Array, as_floats, dense, slices
 from eigenlens.data.source import Block, S
-from eigenlens.laws import Laws
+from eigenlens.laws import Laws, Relations
 from eigenlens.native.class_sums import class_sums
 from eigenlens.resources import one_thread
 from eigenlens.stats.block_moments import add_exactly, add_outer, mean_and_scatter, mean_and_squares, move_to_mean
@@ -56,6 +56,11 @@ class ColumnMoments:
         "mean": "(K, d) of a finite square",
         "square": "(K, d) not negative",
         "rest": "(K, d) finite",
+    }
+    relations: ClassVar[Relations] = {
+        "'square' over 'weight' is not finite": lambda part: np.isfinite(
+            part.square / _positive(part.weight, part.mean)
+        )
     }
 
     weight: Any
@@ -369,6 +374,12 @@ def _per_column(weight: Any, columns: Array) -> Array:
     """Return weights (...) or (..., d) with axes so that they broadcast against columns (..., d)."""
     w = np.asarray(weight)
     return w if w.ndim == columns.ndim else w[..., None]
+
+
+def _positive(weight: Any, columns: Array) -> Array:
+    """Return weights that broadcast against columns (..., d), 1 in place of 0."""
+    w = _per_column(weight, columns)
+    return np.where(w > 0.0, w, 1.0)
 
 
 def _pool_means(groups: Any) -> tuple[Array, Array, Array, Array]:

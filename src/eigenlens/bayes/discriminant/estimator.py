@@ -208,12 +208,11 @@ class GaussianClasses(StandardizedColumns, ClassCounts, BayesRule, ModelEstimato
         `QuadraticDiscriminant`.
         """
         check_is_fitted(self)
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             found = np.concatenate(list(self._log_likelihoods(X)))
+            require_finite(X, found)
             found += np.log(self._prior) + self._decision_constant
-            decision = np.asarray(found[:, 1] - found[:, 0] if len(self.classes_) == 2 else found)
-        require_finite(X, np.where(np.isinf(decision), 0.0, decision))
-        return decision
+            return np.asarray(found[:, 1] - found[:, 0] if len(self.classes_) == 2 else found)
 
     def _draw(self, labels: Array, rng: np.random.Generator) -> Any:
         parts: Sequence[Any] = self._mixture.components

@@ -37,6 +37,7 @@ from eigenlens.densities.covariance_axes import Axes
 from eigenlens.densities.mixture_terms import covariance_matrix
 from eigenlens.errors import DataError, OptionError
 from eigenlens.linalg.spectrum import Outcome
+from eigenlens.native.mixture_incomplete import incomplete_passes
 from eigenlens.stats.moments import ColumnMoments, Moments
 
 EM_TOLERANCE = 1e-9
@@ -171,13 +172,20 @@ def _iterate(
 
 
 def _expect(block: Block, mean: Array, C: Full) -> Moments | None:
-    """Return the expected moments of the rows of a class; rows without observed entries are left out."""
+    """Return the expected moments of the rows of a class; rows without observed entries are left out.
+
+    All patterns of missing values at once; one by one where C has directions without variance.
+    """
     X = np.array(dense(block.rows))
     w = np.ones(len(X)) if block.weight is None else block.weight
     some = observed_rows(X)
     if not some.any():
         return None
     X, w, uncertain = X[some], w[some], np.zeros((mean.size, mean.size))
+    if C.regular:
+        found = incomplete_passes(X, w, np.zeros(1), mean[None], C.entries[None], 1)
+        weight, total, spread = found.weight[0], found.total[0], found.spread[0]
+        return Moments.about(mean, weight, total, spread, int(np.count_nonzero(w)))
     for rows, seen in rows_by_pattern(X):
         missing = np.setdiff1d(np.arange(mean.size), seen)
         if missing.size:

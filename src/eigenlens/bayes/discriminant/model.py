@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, Like, dense, read_only, to_numpy
-from eigenlens.data.coerce import require_no_infinity
+from eigenlens.data.coerce import require_finite, require_no_infinity
 from eigenlens.data.rows import select_rows
 from eigenlens.densities.base import rows_by_pattern
 from eigenlens.densities.covariance import Covariance
@@ -223,5 +223,8 @@ def discriminant_scores(rows: Any, rule: FisherRule, V: Array) -> Any:
     if not odd.size:  # only the sum overflowed
         return found
     values = np.array(to_numpy(found))
-    values[odd] = expected_scores(rule, require_no_infinity(dense(select_rows(rows, odd))), V)
+    mine = require_no_infinity(dense(select_rows(rows, odd)))
+    with np.errstate(invalid="ignore", over="ignore"):
+        values[odd] = expected_scores(rule, mine, V)
+    require_finite(mine, values[odd])
     return Like(found)(values)

@@ -237,7 +237,7 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
         """Draw rows (n_samples, d), a frame where a frame was fitted; with return_labels also their components."""
         model, n = self.model_, checks.sample_size("n_samples", n_samples, self.n_features_in_)
         rng = checks.generator(self.random_state if random_state is None else random_state)
-        labels = rng.choice(len(model.prior), size=n, p=model.prior)
+        labels = rng.choice(len(model.prior), size=n, p=model.prior / model.prior.sum())
         drawn = self._like.exact(rows_from_columns(model.sample(labels, rng), self._plan.fields, self._frame))
         labelled = checks.boolean("return_labels", return_labels)
         return (drawn, self._like.exact(labels)) if labelled else sampled_rows(drawn)

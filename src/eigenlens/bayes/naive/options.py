@@ -18,6 +18,9 @@ from eigenlens.errors import OptionError, warn_user
 from eigenlens.kde.bandwidth import BANDWIDTH_RULE_ALIASES
 from eigenlens.kde.options import check_smoothing_kernel
 
+MAX_ADDED = 1e150
+"""The largest count, or variance, that is added to those of the rows: sums and products of larger ones overflow."""
+
 
 def check_naive_options(estimator: Any, fields: Sequence[Field]) -> NaiveOptions:
     """Return the options of an estimator for a table of these columns, each checked."""
@@ -29,7 +32,7 @@ def check_naive_options(estimator: Any, fields: Sequence[Field]) -> NaiveOptions
     return NaiveOptions(
         smoothing=_check_by_column("smoothing", estimator.smoothing, fields, categories=True),
         unknown=checks.name("unknown", estimator.unknown, UNKNOWN_RULES),
-        floor=checks.not_negative("floor", estimator.floor),
+        floor=checks.not_negative("floor", estimator.floor, MAX_ADDED),
         added_variance=_check_by_column("added_variance", estimator.added_variance, fields),
         bandwidth=bandwidth,
         kernel=check_smoothing_kernel(estimator.kernel),
@@ -42,11 +45,11 @@ def _check_by_column(argument: str, value: Any, fields: Sequence[Field], categor
     if checks.is_list(value):
         value = dict(enumerate(_check_length(argument, value, len(fields))))
     if not isinstance(value, Mapping):
-        return checks.not_negative(argument, value)
+        return checks.not_negative(argument, value, MAX_ADDED)
     checked = {
-        column: {key: checks.not_negative(f"{argument}[{column!r}][{key!r}]", n) for key, n in given.items()}
+        column: {key: checks.not_negative(f"{argument}[{column!r}][{key!r}]", n, MAX_ADDED) for key, n in given.items()}
         if categories and isinstance(given, Mapping)
-        else checks.not_negative(f"{argument}[{column!r}]", given)
+        else checks.not_negative(f"{argument}[{column!r}]", given, MAX_ADDED)
         for column, given in value.items()
     }
     names = [field.name for field in fields]

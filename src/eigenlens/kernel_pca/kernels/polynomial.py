@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from eigenlens import checks
 from eigenlens.arrays import namespace
 from eigenlens.kernel_pca.kernels.base import DotProductKernel
 from eigenlens.kernel_pca.kernels.distances import row_tiles
+
+MAX_DEGREE = 1000
+"""The largest degree: powers beyond it overflow or vanish, and a kernel value costs as many products."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,9 @@ class Polynomial(DotProductKernel):
     degree: int
     name: ClassVar[str] = "poly"
     identity: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        checks.integer("degree", self.degree, 1, MAX_DEGREE, "since larger powers overflow or vanish")
 
     @property
     def definite(self) -> bool:

@@ -41,6 +41,9 @@ MIN_SLOPE_TO_LEAVE = 1e-2
 MIN_EIGENVALUE_DISTANCE = 1e-10
 """Eigenvalues that are closer than this, relatively, are treated as this far apart."""
 
+MAX_LAST_STEPS, LAST_CURVATURE = 8, 1e-10
+"""The largest number of steps for the last digits, and the smallest curvature by which they divide a gradient."""
+
 FIRST_DAMPING, MAX_DAMPING = 0.1, 1e8
 """The damping added to the second derivatives after a step that did not lower f, and the damping that ends it."""
 
@@ -58,7 +61,7 @@ class ProfilePoints:
         """Return the largest |t − P(t − g)| of each point (s,), P the projection on low ≤ t ≤ 0."""
         return np.asarray(np.abs(self.t - np.clip(self.t - self.g, low, 0.0)).max(axis=1))
 
-    def __getitem__(self, which: Array) -> ProfilePoints:
+    def __getitem__(self, which: Array | list[int]) -> ProfilePoints:
         return ProfilePoints(self.t[which], self.f[which], self.g[which], self.H[which])
 
     def replace(self, which: Array, by: ProfilePoints) -> ProfilePoints:
@@ -174,11 +177,27 @@ def minimise_by_newton(stack: ProfileStack, starts: Array, options: FactorOption
     except KeyboardInterrupt:
         ended = "interrupted"
     best = int(np.argmin(points.f))
-    residual = float(points.projected_gradients(low)[best])
+    end = _last_digits(stack, points[[best]], low, MAX_LAST_STEPS if ended == "converged" else 0)
+    residual = float(end.projected_gradients(low)[0])
     if ended == "converged" and residual > tol:
         ended = "rounding"
     path = np.unique(np.minimum.accumulate([values[best] for values in paths]))[::-1]
-    return NewtonMinimum(points.t[best], tuple(path[len(path) > 1 :].tolist()), residual, ended)
+    return NewtonMinimum(end.t[0], tuple(path[len(path) > 1 :].tolist()), residual, ended)
+
+
+def _last_digits(stack: ProfileStack, end: ProfilePoints, low: float, most: int) -> ProfilePoints:
+    """Return an end after plain Newton steps, at most so many, for as long as they halve its gradient.
+
+    Along flat directions a gradient within the tolerance leaves few digits of psi; these steps cost little.
+    """
+    for _ in range(most):
+        step = np.clip(_newton_step(end, _fixed(end, low), LAST_CURVATURE), -MAX_LOG_STEP, MAX_LOG_STEP)
+        tried = stack.at(np.clip(end.t + step, low, 0.0))
+        shorter = tried.projected_gradients(low) < 0.5 * end.projected_gradients(low)
+        if not shorter[0] or tried.f[0] > end.f[0] + stack.rounding:
+            break
+        end = tried
+    return end
 
 
 def _relax(damping: Array) -> Array:
@@ -212,16 +231,25 @@ def _drop_followers(points: ProfilePoints, live: Array) -> Array:
 
 def _step(here: ProfilePoints, damping: Array, low: float) -> Array:
     """Return −(|H| + damping)⁻¹ g over the entries that are not at their bounds, at most `MAX_LOG_STEP` in each."""
-    t, g, d = here.t, here.g, here.t.shape[1]
-    fixed = ((t <= low) & (g >= 0.0)) | ((t >= 0.0) & (g <= 0.0))
-    free = ~fixed
-    H = here.H * free[:, :, None] * free[:, None, :] + fixed[:, :, None] * np.eye(d)
-    values, Q = np.linalg.eigh(H)
-    curvature = np.maximum(np.abs(values), SMALLEST_CURVATURE) + damping[:, None]
-    along = (Q.transpose(0, 2, 1) @ (g * free)[:, :, None])[:, :, 0] / curvature
-    step = np.clip(-(Q @ along[:, :, None])[:, :, 0], -MAX_LOG_STEP, MAX_LOG_STEP)
-    step = np.where(_falls_to_floor(here) & free & (damping[:, None] < 10.0 * FIRST_DAMPING), low - t, step)
+    fixed = _fixed(here, low)
+    step = np.clip(_newton_step(here, fixed, SMALLEST_CURVATURE, damping[:, None]), -MAX_LOG_STEP, MAX_LOG_STEP)
+    step = np.where(_falls_to_floor(here) & ~fixed & (damping[:, None] < 10.0 * FIRST_DAMPING), low - here.t, step)
     return np.asarray(np.where(_leaves_floor(here), MAX_LOG_STEP / (1.0 + damping[:, None]), step))
+
+
+def _fixed(here: ProfilePoints, low: float) -> Array:
+    """Return where (s, d) an entry is at its bound, and the gradient keeps it there."""
+    return np.asarray(((here.t <= low) & (here.g >= 0.0)) | ((here.t >= 0.0) & (here.g <= 0.0)))
+
+
+def _newton_step(here: ProfilePoints, fixed: Array, smallest: float, damping: Array | float = 0.0) -> Array:
+    """Return −(|H| + damping)⁻¹ g (s, d) over the entries that are not fixed, |H| having no curvature below this."""
+    free = ~fixed
+    H = here.H * free[:, :, None] * free[:, None, :] + fixed[:, :, None] * np.eye(here.t.shape[1])
+    values, Q = np.linalg.eigh(H)
+    curvature = np.maximum(np.abs(values), smallest) + damping
+    along = (Q.transpose(0, 2, 1) @ (here.g * free)[:, :, None])[:, :, 0] / curvature
+    return np.asarray(-(Q @ along[:, :, None])[:, :, 0])
 
 
 def _falls_to_floor(here: ProfilePoints) -> Array:

@@ -83,6 +83,9 @@ def em_step_of_covariance(model: LinearGaussian, S: Any) -> LinearGaussian:
     M, SW = W.T @ W + noise * eye, S @ W
     new = np.linalg.solve((noise * eye + np.linalg.solve(M, W.T @ SW)).T, SW.T).T
     left = np.trace(S) - np.sum(np.linalg.solve(M, SW.T).T * new)
+    if not left > 0.0:
+        what = "has no variance beyond the directions of the model, so that sigma² becomes 0 and no step can follow"
+        raise DataError(what, argument="S", fix="give the covariance of more rows, or a model of fewer directions")
     return LinearGaussian(model.mean, new, float(left / len(S)))
 
 

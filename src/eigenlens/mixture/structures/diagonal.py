@@ -22,7 +22,7 @@ from eigenlens.stats.moments import ColumnMoments
 class DiagonalStructure(IndependentStructure):
     """Components with independent columns, of variances v_k (VVI in mclust)."""
 
-    laws: ClassVar[Laws] = {"variances": "(K, d) positive"}
+    laws: ClassVar[Laws] = {"variances": "(K, d) between 1e-300 and 1e300"}
 
     def estimate(self, moments: ColumnMoments, floor: Array, start: CovarianceArrays | None) -> CovarianceArrays:
         """Return v_k = square_k / weight_k, raised to the floor."""
@@ -69,7 +69,7 @@ class DiagonalStructure(IndependentStructure):
 class SphericalStructure(DiagonalStructure):
     """Components with one variance v_k for all columns (VII in mclust)."""
 
-    laws: ClassVar[Laws] = {"variances": "(K) positive"}
+    laws: ClassVar[Laws] = {"variances": "(K) between 1e-300 and 1e300"}
 
     def estimate(self, moments: ColumnMoments, floor: Array, start: CovarianceArrays | None) -> CovarianceArrays:
         """Return v_k, the mean over the columns of square_k / weight_k, raised to the mean of the floor."""

@@ -35,7 +35,10 @@ MIN_CURVATURE_SHARE = 1e-14
 class FactorStructure(LatentStructure):
     """Components with C_k = W_k W_kᵀ + diag(v_k), where W_k has n_factors columns."""
 
-    laws: ClassVar[Laws] = {"loadings": "(K, d, q) of a finite square", "uniquenesses": "(K, d) positive"}
+    laws: ClassVar[Laws] = {
+        "loadings": "(K, d, q) of a finite square",
+        "uniquenesses": "(K, d) between 1e-300 and 1e300",
+    }
     noise: ClassVar[str] = "uniquenesses"
 
     def estimate(self, moments: Moments, floor: Array, start: CovarianceArrays | None) -> CovarianceArrays:

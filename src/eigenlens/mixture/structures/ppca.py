@@ -58,7 +58,7 @@ class LatentStructure(JointStructure):
 class PPCAStructure(LatentStructure):
     """Components with C_k = W_k W_kᵀ + v_k I, where W_k has n_factors columns."""
 
-    laws: ClassVar[Laws] = {"loadings": "(K, d, q) of a finite square", "variances": "(K) positive"}
+    laws: ClassVar[Laws] = {"loadings": "(K, d, q) of a finite square", "variances": "(K) between 1e-300 and 1e300"}
     noise: ClassVar[str] = "variances"
 
     def estimate(self, moments: Moments, floor: Array, start: CovarianceArrays | None) -> CovarianceArrays:

@@ -67,7 +67,7 @@ class KdeFactor(KeptRowsFactor):
         require(arrays, "bandwidths")
         sizes = {"C": C, "g": len(fields)}
         statistics, given = unpack(self.layout, arrays, {}, sizes, classes=C), arrays["bandwidths"]
-        check_law("bandwidths", "(g, C) positive", given, sizes)
+        check_law("bandwidths", "(g, C) positive, of a finite square, 0 or of a finite inverse square", given, sizes)
         found, kernel = [], smoothing_kernel(options.kernel)
         for j in range(len(fields)):
             parts = [statistics.column(j, c) for c in range(C)]

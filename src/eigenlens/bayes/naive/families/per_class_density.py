@@ -20,7 +20,7 @@ from eigenlens.densities.base import Density
 from eigenlens.densities.discrete import Bernoulli, Categorical
 from eigenlens.densities.gaussian import Gaussian
 from eigenlens.errors import OptionError
-from eigenlens.laws import Laws
+from eigenlens.laws import Laws, Relations
 from eigenlens.layout import Layout
 from eigenlens.resources import single_threaded_map, thread_count
 from eigenlens.stats.counts import Counts
@@ -201,7 +201,14 @@ class ClassRows:
         values: (n, g), NaN where missing. y: (n,) classes. weight: (n,). classes: C.
     """
 
-    laws: ClassVar[Laws] = {"values": "(n, g) not infinite", "y": "(n) integer, below C", "weight": "(n) positive"}
+    laws: ClassVar[Laws] = {
+        "values": "(n, g) not infinite",
+        "y": "(n) integer, below C",
+        "weight": "(n) between 1e-300 and 1e300",
+    }
+    relations: ClassVar[Relations] = {
+        "'values' has a column without any entry": lambda rows: (~np.isnan(rows.values)).any(axis=0)
+    }
 
     values: Array
     y: Array

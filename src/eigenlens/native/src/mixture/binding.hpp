@@ -56,6 +56,7 @@ void mixture_incomplete_rows(Arguments& given) {
   const MixtureParameters all = incomplete_mixture_of(given, d);
   const auto joint = given.optional_output(n, all.K), filled = given.optional_output(n, d);
   const auto deviation = given.optional_output(n, d);
+  given.require((filled != nullptr) == (deviation != nullptr), "is given without the filled rows, or these without it");
   const std::size_t threads = given.size();
   const Unlocked unlocked(given);
   IncompleteMixture<T>::describe(rows, all, {joint, filled, deviation}, threads);
