@@ -115,8 +115,7 @@ def run_newton(
                 upward = local.saddle_step(largest, passes.count) if stop.checks_saddle else None
                 if upward is None:
                     if stop.checks_saddle:
-                        best, value = _settle(passes, here, noise, local, radius)
-                        path[-1] = max(value, path[-1])
+                        best = _settle(passes, here, noise, local, radius)
                     break
                 step, (better, share) = upward, _take_step(passes, here, noise, upward)
                 if better is None or len(path) >= stop.max_steps:
@@ -191,8 +190,8 @@ def _take_step(
 
 def _settle(
     passes: IncompleteRowPasses, here: Iterate, noise: NoiseStructure, local: _QuadraticModel, radius: float
-) -> tuple[LinearGaussian, float]:
-    """Return the model one accurate Newton step on, and its value, or the model here if that is better.
+) -> LinearGaussian:
+    """Return the model one accurate Newton step on, or the model here if that is better by more than rounding.
 
     At the maximum the likelihood is flat: models some 1e-7 apart have the same, and which of them came last depends on
     the order in which rows were added. The step leads to the one where the gradient vanishes.
@@ -203,7 +202,7 @@ def _settle(
     there = LinearGaussian(here.model.mean + mean, here.model.loadings + loadings, variances)
     value = evaluate_model(passes, there).value
     settled = not step.bounded and value >= here.value - LOSS_BY_ROUNDING * abs(here.value)
-    return (there, value) if settled else (here.original, here.value)
+    return there if settled else here.original
 
 
 def _next_radius(radius: float, step: NewtonStep, share: float, gained: float) -> float:
