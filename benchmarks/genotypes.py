@@ -14,9 +14,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass, field
@@ -26,6 +24,7 @@ import numpy as np
 
 import results
 from eigenlens.native.genotypes import pack_codes
+from launch import launch
 
 SIZES = {"full": ((957, 14_389), (5_000, 200_000)), "small": ((300, 2_000), (500, 4_000))}
 MEMORY = 2e9
@@ -79,20 +78,11 @@ class Run:
     printed: str = ""
 
     def once(self, environment: dict[str, str], folder: Path) -> None:
-        import time
-
-        start = time.perf_counter()
-        with tempfile.TemporaryFile() as out:
-            process = subprocess.Popen(self.command, stdout=out, stderr=subprocess.STDOUT, env=environment, cwd=folder)
-            _, status, used = os.wait4(process.pid, 0)
-            wall = time.perf_counter() - start
-            out.seek(0)
-            self.printed = out.read().decode()
-        if status:
-            raise SystemExit(f"{self.name} failed:\n{self.printed}")
-        self.seconds.append(float(self.printed.split()[0]) if self.inside else wall)
-        self.processor.append(used.ru_utime + used.ru_stime)
-        self.memory = max(self.memory, 1024.0 * used.ru_maxrss)
+        used = launch(self.command, folder, environment)
+        self.printed = used.printed
+        self.seconds.append(float(used.printed.split()[0]) if self.inside else used.seconds)
+        self.processor.append(used.processor)
+        self.memory = max(self.memory, used.memory)
 
 
 def simulate(path: Path, n: int, m: int, missing: float) -> Path:
@@ -141,7 +131,7 @@ def contestants(path: Path, threads: int) -> tuple[list[Run], list[str]]:
 def race(path: Path, threads: int, repeat: int, folder: Path) -> tuple[list[Run], list[str]]:
     runs, lacking = contestants(path, threads)
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-    environment = os.environ | dict.fromkeys(names, str(threads))
+    environment = dict.fromkeys(names, str(threads))
     for _ in range(repeat):
         for run in runs:
             run.once(environment, folder)

@@ -76,19 +76,23 @@ class _OneThread:
 
     def __init__(self) -> None:
         self._lock, self._users = threading.Lock(), 0
-        self._set: Any = None
+        self._before: list[tuple[Any, int]] = []
 
     def __enter__(self) -> None:
         with self._lock:
-            if self._users == 0:
-                self._set = _thread_pools().limit(limits=1, user_api="blas")
+            if self._users == 0:  # threadpoolctl's own limits describe every pool, which takes longer than small fits
+                counts = ((pool, pool.num_threads) for pool in _thread_pools().lib_controllers)
+                self._before = [(pool, count) for pool, count in counts if pool.user_api == "blas" and count != 1]
+                for pool, _ in self._before:
+                    pool.set_num_threads(1)
             self._users += 1
 
     def __exit__(self, *error: object) -> None:
         with self._lock:
             self._users -= 1
-            if self._users == 0 and self._set is not None:
-                self._set.restore_original_limits()
+            if self._users == 0:
+                for pool, count in self._before:
+                    pool.set_num_threads(count)
 
 
 _one_thread = _OneThread()

@@ -32,6 +32,12 @@ NEWTON_RESIDUAL_SHARE = 0.1
 Far from the maximum the quadratic model is wrong by more (inexact Newton: Dembo, Eisenstat and Steihaug 1982).
 """
 
+SETTLING_RESIDUAL_SHARE = 1e-4
+"""The same for the step after the last: what it leaves of the distance from the maximum."""
+
+LOSS_BY_ROUNDING = 1e-12
+"""The share of a log-likelihood by which rounding alone may lower it."""
+
 STEP_SHRINKAGE, MAX_STEP_TRIALS = 0.25, 12
 """A step that lowers the likelihood is shortened by this factor, at most this many times."""
 
@@ -106,9 +112,10 @@ def run_newton(
                 better, share = _take_step(passes, here, noise, step)
             if better is None:
                 ended = "converged" if step.remaining_gain <= stop.tol else "rounding"
-                budget = min(MAX_SADDLE_PASSES, passes.count // PASSES_PER_SADDLE_PASS)
-                upward = local.saddle_step(largest, budget) if stop.checks_saddle else None
+                upward = local.saddle_step(largest, passes.count) if stop.checks_saddle else None
                 if upward is None:
+                    if stop.checks_saddle:
+                        best = _settle(passes, here, noise, local, radius)
                     break
                 step, (better, share) = upward, _take_step(passes, here, noise, upward)
                 if better is None or len(path) >= stop.max_steps:
@@ -153,12 +160,13 @@ class _QuadraticModel:
 
         return cls(free * g, free, hessian, lambda v: free * inverse(v))
 
-    def newton_step(self, radius: float, tol: float) -> NewtonStep:
+    def newton_step(self, radius: float, tol: float, share: float = NEWTON_RESIDUAL_SHARE) -> NewtonStep:
         """Return the Newton step within the trust radius."""
-        return newton_step(self.g, self.hessian, self.inverse, radius=radius, tol=tol, share=NEWTON_RESIDUAL_SHARE)
+        return newton_step(self.g, self.hessian, self.inverse, radius=radius, tol=tol, share=share)
 
-    def saddle_step(self, radius: float, max_products: int) -> NewtonStep | None:
+    def saddle_step(self, radius: float, passes_before: int) -> NewtonStep | None:
         """Return a step that leaves a saddle, or None if no direction of upward curvature is found."""
+        max_products = min(MAX_SADDLE_PASSES, passes_before // PASSES_PER_SADDLE_PASS)
         r = self.free * np.random.default_rng(0).standard_normal(self.g.size)
         return negative_curvature_step(self.g, r, self.hessian, self.inverse, radius=radius, max_products=max_products)
 
@@ -178,6 +186,23 @@ def _take_step(
             return tried, share
         share *= STEP_SHRINKAGE
     return None, share
+
+
+def _settle(
+    passes: IncompleteRowPasses, here: Iterate, noise: NoiseStructure, local: _QuadraticModel, radius: float
+) -> LinearGaussian:
+    """Return the model one accurate Newton step on, or the model here if that is better by more than rounding.
+
+    At the maximum the likelihood is flat: models some 1e-7 apart have the same, and which of them came last depends on
+    the order in which rows were added. The step leads to the one where the gradient vanishes.
+    """
+    step = local.newton_step(radius, 0.0, SETTLING_RESIDUAL_SHARE)
+    mean, loadings, change = split_parameters(step.change, *here.model.loadings.shape)
+    variances = noise.psi_after(np.asarray(here.model.noise), change)
+    there = LinearGaussian(here.model.mean + mean, here.model.loadings + loadings, variances)
+    value = evaluate_model(passes, there).value
+    settled = not step.bounded and value >= here.value - LOSS_BY_ROUNDING * abs(here.value)
+    return there if settled else here.original
 
 
 def _next_radius(radius: float, step: NewtonStep, share: float, gained: float) -> float:

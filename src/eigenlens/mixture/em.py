@@ -11,7 +11,7 @@ of rounding, takes the same steps with any number of threads.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,12 +23,14 @@ from eigenlens.mixture.problem import Problem
 from eigenlens.mixture.structures.base import CovarianceArrays, CovarianceStructure
 from eigenlens.mixture.structures.parameters import PARAMETERS
 from eigenlens.optim.em import (
+    SETTLED_STEP,
     StepBudget,
     StepRequest,
     StepResult,
     confirmed_em_iterations,
     extrapolate,
     run_together,
+    settling_iterations,
 )
 from eigenlens.resources import one_thread
 
@@ -57,6 +59,7 @@ class MixtureEMResult:
         steps: passes over the rows, rejected extrapolations included.
         remaining_gain: an estimate of what more steps would gain. converged: whether that is within the tolerance.
         interrupted: whether the user stopped it. lost: the components removed on the way.
+        last: the evaluation of the mixture, where a step was taken from it.
     """
 
     mixture: Mixture
@@ -66,6 +69,7 @@ class MixtureEMResult:
     converged: bool
     interrupted: bool
     lost: tuple[LostComponent, ...]
+    last: StepResult[MixtureState] | None = None
 
 
 def run_from_starts(
@@ -98,6 +102,26 @@ def run_from_start(problem: Problem, start: Mixture, **options: Any) -> MixtureE
     return result
 
 
+def settle(problem: Problem, result: MixtureEMResult, *, tol: float, max_iter: int) -> MixtureEMResult:
+    """Return a converged result moved to where a step no longer changes it, so that it depends on no order of sums.
+
+    tol is the log-likelihood per row that was left to gain, max_iter the most passes of all. A mixture that would lose
+    a component stays where it is.
+    """
+    assert result.last is not None
+    budget = StepBudget(max_iter, result.steps)
+    iteration = settling_iterations(result.last, budget, shortest=SETTLED_STEP * tol)
+    try:
+        (end,) = run_together([iteration], _answer_requests(problem))
+    except ComponentLost:
+        return result
+    if end is None:
+        return replace(result, interrupted=True)
+    kept = tuple(value for value in result.path if value < end.value)  # not those that are larger by rounding
+    mixture = end.model.mixture(problem.structure)
+    return replace(result, mixture=mixture, path=(*kept, end.value), steps=budget.steps)
+
+
 def evaluate_start(problem: Problem, start: Mixture) -> MixtureEMResult:
     """Return a start unchanged, with its value, in one pass over the rows; no component is removed."""
     values, _ = _e_step(problem, StackedStates.of([MixtureState.of(start, problem.structure)]))
@@ -123,7 +147,9 @@ def _iterate(
             start = MixtureState.of(rest, problem.structure)
     remaining = 0.0 if end.ended == "rounding" else end.remaining_gain  # no gain is left that could be seen
     mixture = end.best.mixture(problem.structure)
-    return MixtureEMResult(mixture, end.path, budget.steps, remaining, remaining <= tol, end.interrupted, lost)
+    return MixtureEMResult(
+        mixture, end.path, budget.steps, remaining, remaining <= tol, end.interrupted, lost, end.last
+    )
 
 
 def drop_component(mixture: Mixture, k: int) -> Mixture:

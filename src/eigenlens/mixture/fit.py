@@ -30,6 +30,7 @@ from eigenlens.mixture.em import (
     rank_result,
     run_from_start,
     run_from_starts,
+    settle,
 )
 from eigenlens.mixture.missing import observed_e_step
 from eigenlens.mixture.prior import Prior
@@ -183,6 +184,8 @@ def best_fit(
         raise KeyboardInterrupt
     stopped |= any(end is None or end.interrupted for end in ends)
     best = replace(min(results, key=partial(rank_result, problem)), interrupted=stopped)
+    if best.converged and options.accelerate and not (stopped or problem.reg_covar):
+        best = settle(problem, best, tol=options.tol, max_iter=left + 1)
     model = best.mixture if options.in_order else _largest_first(best.mixture)
     return _make_fit(model, replace(best, steps=min(best.steps, left)), problem)
 

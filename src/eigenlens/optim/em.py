@@ -35,6 +35,15 @@ MIN_SINGULAR_RATIO = 1e-8
 CONFIRMATION_TOL = 0.1
 """The share of the tolerance to which a second run confirms that an extrapolated one had converged."""
 
+SETTLED_STEP = 1e-3
+"""A model has settled where a step changes no coordinate by more than this share of the tolerance."""
+
+MAX_STALLS = 6
+"""Steps within which their length must halve; where it does not, the rest is taken for rounding."""
+
+LOSS_BY_ROUNDING, LOSS_ON_THE_WAY = 1e-12, 1e-9
+"""The share of a value by which rounding alone may lower it, and that by which a step to where it settles may."""
+
 SMALLEST_GAIN = float(np.finfo(float).tiny)
 
 M = TypeVar("M")
@@ -62,6 +71,11 @@ class StepHistory:
         """Remember one more step, and forget the oldest."""
         last = slice(-EXTRAPOLATION_STEPS, None)
         self.points, self.images = [*self.points[last], point], [*self.images[last], image]
+
+    @property
+    def last_step(self) -> float:
+        """The largest change of a coordinate by the last step."""
+        return float(np.abs(self.images[-1] - self.points[-1]).max())
 
 
 class StepRequest(NamedTuple, Generic[M]):
@@ -189,6 +203,33 @@ def confirmed_em_iterations(
     return end
 
 
+def settling_iterations(
+    first: StepResult[M], budget: StepBudget, *, shortest: float
+) -> Generator[StepRequest[M], StepResult[M], StepResult[M]]:
+    """Iterate by extrapolated steps until one is no longer than `shortest`; return the evaluation of where it starts.
+
+    Where EM converged, the likelihood is flat: models that differ by 1e-6 have the same, and which of them came last
+    depends on rounding, and so on the order in which rows were added. The length of steps tells them apart. It is
+    judged instead of the value; where it shrinks no further, the shortest counts. If that has a lower value than
+    the first, the first is returned.
+    """
+    history, stalls, length, halved = StepHistory(), 0, np.inf, np.inf
+    result = best = first
+    lowest = first.value - LOSS_ON_THE_WAY * abs(first.value)
+    while stalls < MAX_STALLS and length > shortest and budget.steps < budget.limit:
+        budget.steps += 1
+        following = yield StepRequest(result.better, result.model, history)
+        step = history.last_step
+        stalls, halved = (0, step) if step < 0.5 * halved else (stalls + 1, halved)
+        best, length = (result, step) if step < length else (best, length)
+        if following.extrapolated and not following.value >= lowest:
+            history = StepHistory()
+            budget.steps += 1
+            following = yield StepRequest(best.better, None, history)
+        result = following
+    return best if best.value >= first.value - LOSS_BY_ROUNDING * abs(first.value) else first
+
+
 def run_em(
     step: Callable[[M], tuple[float, M]],
     start: M,
@@ -258,7 +299,7 @@ def run_together(
             waiting[i] = go()
         except StopIteration as end:
             ends[i] = end.value
-            return bool(end.value.interrupted)
+            return bool(getattr(end.value, "interrupted", False))
         except KeyboardInterrupt:
             return True
         return False

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from polars import DataFrame, LazyFrame
 
 
-SLAB_BYTES = 192 << 20
+SLAB_BYTES = 128 << 20
 """The memory that one slab of decoded rows may take."""
 
 PIECE_ROWS = 1 << 22
