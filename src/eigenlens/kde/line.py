@@ -171,7 +171,7 @@ def _ascends(y: Array, part: slice) -> bool:
 
 
 def _logarithm(exponent: Array, value: Array) -> Array:
-    """Return the logarithm (m,) of value · exp(exponent), in the place of the value."""
+    """Return the logarithm (m,) of value · exp(exponent); the value is overwritten."""
 
     def fill(part: slice) -> None:
         np.log(value[part], out=value[part])

@@ -101,7 +101,7 @@ class IncompleteRows:
         return self._split(max(64, PIECE_ENTRIES // packed_size(self.k + 1)))
 
     def _split(self, most: int) -> list[IncompleteRows]:
-        """Split the rows into pieces of about the same size, of at most so many rows."""
+        """Split the rows into pieces of about the same size, of at most this many rows."""
         n = len(self.X)
         step = max(1, -(-n // max(1, -(-n // most))))
         weights = [None if self.w is None else self.w[part] for part in slices(n, step)]
