@@ -248,7 +248,7 @@ class CentredRows:
         step = GRAM_PANEL_BYTES * (1 if self.source.in_memory else 2) // (8 * n)  # each is a pass over a file
         for columns in slices(self.size, int(np.clip(step, 256, 2 * COLUMN_BLOCK))):
             given = read(columns)
-            panel = np.empty(given.shape)
+            panel: Array = np.empty(given.shape)
 
             def fill(part: slice, given: Array = given, panel: Array = panel, first: int = columns.start) -> None:
                 here = slice(first + part.start, first + part.stop)
@@ -256,7 +256,7 @@ class CentredRows:
                 panel[:, part], mean[here], square[here] = self._gram_panel(own, here, weight, total)
 
             with np.errstate(all="ignore"):
-                in_slices(fill, panel.shape[1], GRAM_SLICE_COLUMNS)
+                in_slices(fill, columns.stop - columns.start, GRAM_SLICE_COLUMNS)
                 G += moments_about(panel.T, None, nowhere)[1]
         return G, ColumnMoments(total, mean, square, count)
 
