@@ -10,6 +10,7 @@ from scipy import sparse
 
 from eigenlens.native import class_sums, gram, incomplete_rows, kernel_sums, mixture, mixture_incomplete, moments
 from eigenlens.native.runtime import aligned, kernels
+from eigenlens.native.span import remove_span_numpy
 from eigenlens.native.sparse import normal_product_numpy
 
 Rng = np.random.Generator
@@ -118,6 +119,14 @@ def _symmetric(rng: Rng) -> KernelCall:
     return KernelCall(f"symmetric_{dtype}", given, (3,), lambda: [gram.symmetric_product_numpy(K, V)])
 
 
+def _remove_span(rng: Rng) -> KernelCall:
+    n, j, width = int(rng.choice(ROWS)) + 1, int(rng.choice(COLUMNS)), int(rng.choice([8, 16, 24]))
+    V, W, H = np.asfortranarray(_rows(rng, n, j)), aligned(n, width), aligned(j, width)
+    W[:], H[:] = _rows(rng, n, width), 0.0
+    before = W.copy()
+    return KernelCall("remove_span", [V.T, W, H, 2], (1, 2), lambda: list(remove_span_numpy(V, before)))
+
+
 # ---- classes --------------------------------------------------------------------------------------------------
 
 
@@ -179,8 +188,28 @@ def _class_gather(rng: Rng) -> KernelCall:
 
 def _class_winners(rng: Rng) -> KernelCall:
     joint = _rows(rng, *_sizes(rng))
-    given = [joint, np.zeros(len(joint), dtype=np.int64)]
+    given = [joint, np.zeros(len(joint), dtype=np.int64), 2]
     return KernelCall("class_winners", given, (1,), lambda: [joint.argmax(axis=1)])
+
+
+def _class_decisions(rng: Rng) -> KernelCall:
+    n, C = int(rng.choice(ROWS)) + 1, int(rng.integers(1, 12))
+    joint, levels = _rows(rng, n, C), rng.standard_normal(C)
+    before = joint.copy()
+
+    def found() -> list[Array]:
+        added = before.copy()
+        winners, *ends = class_sums.decide_numpy(added, levels)
+        return [added, winners, np.array(ends)]
+
+    given = [levels, joint, np.zeros(n, dtype=np.int64), np.zeros(2), 2]
+    return KernelCall("class_decisions", given, (1, 2, 3), found)
+
+
+def _label_counts(rng: Rng) -> KernelCall:
+    n, C = int(rng.choice(ROWS)), int(rng.integers(1, 12))
+    y, w = rng.integers(0, C, n).astype(np.int32), _weight(rng, n)
+    return KernelCall("label_counts", [y, w, np.zeros(C), 2], (2,), lambda: [class_sums.label_counts_numpy(y, w, C)])
 
 
 # ---- sums of kernels ------------------------------------------------------------------------------------------
@@ -194,7 +223,7 @@ def _line(rng: Rng) -> tuple[Array, Array | None, Array]:
 
 def _sort_order(rng: Rng) -> KernelCall:
     x = rng.integers(-9, 9, int(rng.choice(ROWS))) * rng.choice([1.0, 1e300, 0.1])
-    given = [x, np.zeros(x.size), np.zeros(x.size, dtype=np.int64)]
+    given = [x, np.zeros(x.size), np.zeros(x.size, dtype=np.int64), 2]
     return KernelCall("sort_order", given, (1, 2), lambda: [np.sort(x), np.argsort(x, kind="stable")])
 
 
@@ -229,7 +258,7 @@ def _gaussian_line(rng: Rng) -> KernelCall:
 
 def _tiles(rng: Rng) -> KernelCall:
     n, d = int(rng.choice(ROWS)) + 1, int(rng.choice(COLUMNS))
-    given = [_rows(rng, n, d), rng.random(n), None if rng.random() < 0.5 else 0.5 + rng.random(n)]
+    given = [_rows(rng, n, d), rng.random(n), None if rng.random() < 0.5 else 0.5 + rng.random(n), 2]
     return KernelCall("tiles", given, (), tuple)
 
 
@@ -338,10 +367,11 @@ def _latent_rows(rng: Rng) -> KernelCall:
 
 
 MAKERS: tuple[Callable[[Rng], KernelCall], ...] = (
-    _moments, _normal_product, _pack_points, _gaussian, _gaussian_gram, _symmetric, _class_moments, _class_joint,
-    _code_ranges, _class_counts, _class_gather, _class_winners, _sort_order, _window_powers, _window_waves, _laplace,
-    _gaussian_line, _tiles, _tile_sums, _mixture_passes, _mixture_joint, _mixture_incomplete,
-    _mixture_incomplete_rows, _latent_expected, _latent_information, _latent_derivative, _latent_rows,
+    _moments, _normal_product, _pack_points, _gaussian, _gaussian_gram, _symmetric, _remove_span, _class_moments,
+    _class_joint, _code_ranges, _class_counts, _class_gather, _class_winners, _class_decisions, _label_counts,
+    _sort_order, _window_powers, _window_waves, _laplace, _gaussian_line, _tiles, _tile_sums, _mixture_passes,
+    _mixture_joint, _mixture_incomplete, _mixture_incomplete_rows, _latent_expected, _latent_information,
+    _latent_derivative, _latent_rows,
 )  # fmt: skip
 """One function per kind of call."""
 

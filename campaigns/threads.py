@@ -52,6 +52,14 @@ def _few_columns(rng: np.random.Generator) -> Rows:
     return _numbers(rng, 5000, 2)
 
 
+def _many_rows(rng: np.random.Generator) -> Rows:
+    return _numbers(rng, 80_000, 5)
+
+
+def _one_column(rng: np.random.Generator) -> Rows:
+    return _numbers(rng, 150_000, 1)
+
+
 def _square(rng: np.random.Generator) -> Rows:
     return _numbers(rng, 1500, 8)
 
@@ -89,10 +97,13 @@ MODELS: list[tuple[str, dict[str, Any], Callable[[np.random.Generator], Rows], s
     ("GaussianMixture", {"n_components": 2, "random_state": 0, "n_init": 2}, _many_columns, "score_samples"),
     ("MixtureModel", {"n_components": 3, "random_state": 0}, _numbers, "score_samples"),
     ("MixtureModel", {"n_components": 2, "random_state": 0}, _incomplete, "score_samples"),
+    ("GaussianMixture", {"n_components": 3, "random_state": 0}, _many_rows, "score_samples"),
     ("KernelDensity", {}, _few_columns, "score_samples"),
+    ("KernelDensity", {}, _one_column, "score_samples"),
     ("KernelDensity", {"kernel": "epanechnikov"}, _few_columns, "score_samples"),
     ("KernelDensity", {"adaptive": True}, _few_columns, "score_samples"),
     ("NaiveBayes", {}, _numbers, "predict_log_proba"),
+    ("NaiveBayes", {}, _many_rows, "predict_log_proba"),
     ("BayesClassifier", {"density": GaussianFamily()}, _numbers, "predict_log_proba"),
     ("LinearDiscriminant", {}, _numbers, "predict_log_proba"),
     ("QuadraticDiscriminant", {}, _numbers, "predict_log_proba"),

@@ -149,6 +149,24 @@ def interruptible(work: Callable[[], T], entries: int = MIN_INTERRUPTIBLE_ENTRIE
     return done.result()
 
 
+def in_slices(work: Callable[[slice], T], n: int, step: int) -> list[T]:
+    """Return work(part) of slices of `step` items, in their order, computed on as many threads as BLAS may use.
+
+    For loops of NumPy over large arrays, which run without Python's lock. The slices depend on n and step alone, and so
+    do sums over them.
+
+    >>> in_slices(lambda part: part.stop - part.start, 5, 2)
+    [2, 2, 1]
+    """
+    parts = [slice(start, min(n, start + step)) for start in range(0, n, step)]
+    workers = min(len(parts), thread_count()) if len(parts) > 1 else 1
+    if workers == 1:
+        return [work(part) for part in parts]
+    contexts = [contextvars.copy_context() for _ in parts]  # NumPy's handling of floating-point errors is part of it
+    with single_threaded_map(workers) as each:
+        return list(each(lambda context, part: context.run(work, part), contexts, parts))
+
+
 @contextlib.contextmanager
 def single_threaded_map(workers: int) -> Iterator[Callable[..., Iterable[Any]]]:
     """Provide a `map` over worker threads that keeps the order; BLAS and kernels use one thread in each of them.

@@ -73,9 +73,8 @@ def test_expected_statistics_against_the_row_loop(noise, steep, monkeypatch):
     w = np.random.default_rng(2).uniform(0.5, 2.0, len(X))
     start = start_of(6, 2, noise)
     model = LinearGaussian(start.mean, start.loadings, np.broadcast_to(start.noise, 6).copy())
-    block = next(ArraySource(X).weighted(w).blocks())
-    pieces = expectation.split_block(block, np.zeros(6), np.ones(6), 2)
-    found = expectation.expected_statistics(expectation.Posterior(pieces[0], model), model)
+    piece = expectation.IncompleteRows(X, w, np.zeros(6), np.ones(6), 2)
+    found = expectation.expected_statistics(expectation.Posterior(piece, model), model)
     spread, outer, right, square, latent = expectations(X, w, model)
     assert_allclose(unpack_symmetric(found.spread, 2), spread, rtol=1e-10)
     assert_allclose(unpack_symmetric(found.outer, 3), outer, rtol=1e-9, atol=1e-9)
@@ -87,6 +86,16 @@ def test_expected_statistics_against_the_row_loop(noise, steep, monkeypatch):
     assert_allclose(found.free, outer[:, 2, 2] - np.einsum("ja,jab,jb->j", V, spread, model.loadings), rtol=1e-9)
     twin = sum(weight * observed_loglik(row[None], model) for row, weight in zip(X, w, strict=True))
     assert found.loglik(model) == pytest.approx(twin, rel=1e-11)
+
+
+@pytest.mark.parametrize("most", [1, 7, 64, 1000])
+def test_parts_hold_every_row_once_and_in_order(most, monkeypatch):
+    monkeypatch.setattr(expectation, "PIECE_ENTRIES", most * 6)
+    X, w = table(n=300), np.arange(300.0)
+    parts = expectation.IncompleteRows(X, w, np.zeros(6), np.ones(6), 2).parts
+    assert max(len(part.X) for part in parts) <= max(64, most)
+    np.testing.assert_array_equal(np.concatenate([part.X for part in parts]), X)
+    np.testing.assert_array_equal(np.concatenate([part.w for part in parts]), w)
 
 
 @pytest.mark.parametrize("noise", NOISES)
@@ -111,11 +120,11 @@ def test_the_end_is_a_maximum_of_the_observed_likelihood(noise):
 def test_grouped_patterns_are_the_same_as_none(noise, share, monkeypatch):
     X, start = table(n=400, share=share), start_of(6, 2, noise)
     X = X[~np.isnan(X).all(axis=1)]
-    grouped = expectation.split_block(next(ArraySource(X).blocks()), np.zeros(6), np.ones(6), 2)[0]
-    assert len(grouped.grouped.patterns) == len({tuple(row) for row in np.isnan(X)})
+    rows = (X, None, np.zeros(6), np.ones(6), 2)
+    assert len(expectation.IncompleteRows(*rows).grouped.patterns) == len({tuple(row) for row in np.isnan(X)})
     one = fit_incomplete_rows(ArraySource(X), [start], noise=noise, max_iter=5)
     monkeypatch.setattr(expectation, "MAX_PATTERNS_PER_ROW", 0.0)
-    assert expectation.split_block(next(ArraySource(X).blocks()), np.zeros(6), np.ones(6), 2)[0].grouped.which is None
+    assert expectation.IncompleteRows(*rows).grouped.which is None
     other = fit_incomplete_rows(ArraySource(X), [start], noise=noise, max_iter=5)
     assert_allclose(one.path, other.path, rtol=1e-12)
 

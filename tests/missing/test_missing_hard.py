@@ -136,7 +136,7 @@ def prepared(noise, steep, monkeypatch):
     observed = ColumnMoments.of_observed(Block(X))
     units = Units.of(observed)
     structure = NOISE_STRUCTURES[noise](observed, units, 1e-12)
-    piece = expectation.split_block(Block(X), units.centre, units.scale, 2)[0]
+    piece = expectation.IncompleteRows(X, None, units.centre, units.scale, 2)
     d, rng = X.shape[1], np.random.default_rng(1)
     v = join_parameters(
         0.1 * rng.standard_normal(d), rng.standard_normal((d, 2)), rng.uniform(-1.0, 0.0, 1 if structure.pooled else d)

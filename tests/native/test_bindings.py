@@ -82,7 +82,7 @@ def test_objects_of_one_function_are_not_those_of_another():
 
 @needs_kernels
 def test_names_that_are_not_known():
-    tiles = kernels.tiles(np.ones((3, 2)), np.ones(3), None)
+    tiles = kernels.tiles(np.ones((3, 2)), np.ones(3), None, 1)
     with pytest.raises(ValueError, match="unknown: square"):
         kernels.tile_sums(tiles, np.ones((3, 2)), "square", 1e-8, np.empty((2, 3)), 1)
     with pytest.raises(TypeError):
@@ -95,12 +95,12 @@ def test_names_that_are_not_known():
 def test_arrays_are_given_back():
     """Arrays of the standard library do not grow as long as someone reads their memory."""
     values, found, order = array("d", [3.0, 1.0]), array("d", [0.0, 0.0]), array("q", [0, 0])
-    kernels.sort_order(values, found, order)
+    kernels.sort_order(values, found, order, 1)
     assert (found.tolist(), order.tolist()) == ([1.0, 3.0], [1, 0])
     with pytest.raises(TypeError):
-        kernels.sort_order(values, found, found)
+        kernels.sort_order(values, found, found, 1)
     with pytest.raises(TypeError):
-        kernels.sort_order(values, found, order, 1)
+        kernels.sort_order(values, found, order, 1, 1)
     for each in (values, found, order):
         each.append(0)
 

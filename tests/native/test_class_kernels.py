@@ -19,6 +19,10 @@ from eigenlens.native.class_sums import (
     class_sums_numpy,
     code_ranges,
     code_ranges_numpy,
+    decide,
+    decide_numpy,
+    label_counts,
+    label_counts_numpy,
     padded,
     winners,
     winners_numpy,
@@ -130,6 +134,39 @@ def test_winners_are_the_first_of_equals():
     rng = np.random.default_rng(0)
     values = rng.standard_normal((1000, 7))
     assert np.array_equal(winners(values), values.argmax(axis=1))
+
+
+@pytest.mark.parametrize("way", [decide, decide_numpy])
+def test_decisions(way):
+    rng = np.random.default_rng(1)
+    given, levels = rng.standard_normal((70_000, 4)), np.array([0.0, -1.0, 2.0, -np.inf])
+    joint = given.copy()
+    best, largest, smallest = way(joint, levels)
+    expected = given + levels
+    np.testing.assert_array_equal(joint, expected)
+    np.testing.assert_array_equal(best, expected.argmax(axis=1))
+    assert (largest, smallest) == (expected.max(), expected.max(axis=1).min())
+
+
+@pytest.mark.parametrize("way", [decide, decide_numpy])
+def test_decisions_report_rows_without_a_class_and_overflow(way):
+    assert way(np.array([[0.0, 1.0], [-np.inf, -np.inf]]), np.zeros(2))[1:] == (1.0, -np.inf)
+    assert way(np.array([[0.0, 1.0], [3.0, np.inf]]), np.zeros(2)).largest == np.inf
+    for place in (0, 1):
+        joint = np.zeros((3, 2))
+        joint[1, place] = np.nan
+        assert np.isnan(way(joint, np.zeros(2)).largest)
+    assert way(np.zeros((0, 2)), np.zeros(2))[1:] == (-np.inf, np.inf)
+
+
+@pytest.mark.parametrize("n", [0, 3, 400_000])
+def test_counts_of_labels(n):
+    rng = np.random.default_rng(n)
+    y, w = rng.integers(0, 7, n).astype(np.int32), rng.random(n)
+    for weight, each in ((None, np.ones(n)), (w, w)):
+        expected = [each[y == c].sum() for c in range(8)]
+        for way in (label_counts, label_counts_numpy):
+            np.testing.assert_allclose(way(y, weight, 8), expected, rtol=1e-12)
 
 
 def test_sums_do_not_depend_on_threads(instructions):

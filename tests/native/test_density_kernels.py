@@ -45,7 +45,7 @@ def pairs(x, y, h):
 # ---- along a line ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n", [0, 1, 7, 999, 1000, 20_000])
+@pytest.mark.parametrize("n", [0, 1, 7, 999, 1000, 20_000, 150_001])
 def test_sorting(n):
     rng = np.random.default_rng(n)
     values = np.concatenate(
@@ -55,6 +55,18 @@ def test_sorting(n):
     found, order = sorted_with_order(values)
     np.testing.assert_array_equal(order, np.argsort(values, kind="stable"))
     np.testing.assert_array_equal(found, np.sort(values))
+
+
+@pytest.mark.parametrize("spread", [0.0, 1e-300, 1e-9, 1.0])
+def test_sorting_of_values_whose_first_digits_are_equal(spread):
+    """Pieces of the work may not end between such values; with few different ones they are one piece."""
+    values = 1.0 + spread * np.random.default_rng(0).standard_normal(120_000)
+    values[::1000] = -1e300  # so that the first digits tell little of the others
+    for threads in (1, 3):
+        with threadpool_limits(threads):
+            found, order = sorted_with_order(values)
+        np.testing.assert_array_equal(order, np.argsort(values, kind="stable"))
+        np.testing.assert_array_equal(found, np.sort(values))
 
 
 @pytest.mark.few(20)

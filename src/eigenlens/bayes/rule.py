@@ -21,7 +21,11 @@ from eigenlens.data.coerce import rereadable
 from eigenlens.errors import DataError, OptionError, warn_user
 from eigenlens.estimator.rows import per_row, rows_dtype
 from eigenlens.estimator.sampled_rows import sampled_rows
-from eigenlens.native.class_sums import winners
+from eigenlens.native.class_sums import decide, winners
+from eigenlens.resources import in_slices
+
+SLICE_ROWS = 1 << 17
+"""Rows whose classes a thread looks up at a time."""
 
 # ---- priors ---------------------------------------------------------------------------------------------------
 
@@ -107,17 +111,28 @@ def _sums(shares: Array) -> Array:
 def _choose_classes(joint: Array, log_prior: Array) -> tuple[Array, Array, int]:
     """Return the most likely class (n,), ln p(x, c) (n, C), and the number of rows that are possible in no class.
 
-    Rows of density 0 in every class have the prior.
+    joint (n, C) holds ln p(x | c) and is changed in place. Rows of density 0 in every class have the prior.
     """
-    best = winners(joint)
-    if np.all(joint[:, 0] > -np.inf):  # one column is read faster than a maximum is found
+    best, largest, smallest = decide(joint, log_prior)
+    if not largest < np.inf:  # NaN and infinity
+        what = "has entries so large that the densities of their rows overflow"
+        raise DataError(what, argument="X", fix="divide the columns by a constant before the fit")
+    if smallest > -np.inf:
         return best, joint, 0
-    top = joint[np.arange(len(best)), best]
-    lost = ~(top > -np.inf)
-    if not lost.any():
-        return best, joint, 0
+    lost = joint[np.arange(len(best)), best] == -np.inf
     joint = np.where(lost[:, None], log_prior, joint)
     return winners(joint), joint, int(lost.sum())
+
+
+def _take(classes: Array, best: Array) -> Array:
+    """Return the classes (n,) of their numbers (n,)."""
+    out = np.empty(best.shape, dtype=classes.dtype)
+
+    def fill(part: slice) -> None:
+        classes.take(best[part], out=out[part], mode="clip")  # the other modes would make a copy first
+
+    in_slices(fill, best.size, SLICE_ROWS)
+    return out
 
 
 def _class_count(classifier: Any) -> int:
@@ -151,7 +166,7 @@ class BayesRule(ClassifierMixin):  # type: ignore[misc]
         check_is_fitted(self)
         narrow = np.min_scalar_type(len(self.classes_))  # one byte per row until all blocks are read
         best = np.concatenate([best.astype(narrow) for best, _ in self._decisions(X)])
-        return np.asarray(self.classes_.take(best))
+        return _take(np.asarray(self.classes_), best)
 
     @per_row(_class_count, _probability_dtype)
     def predict_joint_log_proba(self, X: Any) -> Any:
@@ -215,14 +230,8 @@ class BayesRule(ClassifierMixin):  # type: ignore[misc]
         """Yield the most likely class and ln p(x, c) of each block; rows of density 0 in every class have the prior."""
         with np.errstate(divide="ignore"):
             log_prior = np.log(self._prior)
-        lost, repeated = 0, log_prior
+        lost = 0
         for joint in self._log_likelihoods(X):
-            if repeated.size < joint.size:  # NumPy is slow over rows of a few classes, quick over one long row
-                repeated = np.tile(log_prior, len(joint))
-            joint += repeated[: joint.size].reshape(joint.shape)
-            if not joint.max(initial=0.0) < np.inf:  # NaN and infinity
-                what = "has entries so large that the densities of their rows overflow"
-                raise DataError(what, argument="X", fix="divide the columns by a constant before the fit")
             best, joint, here = _choose_classes(joint, log_prior)
             lost += here
             yield best, joint

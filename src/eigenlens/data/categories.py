@@ -19,9 +19,14 @@ import numpy as np
 from eigenlens.arrays import Array, is_sparse, is_tensor, to_numpy
 from eigenlens.data.number_array import check_indices
 from eigenlens.errors import CategoryError, DataError
+from eigenlens.native.class_sums import code_ranges, label_counts
+from eigenlens.resources import in_slices
 
 MAX_LOOKUP_RANGE = 1 << 16
 """Whole numbers over a range below this are looked up by value in a table; others are sorted, which is slower."""
+
+SLICE_ENTRIES = 1 << 18
+"""Entries of a long column that a thread encodes at a time."""
 
 MAX_EXACT = 2.0**53
 """Below this a float is exactly one integer."""
@@ -266,22 +271,28 @@ def encode_numbers(values: Array) -> EncodedColumn:
         return _encode_present(present, values[present])
     if not values.size:
         return EncodedColumn(np.empty(0, dtype=np.int32), ())
-    low, high = values.min(), values.max()
     if values.dtype.kind == "f":
+        low, high = values.min(), values.max()
         narrow = float(high) - float(low) < MAX_LOOKUP_RANGE and np.array_equal(values, np.rint(values))
     else:
+        low, high = (end[0] for end in code_ranges(values[:, None]))
         narrow = int(high) - int(low) < MAX_LOOKUP_RANGE
-    return _look_up(values, low) if narrow else _sort(values)
+    return _look_up(values, low, int(high) - int(low) + 1) if narrow else _sort(values)
 
 
-def _look_up(values: Array, low: Any) -> EncodedColumn:
-    """Encode whole numbers by a table of all values from `low` on."""
+def _look_up(values: Array, low: Any, width: int) -> EncodedColumn:
+    """Encode whole numbers by a table of `width` values from `low` on."""
     wide = values if values.dtype.kind == "f" or values.dtype == np.uint64 else values.astype(np.int64, copy=False)
-    slots = (wide - wide.dtype.type(low)).astype(np.int64, copy=False)  # small: neither overflows nor rounds
-    present = np.bincount(slots) > 0
+    slots = np.empty(len(wide), dtype=np.int32)
+
+    def fill(part: slice) -> None:
+        slots[part] = wide[part] - wide.dtype.type(low)  # small: neither overflows nor rounds
+
+    in_slices(fill, len(wide), SLICE_ENTRIES)
+    present = label_counts(slots, None, width) > 0.0
     categories = tuple(slot + int(low) for slot in np.flatnonzero(present).tolist())
     if present.all():
-        return EncodedColumn(slots.astype(np.int32), categories)
+        return EncodedColumn(slots, categories)
     return EncodedColumn((np.cumsum(present, dtype=np.int32) - np.int32(1))[slots], categories)
 
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from eigenlens.arrays import Array, dense
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError
+from eigenlens.resources import in_slices
 
 MAX_ENTRY, MIN_ENTRY = 1e152, 1e-151
 """Columns whose largest entry is beyond these have squares that overflow, or are 0 or not exact."""
 
 ROWS_LOOKED_AT = 1000
 """Rows spread over those in memory: units are the same in all rows, and a single large entry is found by its square."""
+
+
+SLICE_COLUMNS = 1024
+"""The number of columns that a thread looks at, at a time."""
 
 
 def require_range(source: Source) -> Source:
@@ -39,15 +46,23 @@ def _largest_entries(source: Source) -> Array:
     largest, start, weight = np.zeros(source.n_features), 0, source.weight
     step = max(1, (source.n_rows or 1) // ROWS_LOOKED_AT)
     for rows in source.rows():
-        values = np.abs(dense(rows[::step, :]))
+        values = dense(rows[::step, :])
         if weight is not None:
             values = values[weight[start : start + rows.shape[0]][::step] > 0.0]
-        found = values.max(axis=0, initial=0.0)
-        if not np.isfinite(found).all():
-            found = np.max(values, axis=0, where=np.isfinite(values), initial=0.0)
-        largest = np.maximum(largest, found)
+        found = in_slices(partial(_largest_moduli, values), values.shape[1], SLICE_COLUMNS)
+        largest = np.maximum(largest, np.concatenate(found))
         start += rows.shape[0]
     return largest
+
+
+def _largest_moduli(values: Array, part: slice) -> Array:
+    """Return the largest finite modulus of some columns, 0 where there is none."""
+    columns = values[:, part]
+    found = np.maximum(columns.max(axis=0, initial=0.0), -columns.min(axis=0, initial=0.0))
+    if np.isfinite(found).all():
+        return np.asarray(found)
+    moduli = np.abs(columns)
+    return np.asarray(np.max(moduli, axis=0, where=np.isfinite(moduli), initial=0.0))
 
 
 def _out_of_range(source: Source, j: int, size: float) -> DataError:

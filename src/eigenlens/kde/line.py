@@ -33,9 +33,13 @@ from eigenlens.native.kernel_sums import (
     window_blocks,
     window_sums,
 )
+from eigenlens.resources import in_slices
 
 MIN_TOLERANCE = 1e-15
 """The tolerance of integrals, the smallest possible: it costs hardly more than a larger one."""
+
+SLICE_QUERIES = 1 << 16
+"""Queries that a thread puts in their places at a time."""
 
 CANCELLATION = 1e-6
 """A sum smaller than this share of the weight in its window is computed again, pair by pair, without cancellation."""
@@ -60,8 +64,7 @@ class Line:
     def log_density(self, y: Array) -> Array:
         """Return the logarithm of the sum (m,) at y (m,); −inf only where K is 0."""
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            exponent, value = self._sorted(self.route.density, y)
-            return np.asarray(exponent + np.log(value))
+            return self._sorted(lambda line, y: (_logarithm(*self.route.density(line, y)),), y)[0]
 
     def derivative(self, y: Array) -> Array:
         """Return the derivative of the sum (m,) at y (m,)."""
@@ -85,13 +88,17 @@ class Line:
 
     def _sorted(self, function: Callable[[Line, Array], tuple[Array, ...]], y: Array) -> tuple[Array, ...]:
         """Apply a function of sorted points to points in any order."""
-        if np.all(y[1:] >= y[:-1]):
+        if all(in_slices(lambda part: _ascends(y, part), y.size, SLICE_QUERIES)):
             return function(self, np.ascontiguousarray(y))
         places, order = sorted_with_order(y)
         found = function(self, places)
         out = tuple(np.empty(y.size) for _ in found)
-        for into, values in zip(out, found, strict=True):
-            into[order] = values
+
+        def fill(part: slice) -> None:
+            for into, values in zip(out, found, strict=True):
+                into[order[part]] = values[part]
+
+        in_slices(fill, y.size, SLICE_QUERIES)
         return out
 
     # ---- the points in order ----------------------------------------------------------------------------
@@ -155,6 +162,23 @@ class Line:
         w = (np.ones(self.x.size) if self.w is None else self.w) / self.s
         middle = self.x[self.x.size // 2]
         return Cloud(((self.x - middle) / self.h)[:, None], w, 1.0 / self.s, self.kernel.name)
+
+
+def _ascends(y: Array, part: slice) -> bool:
+    """Return whether no entry of a slice is below the one before it."""
+    here = y[max(0, part.start - 1) : part.stop]
+    return bool(np.all(here[1:] >= here[:-1]))
+
+
+def _logarithm(exponent: Array, value: Array) -> Array:
+    """Return the logarithm (m,) of value · exp(exponent); the value is overwritten."""
+
+    def fill(part: slice) -> None:
+        np.log(value[part], out=value[part])
+        value[part] += exponent[part]
+
+    in_slices(fill, value.size, SLICE_QUERIES)
+    return value
 
 
 class LineSums(NamedTuple):
@@ -238,7 +262,8 @@ def _laplace_integral(line: Line, y: Array) -> Array:
 
 def _gaussian_density(line: Line, y: Array) -> tuple[Array, Array]:
     exponent, value, _ = gaussian_sums(line.x, line.w, y, line.h, line.tol)
-    return exponent, value / (ROOT_2PI * line.h)
+    value /= ROOT_2PI * line.h
+    return exponent, value
 
 
 def _gaussian_derivative(line: Line, y: Array) -> Array:

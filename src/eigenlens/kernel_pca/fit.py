@@ -30,7 +30,7 @@ from eigenlens.linalg.lanczos import lanczos, residual_norms
 from eigenlens.linalg.randomized import randomized
 from eigenlens.linalg.spectrum import Outcome, Requested, Spectrum, column_signs
 from eigenlens.linalg.symmetric import leading_eigenpairs
-from eigenlens.resources import one_thread
+from eigenlens.resources import one_thread, thread_count
 from eigenlens.tables.text_table import count_noun
 
 Operator = CentredGram | KernelOperator
@@ -188,9 +188,10 @@ def _dense(operator: Operator, wanted: Requested, tol: float, rng: np.random.Gen
 
 
 def _lanczos(operator: Operator, wanted: Requested, tol: float, rng: np.random.Generator) -> Spectrum:
+    workers = thread_count()
     with one_thread():  # the products have threads of their own, and the rest is small beside them
         block = TILED_LANCZOS_BLOCK if isinstance(operator, KernelOperator) else LANCZOS_BLOCK
-        return lanczos(operator, wanted, tol, rng, block=block)
+        return lanczos(operator, wanted, tol, rng, block, workers)
 
 
 def _randomized(operator: Operator, wanted: Requested, tol: float, rng: np.random.Generator) -> Spectrum:

@@ -21,5 +21,7 @@ def gram(rows: CentredRows, wanted: Requested, tol: float, rng: np.random.Genera
     V = rows.rmatmat(dual.vectors)
     alive = nonzero(dual.values)
     if alive.any():
-        V[:, alive] = orthonormal(V[:, alive] / np.linalg.norm(V[:, alive], axis=0))[0]
+        W = V if alive.all() else V[:, alive]
+        W /= np.sqrt(np.einsum("ij,ij->j", W, W))
+        V[:, alive] = orthonormal(W)[0]
     return replace(dual, vectors=orient(V), total=rows.trace)

@@ -6,6 +6,8 @@ product. The basis is orthogonalised in full, twice; it never outgrows a fixed s
 
 from __future__ import annotations
 
+import functools
+import operator
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +15,8 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.linalg.operators import SymmetricOperator
 from eigenlens.linalg.spectrum import Outcome, Requested, Spectrum, orient
+from eigenlens.native.span import remove_span
+from eigenlens.resources import in_slices, thread_count
 
 MAX_LANCZOS_PRODUCTS = 3000
 """Products after which the iteration ends, converged or not."""
@@ -26,22 +30,31 @@ BASIS_BLOCKS = 16
 START_SEED = 0
 """The seed of starts and fresh blocks: answers depend on them only below their tolerance, and are always the same."""
 
+SLICE_ROWS = 1 << 13
+"""Rows of a tall matrix that a thread multiplies at a time."""
+
 PRODUCTS_BETWEEN_CHECKS = 3
 """Products between two checks of the residuals, each of which solves the small projected problem."""
 
 
 def lanczos(
-    operator: SymmetricOperator, wanted: Requested, tol: float, rng: np.random.Generator, block: int = 8
+    operator: SymmetricOperator,
+    wanted: Requested,
+    tol: float,
+    rng: np.random.Generator,
+    block: int = 8,
+    workers: int | None = None,
 ) -> Spectrum:
     """Return the leading eigenpairs of A, each with ‖A v − λ v‖ ≤ tol λ₁.
 
     A block Krylov space holds at most `block` copies of a repeated eigenvalue, so a converged answer is confirmed: a
     fresh random block, orthogonal to it, must find nothing larger. If `wanted` needs more values than are known (for a
     share of the trace), the iteration continues for more. The random blocks are the same in every run, whatever `rng`
-    is. Cost per step: one product with b columns and 4 N m b flops, for a basis of m columns.
+    is. Cost per step: one product with b columns and 8 N m b flops, for a basis of m columns, on `workers` threads or
+    as many as BLAS may use.
     """
     total, k = operator.trace, min(wanted.initial_guess, wanted.limit)
-    basis = _Basis(operator, k, min(block, operator.size), np.random.default_rng(START_SEED))
+    basis = _Basis(operator, k, min(block, operator.size), np.random.default_rng(START_SEED), workers or thread_count())
     while True:
         values, converged = _converge(basis, k, tol)
         enough = wanted.choose(np.maximum(values, 0.0), total)
@@ -90,16 +103,33 @@ def orthonormal(W: Array) -> tuple[Array, Array]:
 
     The small triangles are inverted, not solved with: the second round repairs what the first one lost.
     """
+    Q = np.empty_like(W)
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # squares beyond 1e308 overflow, which is detected below
-            first = np.linalg.cholesky(W.T @ W).T
-            Q = W @ np.linalg.inv(first)
-            second = np.linalg.cholesky(Q.T @ Q).T
+            first = _triangle(W)
+            _multiply(W, np.linalg.inv(first), Q)
+            second = _triangle(Q)
     except np.linalg.LinAlgError:
         return np.linalg.qr(W)
     if not np.abs(second - np.eye(len(second))).max() <= 1e-2:
         return np.linalg.qr(W)
-    return Q @ np.linalg.inv(second), second @ first
+    _multiply(Q, np.linalg.inv(second), Q)
+    return Q, second @ first
+
+
+def _triangle(W: Array) -> Array:
+    """Return the upper triangle R (b, b) with RᵀR = WᵀW."""
+    squares = in_slices(lambda part: W[part].T @ W[part], len(W), SLICE_ROWS)
+    return np.asarray(np.linalg.cholesky(functools.reduce(operator.add, squares)).T)
+
+
+def _multiply(W: Array, A: Array, out: Array) -> None:
+    """Write W A (N, c) to `out`, which may be W itself."""
+
+    def fill(part: slice) -> None:
+        out[part] = W[part] @ A
+
+    in_slices(fill, len(W), SLICE_ROWS)
 
 
 @dataclass
@@ -110,6 +140,7 @@ class _Basis:
     k: int
     block: int
     rng: np.random.Generator
+    workers: int
 
     def __post_init__(self) -> None:
         self.products = self.size = self.check = 0
@@ -177,15 +208,13 @@ class _Basis:
         self.V[:, j : j + room] = Q
         self.size = j + room
         self.products += 1
-        W = self.operator.matmat(Q)
-        basis = self.V[:, : self.size]
-        H = basis.T @ W
+        W, H = remove_span(self.V[:, : self.size], self.operator.matmat(Q), self.workers)
         self.T[: self.size, j : self.size] = H
         self.T[j : self.size, : self.size] = H.T
         if self.exhausted:
             self.next, self.coupling = np.empty((self.operator.size, 0)), np.zeros((0, room))
         else:
-            self.next, self.coupling = self._orthonormal(W - basis @ H)
+            self.next, self.coupling = self._orthonormal(W)
 
     def _orthonormal(self, W: Array) -> tuple[Array, Array]:
         """Return Q (N, b') and B with W = Q B beside the basis; dependent columns are replaced by random ones.
@@ -193,7 +222,7 @@ class _Basis:
         A remainder that is small beside A is mostly rounding error, which lies in the basis: it is cleaned once more.
         """
         basis = self.V[:, : self.size]
-        W -= basis @ (basis.T @ W)  # the second time: once is not enough, its errors grow with every step
+        W = remove_span(basis, W, self.workers)[0]  # the second time: once is not enough, its errors grow
         Q, B = orthonormal(W)
         size = np.abs(np.diag(B)) / max(np.abs(self.T[: self.size, : self.size]).max(initial=0.0), 1e-300)
         if np.any(size < 1e-8):
@@ -211,7 +240,7 @@ class _Basis:
 
     def _restart(self, values: Array, Y: Array, keep: int) -> None:
         """Replace the basis by its `keep` leading Ritz vectors; the next block stays."""
-        self.V[:, :keep] = self.V[:, : self.size] @ Y[:, :keep]
+        _multiply(self.V[:, : self.size], Y[:, :keep], self.V[:, :keep])
         self.coupling = self.coupling @ Y[self.size - self.coupling.shape[1] :, :keep]
         self.T[:keep, :keep] = np.diag(values[:keep])
         self.size = keep

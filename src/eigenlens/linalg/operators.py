@@ -20,14 +20,16 @@ import numpy as np
 from scipy import sparse
 
 from eigenlens import checks
-from eigenlens.arrays import Array, Like, dense, is_sparse, is_tensor, namespace, slices, to_numpy
+from eigenlens.arrays import Array, Like, is_sparse, is_tensor, namespace, slices, to_numpy
 from eigenlens.checkpoint.passes import recorded
 from eigenlens.data.coerce import require_finite
-from eigenlens.data.memory import ArraySource, SparseSource, TensorSource
+from eigenlens.data.memory import TensorSource
 from eigenlens.data.source import Block, Progress, S, Source, accumulate
 from eigenlens.errors import DataError
+from eigenlens.linalg.column_panels import centre_columns, column_reader, dense_columns
 from eigenlens.native.moments import NARROW, moments_about
 from eigenlens.native.sparse import normal_product
+from eigenlens.resources import in_slices
 from eigenlens.stats.moments import ColumnMoments, Moments, rows_and_weight
 
 COLUMN_BLOCK = 4096
@@ -36,8 +38,11 @@ COLUMN_BLOCK = 4096
 CACHE_PANEL_BYTES = 4 << 20
 """The size of panels that stay in the cache between two uses."""
 
-MEAN_CHECK_ROWS = 16
-"""Rows whose variance shows whether a mean is so large that subtracting it once leaves rounding error."""
+GRAM_PANEL_BYTES = 16 << 20
+"""The size of panels of columns that are centred and multiplied at a time."""
+
+GRAM_SLICE_COLUMNS = 512
+"""The number of columns that a thread centres at a time."""
 
 
 class SymmetricOperator(Protocol):
@@ -238,30 +243,38 @@ class CentredRows:
 
     def _row_products(self) -> tuple[Array, ColumnMoments]:
         """Return X̃X̃ᵀ (n, n) times the divisor, and the moments of the columns."""
-        read, n = _column_access(self.source)
+        read, n = column_reader(self.source)
         weight = self.source.weight
         count, total = (n, float(n)) if weight is None else (int(np.count_nonzero(weight)), float(weight.sum()))
         mean, square = np.empty(self.size), np.empty(self.size)
         G, nowhere = np.zeros((n, n)), np.zeros(n)
-        step = int(np.clip(CACHE_PANEL_BYTES * 8 // (8 * n), 256, 2 * COLUMN_BLOCK))
-        for part in slices(self.size, step):
+        step = GRAM_PANEL_BYTES * (1 if self.source.in_memory else 2) // (8 * n)  # each is a pass over a file
+        for columns in slices(self.size, int(np.clip(step, 256, 2 * COLUMN_BLOCK))):
+            given = read(columns)
+            panel: Array = np.empty(given.shape)
+
+            def fill(part: slice, given: Array = given, panel: Array = panel, first: int = columns.start) -> None:
+                here = slice(first + part.start, first + part.stop)
+                own = np.array(given[:, part], dtype=np.float64)
+                panel[:, part], mean[here], square[here] = self._gram_panel(own, here, weight, total)
+
             with np.errstate(all="ignore"):
-                panel, mean[part], square[part] = self._gram_panel(read(part), weight, total)
-                if self.feature_weight is not None:
-                    panel *= np.sqrt(self.feature_weight[part])
-            G += moments_about(panel.T, None, nowhere)[1]
+                in_slices(fill, columns.stop - columns.start, GRAM_SLICE_COLUMNS)
+                G += moments_about(panel.T, None, nowhere)[1]
         return G, ColumnMoments(total, mean, square, count)
 
-    def _gram_panel(self, panel: Array, weight: Array | None, total: float) -> tuple[Array, Array, Array]:
-        """Return columns (n, c) of X̃ times √divisor, and the means and squared deviations of the columns."""
+    def _gram_panel(self, panel: Array, which: slice, weight: Array | None, total: float) -> tuple[Array, Array, Array]:
+        """Return some columns (n, c) of X̃ times √divisor, and the means and squared deviations of the columns."""
         own = None if self.center else panel.copy()
-        centred, mean, square = _centred_panel(panel, weight, total)
+        centred, mean, square = centre_columns(panel, weight, total)
         if own is not None:
             centred = own if weight is None else own * np.sqrt(weight)[:, None]
         if self.standardize:
             here = ColumnMoments(total, mean, square)
             about = (mean, square) if self.center else (np.zeros_like(mean), here.square_about_zero)
             centred /= _deviations(*about, covariance_divisor(total, self.center))
+        if self.feature_weight is not None:
+            centred *= np.sqrt(self.feature_weight[which])
         return centred, mean, square
 
     def centred_blocks(self) -> Iterator[Array]:
@@ -323,42 +336,8 @@ def _deviations(mean: Array, square: Array, divisor: float) -> Array:
     return np.where((deviation <= 1e-13 * np.abs(mean)) | (deviation == 0.0), 1.0, deviation)
 
 
-def _centred_panel(panel: Array, weight: Array | None, total: float) -> tuple[Array, Array, Array]:
-    """Return columns (n, c) about their means and times √w, the means, and the sums of their squares."""
-
-    def average(values: Array) -> Array:
-        return np.asarray(values.sum(axis=0) if weight is None else np.einsum("i,ij->j", weight, values)) / total
-
-    mean = average(panel)
-    panel -= mean
-    if np.any(mean**2 > 1e4 * panel[:MEAN_CHECK_ROWS].var(axis=0)):  # rounding may have left some of the mean
-        rest = average(panel)
-        panel -= rest
-        mean += rest
-    if weight is not None:
-        panel *= np.sqrt(weight)[:, None]
-    return panel, mean, np.einsum("ij,ij->j", panel, panel)
-
-
-def _column_access(source: Source) -> tuple[Callable[[slice], Array], int]:
-    """Return a function from a range of columns to a float64 copy of them (n, c), and n."""
-    if isinstance(source, ArraySource):
-        return lambda part: np.array(source.array[:, part], dtype=np.float64), source.array.shape[0]
-    if isinstance(source, SparseSource):
-        columns = source.matrix.tocsc()
-        return lambda part: columns[:, part].toarray().astype(np.float64, copy=False), columns.shape[0]
-    if isinstance(source, TensorSource):
-        return lambda part: to_numpy(source.tensor[:, part]).astype(np.float64), source.tensor.shape[0]
-    n = sum(block.rows.shape[0] for block in source.blocks())
-    return lambda part: np.concatenate([_columns_of(block.rows, part) for block in source.blocks()]), n
-
-
-def _columns_of(rows: Any, part: slice) -> Array:
-    return np.array(dense(rows[:, part]))
-
-
 def _dense_block(block: Block, mean: Array, scale: Array | None, weight: Array | None) -> Array:
-    rows = _columns_of(block.rows, slice(None)) - mean
+    rows = dense_columns(block.rows, slice(None)) - mean
     if scale is not None:
         rows /= scale
     return rows if weight is None else rows * np.sqrt(weight)[:, None]
@@ -377,7 +356,7 @@ def _dense_panels(block: Block) -> Iterator[Block]:
     """Yield the rows of a block as dense float64 copies, one panel at a time."""
     step = max(64, 4 * CACHE_PANEL_BYTES // (8 * block.rows.shape[1]))
     for part in slices(block.rows.shape[0], step):
-        rows = _columns_of(block.rows[part, :], slice(None))
+        rows = dense_columns(block.rows[part, :], slice(None))
         yield Block(rows, None if block.weight is None else block.weight[part])
 
 
@@ -441,9 +420,12 @@ def _left_product(block: Block, mean: Array, U: Array, near: bool) -> Array:
     base = np.zeros_like(mean) if near else mean.astype(rows.dtype).astype(np.float64)
     right = np.ascontiguousarray(u.T, dtype=rows.dtype)
     total, sums = np.empty((U.shape[1], rows.shape[1])), right.sum(axis=1)
-    for part in slices(rows.shape[1], COLUMN_BLOCK):
+
+    def fill(part: slice) -> None:
         columns = rows[:, part] if near else rows[:, part] - base[part].astype(rows.dtype)
         total[:, part] = right @ columns - np.outer(sums, (mean - base)[part])
+
+    in_slices(fill, rows.shape[1], COLUMN_BLOCK)
     return total.T
 
 

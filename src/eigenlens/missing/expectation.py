@@ -11,7 +11,7 @@ noise is small. Rows that are few enough are prepared once for all passes.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 from typing import TypeVar
@@ -76,11 +76,11 @@ class PatternRows:
 class IncompleteRows:
     """A piece of rows X as given, NaN where missing, seen as y = (x − centre) / scale.
 
-    Compiled kernels read X directly; `grouped` is made of it where NumPy has to do the work.
+    Compiled kernels read X directly; `grouped` is made of it where NumPy has to do the work, of its parts.
     """
 
-    def __init__(self, X: Array, w: Array | None, centre: Array, scale: Array) -> None:
-        self.X, self.w, self.centre, self.scale = X, w, centre, scale
+    def __init__(self, X: Array, w: Array | None, centre: Array, scale: Array, k: int) -> None:
+        self.X, self.w, self.centre, self.scale, self.k = X, w, centre, scale, k
 
     @cached_property
     def scattered(self) -> bool:
@@ -99,19 +99,24 @@ class IncompleteRows:
             X, seen, w = X[keep], seen[keep], w[keep]
         return _group_by_pattern((X - self.centre) / self.scale, seen, w)
 
+    @cached_property
+    def parts(self) -> list[IncompleteRows]:
+        """The rows in pieces whose packed arrays fit the cache, for NumPy."""
+        return self._split(max(64, PIECE_ENTRIES // packed_size(self.k + 1)))
+
+    def _split(self, most: int) -> list[IncompleteRows]:
+        """Split the rows into pieces of about the same size, of at most this many rows."""
+        n = len(self.X)
+        step = max(1, -(-n // max(1, -(-n // most))))
+        weights = [None if self.w is None else self.w[part] for part in slices(n, step)]
+        return [
+            IncompleteRows(self.X[part], w, self.centre, self.scale, self.k)
+            for part, w in zip(slices(n, step), weights, strict=True)
+        ]
+
     def frame(self, model: LinearGaussian) -> Frame:
         """Return a model of these rows in the form that kernels take."""
         return Frame(self.centre, self.scale, model.mean, model.loadings, np.asarray(model.noise))
-
-
-def split_block(block: Block, centre: Array, scale: Array, k: int) -> list[IncompleteRows]:
-    """Split a block into pieces whose packed arrays fit the cache."""
-    X = as_floats(block.rows)
-    count = max(1, -(-len(X) // max(64, PIECE_ENTRIES // packed_size(k + 1))))
-    step = max(1, -(-len(X) // count))
-    parts = list(slices(len(X), step))
-    weights = [None if block.weight is None else block.weight[part] for part in parts]
-    return [IncompleteRows(X[part], w, centre, scale) for part, w in zip(parts, weights, strict=True)]
 
 
 def _group_by_pattern(Y: Array, seen: Array, w: Array) -> PatternRows:
@@ -310,11 +315,11 @@ class IncompleteRowPasses:
         self._source, self._progress = source, progress
         n, d = source.n_rows, source.n_features
         limit = MAX_COLLECTED_BYTES if source.on_workers else MAX_PREPARED_BYTES
-        self._split = partial(split_block, centre=units.centre, scale=units.scale, k=k)
+        self._piece = partial(_piece_of_block, units=units, k=k)
         self._pieces: list[IncompleteRows] | None = None
         self._keeps = n is not None and 8 * n * (3 * d + packed_size(k)) <= MAX_PREPARED_BYTES
         if n is not None and 16 * n * d <= limit:
-            self._pieces = [piece for block in source.blocks() for piece in self._split(block)]
+            self._pieces = [self._piece(block) for block in source.blocks()]
         self.count = 1
 
     def total(self, model: LinearGaussian, summarise: Callable[[Posterior], A]) -> A:
@@ -323,13 +328,13 @@ class IncompleteRowPasses:
         total = partial(_sum_of_pieces, model=model, summarise=summarise)
         if (pieces := self._pieces) is not None:
             return recorded("EM", (model, summarise), lambda: total(pieces))
-        return accumulate(self._source, partial(_sum_of_block, split=self._split, total=total), self._progress, "EM")
+        return accumulate(self._source, partial(_sum_of_block, piece=self._piece, total=total), self._progress, "EM")
 
     def totals_at(self, model: LinearGaussian) -> Callable[[Callable[[Posterior], A]], A]:
         """Return `total` for one model and many statistics; posteriors are kept in between if they are small."""
         if self._pieces is None or not self._keeps:
             return partial(self.total, model)
-        posteriors = [Posterior(piece, model) for piece in self._pieces]
+        posteriors = list(_posteriors(self._pieces, model))
 
         def total(summarise: Callable[[Posterior], A]) -> A:
             self.count += 1
@@ -338,15 +343,26 @@ class IncompleteRowPasses:
         return total
 
 
+def _piece_of_block(block: Block, units: Units, k: int) -> IncompleteRows:
+    return IncompleteRows(as_floats(block.rows), block.weight, units.centre, units.scale, k)
+
+
 def _sum_of_pieces(pieces: Iterable[IncompleteRows], model: LinearGaussian, summarise: Callable[[Posterior], A]) -> A:
-    return _sum(lambda piece: summarise(Posterior(piece, model)), pieces)
+    return _sum(summarise, _posteriors(pieces, model))
 
 
 def _sum_of_block(
-    block: Block, split: Callable[[Block], list[IncompleteRows]], total: Callable[[Iterable[IncompleteRows]], A]
+    block: Block, piece: Callable[[Block], IncompleteRows], total: Callable[[Iterable[IncompleteRows]], A]
 ) -> A:
     """Return the sum over a block; a function without the passes, whose rows would travel to every worker with it."""
-    return total(split(block))
+    return total([piece(block)])
+
+
+def _posteriors(pieces: Iterable[IncompleteRows], model: LinearGaussian) -> Iterator[Posterior]:
+    """Yield the posteriors of pieces, which are whole where kernels do the work: they have threads of their own."""
+    for piece in pieces:
+        whole = Posterior(piece, model)
+        yield from [whole] if whole.compiled is not None else (Posterior(part, model) for part in piece.parts)
 
 
 def _sum(function: Callable[[T], A], items: Iterable[T]) -> A:

@@ -6,7 +6,7 @@ given, so the result does not depend on the number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eigenlens.arrays import Array, dense
+from eigenlens.arrays import Array, dense, slices
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.rows import dense_rows, draw_rows, positive_weight_rows, take_rows
 from eigenlens.data.source import Block, Source, accumulate
@@ -31,7 +31,7 @@ from eigenlens.mixture.em import (
 from eigenlens.mixture.prior import PRIORS
 from eigenlens.mixture.problem import Problem, rows_unchanged
 from eigenlens.mixture.structures.base import CovarianceArrays, CovarianceStructure
-from eigenlens.resources import one_thread, thread_count
+from eigenlens.resources import in_slices, one_thread, thread_count
 
 SAMPLE_ROWS_PER_COMPONENT, MIN_SAMPLE_ROWS, MAX_SAMPLE_ENTRIES = 500, 10_000, 1 << 24
 """Guesses are made on this many rows per component, at least this many in all, and this many entries at most."""
@@ -51,6 +51,9 @@ MAX_CHEAP_PASS_FLOPS = 1 << 21
 
 MAX_STACKED_ENTRIES = 1 << 17
 """The entries of the covariances of all guesses that are run side by side: they should stay in cache."""
+
+MIN_THREADED_ENTRIES = 1 << 16
+"""Guesses on fewer entries than this are made before a thread has started."""
 
 MAX_FINAL_STARTS = 3
 """The number of guesses that are run to the end where that is the only way to find the best."""
@@ -211,12 +214,12 @@ def from_centres(centres: CentreRule, n_init: int, parts: StartParts | None = No
         steps = min(usual, max_iter // 2)
         twice = few and centres is k_means_plus_plus
         guesses = n_init * (2 if twice else 1) if K > 1 else 1  # one component has only one start
-        make = partial(_guess, problem=small, centres=centres, K=K, sample=sample)
-        each: Iterable[Mixture] = map(make, range(guesses), rng.spawn(guesses))
+        make, at_once = partial(_guess, problem=small, centres=centres, K=K, sample=sample), _starts_at_once(small, K)
+        each: Iterable[Mixture] = _make_guesses(make, rng.spawn(guesses), at_once, sample.X.size)
         if parts is not None:
             each = (parts.put_into(guess, problem.structure) for guess in each)
         if steps:
-            results, interrupted = _run_guesses(small, each, _starts_at_once(small, K), tol, steps)
+            results, interrupted = _run_guesses(small, each, at_once, tol, steps)
         else:
             results, interrupted = [evaluate_start(small, guess) for guess in each], False
         best = sorted(results, key=partial(rank_result, small))
@@ -224,6 +227,20 @@ def from_centres(centres: CentreRule, n_init: int, parts: StartParts | None = No
         return [Start(one.mixture, one.lost, interrupted, max(0, one.steps - 1)) for one in best[:most]]
 
     return start
+
+
+def _make_guesses(
+    make: Callable[[int, np.random.Generator], Mixture], rngs: list[np.random.Generator], at_once: int, entries: int
+) -> Iterator[Mixture]:
+    """Yield a guess for each generator; some are made at once, each on a thread of its own where rows are many."""
+    for some in slices(len(rngs), at_once):
+
+        def guesses(part: slice, first: int = some.start) -> list[Mixture]:
+            return [make(first + i, rngs[first + i]) for i in range(part.start, part.stop)]
+
+        count = some.stop - some.start
+        for made in in_slices(guesses, count, 1 if entries >= MIN_THREADED_ENTRIES else count):
+            yield from made
 
 
 def _starts_at_once(problem: Problem, K: int) -> int:

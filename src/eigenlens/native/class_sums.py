@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eigenlens.arrays import Array, slices
-from eigenlens.native.runtime import aligned, kernels, plain, run_kernel
+from eigenlens.native.runtime import MAX_ONE_THREAD_ENTRIES, aligned, kernels, plain, run_kernel
+from eigenlens.resources import thread_count
 
 PANEL = 1 << 18
 """The number of entries that the twins work on at a time."""
@@ -58,6 +59,24 @@ class Lines(NamedTuple):
         """Return the lines (n,) of the codes (n,) of column j."""
         index = codes.astype(np.int64) - self.low[j]
         return np.asarray(self.start[j] + np.where((index >= 0) & (index < self.width[j]), index, self.width[j]))
+
+
+def label_counts(y: Array, weight: Array | None, C: int) -> Array:
+    """Return Σ w (C,) of the labels y (n,) of each class, their number without weights.
+
+    >>> label_counts(np.array([0, 2, 2], dtype=np.int32), None, 3)
+    array([1., 0., 2.])
+    """
+    if kernels is None:
+        return label_counts_numpy(y, weight, C)
+    counts = np.empty(C)
+    kernels.label_counts(plain(y, np.int32), plain(weight), counts, _threads(y))
+    return counts
+
+
+def label_counts_numpy(y: Array, weight: Array | None, C: int) -> Array:
+    """The twin of `label_counts`."""
+    return np.bincount(y, weight, minlength=C).astype(np.float64)
 
 
 # ---- numbers --------------------------------------------------------------------------------------------------
@@ -215,13 +234,47 @@ def winners(joint: Array) -> Array:
     if kernels is None:
         return winners_numpy(joint)
     places = np.empty(len(joint), dtype=np.int64)
-    kernels.class_winners(plain(joint), places)
+    kernels.class_winners(plain(joint), places, _threads(joint))
     return places
 
 
 def winners_numpy(joint: Array) -> Array:
     """The twin of `winners`."""
     return np.asarray(joint.argmax(axis=1))
+
+
+class Decisions(NamedTuple):
+    """The winners (n,) of rows, the largest entry of all, NaN if there is one, and the smallest of the winning ones."""
+
+    winners: Array
+    largest: float
+    smallest: float
+
+
+def decide(joint: Array, levels: Array) -> Decisions:
+    """Add levels (C,) to the rows of joint (n, C), in place, and return the winners.
+
+    >>> joint = np.array([[0.0, 2.0], [3.0, 0.0]])
+    >>> decide(joint, np.array([0.0, 1.0])), joint
+    (Decisions(winners=array([1, 0]), largest=3.0, smallest=3.0), array([[0., 3.], [3., 1.]]))
+    """
+    if kernels is None or joint.dtype != np.float64 or not joint.flags.c_contiguous:
+        return decide_numpy(joint, levels)
+    places, ends = np.empty(len(joint), dtype=np.int64), np.empty(2)
+    kernels.class_decisions(plain(levels), joint, places, ends, _threads(joint))
+    return Decisions(places, float(ends[0]), float(ends[1]))
+
+
+def decide_numpy(joint: Array, levels: Array) -> Decisions:
+    """The twin of `decide`."""
+    joint += levels
+    places = winners_numpy(joint)
+    smallest = joint[np.arange(len(joint)), places].min(initial=np.inf)
+    return Decisions(places, float(joint.max(initial=-np.inf)), float(smallest))
+
+
+def _threads(values: Array) -> int:
+    return 1 if values.size <= MAX_ONE_THREAD_ENTRIES else thread_count()
 
 
 def _codes(codes: Array) -> Array:

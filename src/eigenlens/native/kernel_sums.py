@@ -41,7 +41,7 @@ def sorted_with_order(values: Array) -> tuple[Array, Array]:
         order = np.argsort(values, kind="stable")
         return values[order], order
     out, order = np.empty(values.size), np.empty(values.size, dtype=np.int64)
-    kernels.sort_order(values, out, order)
+    kernels.sort_order(values, out, order, thread_count())
     return out, order
 
 
@@ -291,7 +291,7 @@ class Cloud:
     def packed(self) -> Any:
         """The points in the layout of the compiled kernel."""
         points = self.points * SCALES.get(self.form, 1.0)
-        return kernels.tiles(*map(plain, (points, self.weights, self.inverse)))
+        return kernels.tiles(*map(plain, (points, self.weights, self.inverse)), thread_count())
 
 
 def cloud_sums(cloud: Cloud, Y: Array, tol: float) -> tuple[Array, Array]:

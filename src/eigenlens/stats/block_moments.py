@@ -7,7 +7,8 @@ about the shift are then moved to the mean itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import singledispatch
+from functools import reduce, singledispatch
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from scipy import sparse
 
 from eigenlens.arrays import Array, namespace, slices, to_numpy
 from eigenlens.native.moments import moments_about
+from eigenlens.resources import in_slices
 
 MAX_SHIFT_ERROR = {np.dtype(np.float64): 1e4, np.dtype(np.float32): 1.0}
 """A squared distance of the shift from the mean above this many variances costs too many digits.
@@ -36,6 +38,9 @@ OUTER_ROWS = 64
 
 CACHE_ENTRIES = 1 << 17
 """Entries of a panel of float64 that stays in cache while its sums and squares are taken."""
+
+THREADED_ENTRIES = 1 << 19
+"""Sums over fewer entries than this are made before threads have started."""
 
 FLOAT32_RUN, FLOAT64_RUN = 4096, 1 << 16
 """Rows of a tensor multiplied at a time: float32 sums over longer runs would lose digits, float64 ones do not."""
@@ -159,15 +164,19 @@ def mean_and_squares(rows: Any, weight: Array | None, n: float) -> tuple[Array, 
 
 @mean_and_squares.register
 def _(rows: np.ndarray, weight: Array | None, n: float) -> tuple[Array, Array, Array]:
-    shift = _provisional_mean(rows, weight)
-    total, square = np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
-    step = max(1, CACHE_ENTRIES // rows.shape[1])
-    for start in range(0, rows.shape[0], step):
-        panel = rows[start : start + step] - shift
-        w = np.ones(len(panel)) if weight is None else weight[start : start + step]
-        total += w @ panel
+    shift, count = _provisional_mean(rows, weight), rows.shape[0]
+
+    def sums(part: slice) -> Array:
+        panel = rows[part] - shift
+        w = np.ones(len(panel)) if weight is None else weight[part]
+        total = w @ panel
         panel *= panel
-        square += w @ panel
+        return np.stack([total, w @ panel])
+
+    step = max(1, CACHE_ENTRIES // rows.shape[1])
+    several = rows.size >= THREADED_ENTRIES
+    parts = in_slices(sums, count, step) if several else [sums(part) for part in slices(count, step)]
+    total, square = reduce(add, parts, np.zeros((2, rows.shape[1])))
     mean, rest = add_exactly(shift, total / n)
     return mean, np.maximum(square - total * total / n, 0.0), rest
 

@@ -17,6 +17,7 @@ from eigenlens.bayes.naive.plan import Plan
 from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.data.table import MixedRows
 from eigenlens.errors import DataError
+from eigenlens.native.class_sums import label_counts
 
 COPIED_ENTRIES = 1 << 21
 """Entries that are copied at a time, out of sparse rows or from between other columns: 16 MB of floats."""
@@ -94,7 +95,7 @@ def row_slices(rows: Any, *, copied: bool, step: int | None = None) -> Iterator[
 
 def _summarise_slice(rows: Any, y: Array, weight: Array | None, plan: Plan, C: int) -> NaiveStatistics:
     parts = [factor.summarise(rows, np.array(columns), y, weight, C) for factor, columns in plan.groups]
-    return NaiveStatistics(np.bincount(y, weight, minlength=C).astype(np.float64), tuple(parts))
+    return NaiveStatistics(label_counts(y, weight, C), tuple(parts))
 
 
 def estimate_naive(statistics: NaiveStatistics, plan: Plan, prior: Array, options: NaiveOptions) -> NaiveModel:

@@ -15,7 +15,7 @@ void class_moments(Arguments& given) {
   const auto sums = given.output(C, 3, rows.d);
   const std::size_t threads = given.size();
   const Unlocked unlocked(given);
-  check_labels(y, rows.n, C);
+  check_labels(y, rows.n, C, threads);
   ClassSums<T>::moments(rows, y, weight, centre, C, sums, threads);
 }
 
@@ -56,7 +56,7 @@ void code_counts(Arguments& given) {
   const std::size_t threads = given.size(), size = counts.size(), C = counts.shape(1);
   const Unlocked unlocked(given);
   lines.check(codes.d, counts.shape(0));
-  check_labels(y, codes.n, C);
+  check_labels(y, codes.n, C, threads);
   CodeSums<T>::counts(codes, lines, y, weight, C, counts, size, threads);
 }
 
@@ -74,13 +74,38 @@ void code_gather(Arguments& given) {
   CodeSums<T>::gather(codes, lines, table, stride, C, joint, threads);
 }
 
+inline void counts_of_labels(Arguments& given) {
+  const auto y = given.input<std::int32_t>(ANY);
+  const std::size_t n = y.size();
+  const auto weight = given.optional_input(n);
+  const auto counts = given.output(ANY);
+  const std::size_t threads = given.size(), C = counts.size();
+  const Unlocked unlocked(given);
+  check_labels(y, n, C, threads);
+  label_counts(y, weight, n, C, counts, threads);
+}
+
 inline void winners(Arguments& given) {
   const auto joint = given.input(ANY, ANY);
   const std::size_t n = joint.shape(0), C = joint.shape(1);
   given.require(C > 0, "is empty");
   const auto found = given.output<std::int64_t>(n);
+  const std::size_t threads = given.size();
   const Unlocked unlocked(given);
-  class_winners(joint, n, C, found);
+  class_winners(joint, n, C, found, threads);
+}
+
+inline void decisions(Arguments& given) {
+  const auto levels = given.input(ANY);
+  const std::size_t C = levels.size();
+  given.require(C > 0, "is empty");
+  const auto joint = given.output(ANY, C);
+  const std::size_t n = joint.shape(0);
+  const auto found = given.output<std::int64_t>(n);
+  const auto ends = given.output(2);
+  const std::size_t threads = given.size();
+  const Unlocked unlocked(given);
+  class_decisions(joint, levels, n, C, found, ends, threads);
 }
 
 inline PyMethodDef class_sums_functions[] = {
@@ -88,7 +113,9 @@ inline PyMethodDef class_sums_functions[] = {
     method<class_moments<float>>("class_moments_float32"),
     method<class_joint<double>>("class_joint_float64"),
     method<class_joint<float>>("class_joint_float32"),
+    method<counts_of_labels>("label_counts"),
     method<winners>("class_winners"),
+    method<decisions>("class_decisions"),
     method<code_ranges<std::int8_t>>("code_ranges_int8"),
     method<code_ranges<std::uint8_t>>("code_ranges_uint8"),
     method<code_ranges<std::int16_t>>("code_ranges_int16"),

@@ -1,5 +1,6 @@
 #include "class_sums/driver.hpp"
 
+#include <limits>
 #include <stdexcept>
 
 #define EIGENLENS_KERNELS "class_sums/kernels.hpp"
@@ -11,7 +12,7 @@ namespace eigenlens {
 
 namespace {
 
-constexpr std::size_t MAX_PIECES = 16, MIN_ENTRIES = 1 << 17;  // entries of a piece at least
+constexpr std::size_t MAX_PIECES = 64, MIN_ENTRIES = 1 << 17;  // entries of a piece at least
 
 Pieces pieces_of(std::size_t n, std::size_t d, std::size_t max_pieces = MAX_PIECES) {
   return {n, std::clamp<std::size_t>(n * d / MIN_ENTRIES, 1, std::clamp<std::size_t>(max_pieces, 1, MAX_PIECES))};
@@ -26,10 +27,23 @@ void CodeLines::check(std::size_t d, std::size_t count) const {
   }
 }
 
-void check_labels(const std::int32_t* y, std::size_t n, std::size_t C) {
-  std::uint32_t most = 0;  // a negative label is a large one
-  for (std::size_t i = 0; i < n; ++i) most = std::max(most, static_cast<std::uint32_t>(y[i]));
-  if (n > 0 && most >= C) throw std::invalid_argument("a label is not that of a class");
+void check_labels(const std::int32_t* y, std::size_t n, std::size_t C, std::size_t threads) {
+  const Pieces pieces = pieces_of(n, 1);
+  in_parallel(pieces.count, threads, [&](std::size_t p) {
+    std::uint32_t most = 0;  // a negative label is a large one
+    for (std::size_t i = pieces.cut(p); i < pieces.cut(p + 1); ++i)
+      most = std::max(most, static_cast<std::uint32_t>(y[i]));
+    if (pieces.cut(p) < pieces.cut(p + 1) && most >= C) throw std::invalid_argument("a label is not that of a class");
+  });
+}
+
+void label_counts(const std::int32_t* y, const double* weight, std::size_t n, std::size_t C, double* counts,
+                  std::size_t threads) {
+  const Pieces pieces = pieces_of(n, 1, n / (4 * C + 1));
+  const auto found = sum_pieces(pieces.count, C, threads, [&](std::size_t p, double* mine) {
+    for (std::size_t i = pieces.cut(p); i < pieces.cut(p + 1); ++i) mine[y[i]] += weight ? weight[i] : 1.0;
+  });
+  std::copy_n(found.data, C, counts);
 }
 
 template <class T>
@@ -92,11 +106,46 @@ void CodeSums<T>::gather(const Rows<T>& codes, const CodeLines& lines, const dou
   });
 }
 
-void class_winners(const double* joint, std::size_t n, std::size_t C, std::int64_t* winners) {
-  for (std::size_t i = 0; i < n; ++i, joint += C) {
-    std::size_t best = 0;
-    for (std::size_t c = 1; c < C; ++c) best = joint[c] > joint[best] ? c : best;
-    winners[i] = static_cast<std::int64_t>(best);
+namespace {
+
+inline std::size_t winner(const double* joint, std::size_t C) {
+  std::size_t best = 0;
+  for (std::size_t c = 1; c < C; ++c) best = joint[c] > joint[best] ? c : best;
+  return best;
+}
+
+}  // namespace
+
+void class_winners(const double* joint, std::size_t n, std::size_t C, std::int64_t* winners, std::size_t threads) {
+  const Pieces pieces = pieces_of(n, C);
+  in_parallel(pieces.count, threads, [&](std::size_t p) {
+    for (std::size_t i = pieces.cut(p); i < pieces.cut(p + 1); ++i)
+      winners[i] = static_cast<std::int64_t>(winner(joint + i * C, C));
+  });
+}
+
+void class_decisions(double* joint, const double* levels, std::size_t n, std::size_t C, std::int64_t* winners,
+                     double* ends, std::size_t threads) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const Pieces pieces = pieces_of(n, C);
+  std::vector<double> largest(pieces.count, -infinity), smallest(pieces.count, infinity);
+  in_parallel(pieces.count, threads, [&](std::size_t p) {
+    double high = -infinity, low = infinity, sum = 0.0;
+    for (std::size_t i = pieces.cut(p); i < pieces.cut(p + 1); ++i) {
+      double* row = joint + i * C;
+      for (std::size_t c = 0; c < C; ++c) row[c] += levels[c];
+      const std::size_t best = winner(row, C);
+      winners[i] = static_cast<std::int64_t>(best);
+      high = std::max(high, row[best]), low = std::min(low, row[best]);
+      for (std::size_t c = 0; c < C; ++c) sum += row[c] == row[c] ? 0.0 : 1.0;
+    }
+    largest[p] = sum > 0.0 ? std::numeric_limits<double>::quiet_NaN() : high, smallest[p] = low;
+  });
+  ends[0] = -infinity, ends[1] = infinity;
+  for (std::size_t p = 0; p < pieces.count; ++p) {
+    ends[0] = largest[p] > ends[0] || largest[p] != largest[p] ? largest[p] : ends[0];
+    if (ends[0] != ends[0]) return;
+    ends[1] = std::min(ends[1], smallest[p]);
   }
 }
 

@@ -24,7 +24,11 @@ struct CodeLines {
 };
 
 // Throws unless all labels (n) are among C classes.
-void check_labels(const std::int32_t* y, std::size_t n, std::size_t C);
+void check_labels(const std::int32_t* y, std::size_t n, std::size_t C, std::size_t threads);
+
+// counts (C) are written: Σ w, or the number, of the labels of each class.
+void label_counts(const std::int32_t* y, const double* weight, std::size_t n, std::size_t C, double* counts,
+                  std::size_t threads);
 
 template <class T>
 struct ClassSums {
@@ -48,6 +52,11 @@ struct CodeSums {
 };
 
 // The place (n,) of the largest entry of each row of joint (n, C), the first of equal ones; never one of not-a-number.
-void class_winners(const double* joint, std::size_t n, std::size_t C, std::int64_t* winners);
+void class_winners(const double* joint, std::size_t n, std::size_t C, std::int64_t* winners, std::size_t threads);
+
+// The same after levels (C) have been added to the rows. ends (2) are the largest entry of all, not-a-number if there is
+// one, and the smallest of the winning entries.
+void class_decisions(double* joint, const double* levels, std::size_t n, std::size_t C, std::int64_t* winners,
+                     double* ends, std::size_t threads);
 
 }  // namespace eigenlens

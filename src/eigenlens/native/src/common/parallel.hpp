@@ -33,6 +33,8 @@ void in_parallel(std::size_t pieces, std::size_t threads, const Work& work) {
   run_pieces(pieces, threads, [](const void* w, std::size_t p) { (*static_cast<const Work*>(w))(p); }, &work);
 }
 
+constexpr std::size_t ADDED_AT_ONCE = 1 << 13;  // sums that a thread adds: less is done sooner than a thread starts
+
 // Calls work(piece, sums) with `size` sums per piece that start at zero, and returns the sums over all pieces.
 template <class Work>
 Aligned<double> sum_pieces(std::size_t pieces, std::size_t size, std::size_t threads, const Work& work) {
@@ -43,8 +45,12 @@ Aligned<double> sum_pieces(std::size_t pieces, std::size_t size, std::size_t thr
     std::memset(mine, 0, size * sizeof(double));
     work(p, mine);
   });
-  for (std::size_t p = 1; p < pieces; ++p)
-    for (std::size_t j = 0; j < size; ++j) sums.data[j] += sums.data[p * stride + j];
+  const auto add = [&](std::size_t part) {
+    const std::size_t end = std::min(size, (part + 1) * ADDED_AT_ONCE);
+    for (std::size_t p = 1; p < pieces; ++p)
+      for (std::size_t j = part * ADDED_AT_ONCE; j < end; ++j) sums.data[j] += sums.data[p * stride + j];
+  };
+  if (pieces > 1) in_parallel((size + ADDED_AT_ONCE - 1) / ADDED_AT_ONCE, threads, add);
   return sums;
 }
 

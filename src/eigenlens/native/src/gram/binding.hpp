@@ -76,6 +76,18 @@ void symmetric(Arguments& given) {
   SymmetricMatrix<T>::product(K, V, Z, width, threads);
 }
 
+inline void remove_span(Arguments& given) {
+  const auto columns = given.rows<double>();  // of the basis, one after the other
+  given.require(columns.n < 2 || columns.row_stride >= 0, "has columns in another order");
+  given.require(columns.d < 2 || columns.column_stride == 1, "has columns that are not contiguous");
+  const auto W = given.output_lines(columns.d, ANY);
+  const std::size_t width = W.shape(1);
+  const auto H = given.output_lines(columns.n, width);
+  const std::size_t threads = given.size();
+  const Unlocked unlocked(given);
+  Basis{columns.x, static_cast<std::size_t>(columns.row_stride), columns.d, columns.n}.remove_from(W, width, H, threads);
+}
+
 inline PyMethodDef gram_functions[] = {
     method<points<double, double>>("points_float64"),
     method<points<float, float>>("points_float32"),
@@ -86,6 +98,7 @@ inline PyMethodDef gram_functions[] = {
     method<gaussian_gram_float32>("gaussian_gram_float32"),
     method<symmetric<double>>("symmetric_float64"),
     method<symmetric<float>>("symmetric_float32"),
+    method<remove_span>("remove_span"),
     {},
 };
 

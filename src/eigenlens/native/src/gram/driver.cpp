@@ -54,26 +54,54 @@ void GaussianKernel<C, O>::gram(const Points<C>& x, const Upper<O>& K, std::size
   });
 }
 
-constexpr std::size_t PARTS_OF_Z = 4;  // added in pairs, so the rounding does not depend on the threads
+constexpr std::size_t MAX_PARTS_OF_Z = 16, MIN_PART_ROWS = 128;  // rows of a part at least, on average
 
 template <class T>
 void SymmetricMatrix<T>::product(const Upper<T>& K, const double* V, double* Z, std::size_t width,
                                  std::size_t threads) {
   const auto kernel = EIGENLENS_PICK(symmetric_product<T>);
-  const std::size_t n = K.n, size = n * width;
-  Aligned<double> parts(PARTS_OF_Z * size);
-  // Column j meets j rows: equal areas end at the square roots.
-  auto cut = [&](std::size_t p) {
-    const double share = std::sqrt(static_cast<double>(p) / PARTS_OF_Z);
-    return p == PARTS_OF_Z ? n : static_cast<std::size_t>(share * static_cast<double>(n)) / 64 * 64;
-  };
-  in_parallel(PARTS_OF_Z, threads, [&](std::size_t p) {
-    double* mine = parts.data + p * size;
-    std::memset(mine, 0, size * sizeof(double));
-    kernel(K, cut(p), cut(p + 1), V, mine, width);
+  const std::size_t n = K.n, parts = std::clamp<std::size_t>(n / MIN_PART_ROWS, 1, MAX_PARTS_OF_Z);
+  // Rows become shorter: equal areas begin where the square roots of what is left are. A part has sums from its first row
+  // to the last of all.
+  std::vector<std::size_t> cuts(parts + 1, n), starts(parts + 1, 0);
+  for (std::size_t p = 0; p < parts; ++p) {
+    const double left = std::sqrt(static_cast<double>(parts - p) / static_cast<double>(parts));
+    cuts[p] = static_cast<std::size_t>((1.0 - left) * static_cast<double>(n)) / 64 * 64;
+    starts[p + 1] = starts[p] + (n - cuts[p]) * width;
+  }
+  Aligned<double> sums(starts[parts]);
+  const auto sums_of = [&](std::size_t p, std::size_t row) { return sums.data + starts[p] + (row - cuts[p]) * width; };
+  in_parallel(parts, threads, [&](std::size_t p) {
+    std::memset(sums.data + starts[p], 0, (n - cuts[p]) * width * sizeof(double));
+    kernel(K, cuts[p], cuts[p + 1], V, sums.data + starts[p] - cuts[p] * width, width);
   });
-  for (std::size_t i = 0; i < size; ++i)
-    Z[i] = (parts.data[i] + parts.data[size + i]) + (parts.data[2 * size + i] + parts.data[3 * size + i]);
+  // The parts are added in their order, so the rounding does not depend on the threads.
+  in_parallel(parts, threads, [&](std::size_t piece) {
+    const std::size_t begin = n * piece / parts, end = n * (piece + 1) / parts;
+    std::copy(sums_of(0, begin), sums_of(0, end), Z + begin * width);
+    for (std::size_t p = 1; p < parts; ++p) {
+      const std::size_t from = std::max(begin, cuts[p]);
+      if (from >= end) continue;
+      const double* theirs = sums_of(p, from);
+      for (std::size_t i = 0; i < (end - from) * width; ++i) Z[from * width + i] += theirs[i];
+    }
+  });
+}
+
+void Basis::remove_from(double* W, std::size_t width, double* H, std::size_t threads) const {
+  constexpr std::size_t MAX_PIECES = 32, MIN_ROWS = 512;  // rows of a piece at least
+  const auto multiply = EIGENLENS_PICK(span_products);
+  const auto remove = EIGENLENS_PICK(remove_span);
+  const Pieces pieces(n, std::clamp<std::size_t>(n / MIN_ROWS, 1, MAX_PIECES), 8);
+  const auto sums = sum_pieces(pieces.count, j * width, threads, [&](std::size_t p, double* mine) {
+    const std::size_t begin = pieces.cut(p);
+    multiply(columns + begin, stride, j, pieces.cut(p + 1) - begin, W + begin * width, width, mine);
+  });
+  std::copy_n(sums.data, j * width, H);
+  in_parallel(pieces.count, threads, [&](std::size_t p) {
+    const std::size_t begin = pieces.cut(p);
+    remove(columns + begin, stride, j, pieces.cut(p + 1) - begin, H, W + begin * width, width);
+  });
 }
 
 template Points<double>::Points(const Rows<double>&, const double*, double, std::size_t);

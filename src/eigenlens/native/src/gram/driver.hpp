@@ -32,4 +32,13 @@ struct SymmetricMatrix {
   static void product(const Upper<T>& K, const double* V, double* Z, std::size_t width, std::size_t threads);
 };
 
+// A basis (n, j) of contiguous columns, `stride` entries apart.
+struct Basis {
+  const double* columns;
+  std::size_t stride, n, j;
+
+  // H (j, width) = VᵀW is written, and W (n, width) becomes W − V H; both as for a product with a symmetric matrix.
+  void remove_from(double* W, std::size_t width, double* H, std::size_t threads) const;
+};
+
 }  // namespace eigenlens

@@ -4,3 +4,4 @@
 #include "common/exponential.hpp"
 #include "gram/rbf.hpp"
 #include "gram/symmetric.hpp"
+#include "gram/span.hpp"

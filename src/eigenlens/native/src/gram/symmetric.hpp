@@ -4,15 +4,15 @@
 
 constexpr std::size_t CHUNK = 64;  // columns of a tile: its parts of V and Z stay in the first-level cache
 
-// One tile of ROWS rows from `i` and `columns` columns from `j`, for VECTORS vectors of columns of V from `at`.
-template <std::size_t VECTORS>
-inline void both_ways(const double (*k)[CHUNK], std::size_t columns, const double* Vi, const double* Vj, double* Zi,
-                      double* Zj, std::size_t width) {
+// One tile k of ROWS rows, `stride` entries apart, and `columns` columns, for VECTORS vectors of the columns of V.
+template <std::size_t VECTORS, class Stride>
+inline void both_ways(const double* k, Stride stride, std::size_t columns, const double* Vi, const double* Vj,
+                      double* Zi, double* Zj, std::size_t width) {
   vec<double> acc[ROWS][VECTORS] = {}, mine[ROWS][VECTORS];
   for (std::size_t c = 0; c < columns; ++c)
     for (std::size_t v = 0; v < VECTORS; ++v) {
       const vec<double> right = *reinterpret_cast<const vec<double>*>(Vj + c * width + v * LANES);
-      for (std::size_t r = 0; r < ROWS; ++r) acc[r][v] += k[r][c] * right;
+      for (std::size_t r = 0; r < ROWS; ++r) acc[r][v] += k[r * stride + c] * right;
     }
   for (std::size_t r = 0; r < ROWS; ++r)
     for (std::size_t v = 0; v < VECTORS; ++v) {
@@ -23,7 +23,7 @@ inline void both_ways(const double (*k)[CHUNK], std::size_t columns, const doubl
     for (std::size_t v = 0; v < VECTORS; ++v) {
       vec<double>* to = reinterpret_cast<vec<double>*>(Zj + c * width + v * LANES);
       vec<double> sum = *to;
-      for (std::size_t r = 0; r < ROWS; ++r) sum += k[r][c] * mine[r][v];
+      for (std::size_t r = 0; r < ROWS; ++r) sum += k[r * stride + c] * mine[r][v];
       *to = sum;
     }
 }
@@ -39,36 +39,48 @@ void on_diagonal(const Upper<T>& K, std::size_t i, std::size_t end, const double
     }
 }
 
-// One tile of ROWS rows from i and up to CHUNK columns from j, all above the diagonal.
+// The same for all columns of V.
+template <class Stride>
+inline void tile_product(const double* k, Stride stride, std::size_t columns, const double* Vi, const double* Vj,
+                         double* Zi, double* Zj, std::size_t width) {
+  std::size_t v = 0;
+  for (; v + WIDE * LANES <= width; v += WIDE * LANES)
+    both_ways<WIDE>(k, stride, columns, Vi + v, Vj + v, Zi + v, Zj + v, width);
+  for (; WIDE > 2 && v + 2 * LANES <= width; v += 2 * LANES)
+    both_ways<2>(k, stride, columns, Vi + v, Vj + v, Zi + v, Zj + v, width);
+  for (; v < width; v += LANES) both_ways<1>(k, stride, columns, Vi + v, Vj + v, Zi + v, Zj + v, width);
+}
+
+// One tile of ROWS rows from i and up to CHUNK columns from j, all above the diagonal: doubles are read in place.
 template <class T>
 inline void off_diagonal(const Upper<T>& K, std::size_t i, std::size_t j, std::size_t columns, const double* V, double* Z,
                          std::size_t width) {
-  alignas(64) double k[ROWS][CHUNK];
-  for (std::size_t r = 0; r < ROWS; ++r) {
-    const T* row = K.at(i + r, j);
-    for (std::size_t c = 0; c < columns; ++c) k[r][c] = static_cast<double>(row[c]);
-  }
   const double *Vi = V + i * width, *Vj = V + j * width;
   double *Zi = Z + i * width, *Zj = Z + j * width;
-  std::size_t v = 0;
-  for (; v + WIDE * LANES <= width; v += WIDE * LANES)
-    both_ways<WIDE>(k, columns, Vi + v, Vj + v, Zi + v, Zj + v, width);
-  for (; WIDE > 2 && v + 2 * LANES <= width; v += 2 * LANES)
-    both_ways<2>(k, columns, Vi + v, Vj + v, Zi + v, Zj + v, width);
-  for (; v < width; v += LANES) both_ways<1>(k, columns, Vi + v, Vj + v, Zi + v, Zj + v, width);
+  if constexpr (std::is_same_v<T, double>) {
+    tile_product(K.at(i, j), K.strides[i / K.step], columns, Vi, Vj, Zi, Zj, width);
+  } else {
+    alignas(64) double k[ROWS * CHUNK];
+    for (std::size_t r = 0; r < ROWS; ++r) {
+      const T* row = K.at(i + r, j);
+      for (std::size_t c = 0; c < columns; ++c) k[r * CHUNK + c] = static_cast<double>(row[c]);
+    }
+    tile_product(k, std::integral_constant<std::size_t, CHUNK>(), columns, Vi, Vj, Zi, Zj, width);
+  }
 }
 
-// The part of Z that the columns first … last−1 of K (on and above the diagonal) contribute; `first` is a multiple of
-// CHUNK. Long stretches of rows are read at a time, while their parts of V and Z stay in the second-level cache.
+// The part of Z that the rows first … last−1 of K (on and above the diagonal) contribute, which is 0 before `first`, a
+// multiple of CHUNK. Long stretches of rows are read at a time, while their parts of V and Z stay in the second-level
+// cache.
 template <class T>
 void symmetric_product(const Upper<T>& K, std::size_t first, std::size_t last, const double* V, double* Z,
                        std::size_t width) {
   const std::size_t span = std::max<std::size_t>(1, 256 * 1024 / (16 * std::max<std::size_t>(width, 1) * CHUNK)) * CHUNK;
-  for (std::size_t begin = first; begin < last; begin += span) {
-    const std::size_t end = std::min(last, begin + span);
-    for (std::size_t i = 0; i < end; i += ROWS)
+  for (std::size_t begin = first; begin < K.n; begin += span) {
+    const std::size_t end = std::min(K.n, begin + span);
+    for (std::size_t i = first; i < std::min(last, end); i += ROWS)
       for (std::size_t j = std::max(begin, i / CHUNK * CHUNK + CHUNK); j < end; j += CHUNK)
         off_diagonal(K, i, j, std::min(CHUNK, end - j), V, Z, width);
-    for (std::size_t i = begin; i < end; i += CHUNK) on_diagonal(K, i, std::min(i + CHUNK, end), V, Z, width);
   }
+  for (std::size_t i = first; i < last; i += CHUNK) on_diagonal(K, i, std::min(i + CHUNK, last), V, Z, width);
 }

@@ -77,12 +77,14 @@ struct DirectionTables {
 
 static_assert(LatentParameters::MAX_LATENT == baseline::incomplete_rows::WIDEST);
 constexpr std::size_t BATCH = baseline::incomplete_rows::BATCH;
-constexpr std::size_t MAX_PIECES = 16;
+constexpr std::size_t ENOUGH_PIECES = 16, MAX_PIECES = 64, MAX_SUMS = 1 << 21;  // numbers that more than enough may take
 constexpr double MIN_COST = 3e6;  // products of a piece at least: a fraction of a millisecond
 
-Pieces pieces_of(std::size_t n, double cost, std::size_t min_rows) {
+// `size` are the numbers that a piece sums.
+Pieces pieces_of(std::size_t n, double cost, std::size_t min_rows, std::size_t size) {
   const double worth = std::min(static_cast<double>(n) * cost / MIN_COST, static_cast<double>(n / min_rows));
-  return {n, static_cast<std::size_t>(std::clamp(worth, 1.0, static_cast<double>(MAX_PIECES))), BATCH};
+  const std::size_t most = std::clamp<std::size_t>(MAX_SUMS / (size + 1), ENOUGH_PIECES, MAX_PIECES);
+  return {n, static_cast<std::size_t>(std::clamp(worth, 1.0, static_cast<double>(most))), BATCH};
 }
 
 // `lines` pairs with each of `wide` columns, and `q` sums of residuals.
@@ -106,8 +108,8 @@ struct LatentSums {
 template <class Kernel, class Done>
 void sum_rows(std::size_t n, const LatentModel& model, std::size_t lines, std::size_t q, double* pairs, double* right,
               double* square, std::size_t threads, Kernel kernel, Done done) {
-  const Pieces pieces = pieces_of(n, model.cost(), 2 * BATCH);
   const std::size_t size = LatentSums::size(lines, q, model.wide);
+  const Pieces pieces = pieces_of(n, model.cost(), 2 * BATCH, size);
   const auto sums = sum_pieces(pieces.count, size, threads, [&](std::size_t p, double* mine) {
     kernel(pieces.cut(p), pieces.cut(p + 1), LatentSums(mine, lines, q, model.wide));
   });
@@ -173,7 +175,7 @@ void IncompleteRows<T>::describe(const Rows<T>& rows, const LatentParameters& pa
                                  std::size_t threads) {
   const LatentModel model(parameters, 0);
   const auto kernel = EIGENLENS_PICK(incomplete_rows::describe<Rows<T>, LatentModel, LatentOutputs<T>>);
-  const Pieces pieces = pieces_of(rows.n, model.cost(), BATCH);
+  const Pieces pieces = pieces_of(rows.n, model.cost(), BATCH, 0);
   in_parallel(pieces.count, threads,
               [&](std::size_t p) { kernel(rows, model, pieces.cut(p), pieces.cut(p + 1), out); });
 }

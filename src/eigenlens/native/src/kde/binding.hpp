@@ -13,8 +13,9 @@ inline void sort_order(Arguments& given) {
   const std::size_t n = values.size();
   const auto sorted = given.output(n);
   const auto order = given.output<std::int64_t>(n);
+  const std::size_t threads = given.size();
   const Unlocked unlocked(given);
-  sort_with_order(values, n, sorted, order);
+  sort_with_order(values, n, sorted, order, threads);
 }
 
 inline PointsOnLine points_on_line(Arguments& given) {
@@ -65,8 +66,9 @@ inline std::unique_ptr<Tiles> tiles(Arguments& given) {
   const std::size_t n = points.shape(0), d = points.shape(1);
   given.require(n > 0 && d > 0, "is empty");
   const auto weights = given.input(n), inverse = given.optional_input(n);
+  const std::size_t threads = given.size();
   const Unlocked unlocked(given);
-  return std::make_unique<Tiles>(points, weights, inverse, n, d);
+  return std::make_unique<Tiles>(points, weights, inverse, n, d, threads);
 }
 
 inline Form form_of(std::string_view name) {

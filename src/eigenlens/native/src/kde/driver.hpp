@@ -11,7 +11,7 @@
 namespace eigenlens {
 
 // sorted (n) ascending, order (n) where each came from; equal values keep their order. No not-a-number.
-void sort_with_order(const double* values, std::size_t n, double* sorted, std::int64_t* order);
+void sort_with_order(const double* values, std::size_t n, double* sorted, std::int64_t* order, std::size_t threads);
 
 // ---- on a line ------------------------------------------------------------------------------------------------
 
@@ -56,7 +56,7 @@ struct Tiles {
   std::vector<double> low, high, weight, widest;
 
   // inverse: the inverse scales of the points, or null.
-  Tiles(const double* x, const double* w, const double* inverse, std::size_t n, std::size_t d);
+  Tiles(const double* x, const double* w, const double* inverse, std::size_t n, std::size_t d, std::size_t threads);
 
   std::size_t strips_of_tile(std::size_t t) const {  // an even number: a register tile takes two vectors
     return std::min(STRIPS, (std::min(TILE, n - t * TILE) + 15) / 16 * 2);

@@ -1,10 +1,11 @@
-// Radix sort of doubles.
+// Radix sort of doubles, on several threads.
 #include <algorithm>
 #include <cstring>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "common/parallel.hpp"
 #include "kde/driver.hpp"
 
 namespace eigenlens {
@@ -44,37 +45,64 @@ bool insertion_sort(Item* items, std::size_t n) {
 
 }  // namespace
 
-// Three digits of eleven bits, from the highest bit that differs, put nearly all in order; where they do not, comparisons
-// do.
-void sort_with_order(const double* values, std::size_t n, double* sorted, std::int64_t* order) {
+// Three digits of eleven bits, from the highest bit that differs, put nearly all in order; where they do not, insertions
+// and comparisons do. Each digit is counted piece by piece, so that every piece knows where its items go.
+void sort_with_order(const double* values, std::size_t n, double* sorted, std::int64_t* order, std::size_t threads) {
   constexpr int BITS = 11, DIGITS = 3;
-  constexpr std::size_t BUCKETS = std::size_t(1) << BITS;
+  constexpr std::size_t BUCKETS = std::size_t(1) << BITS, MAX_PIECES = 32, MIN_ITEMS = 1 << 15;  // of a piece at least
+  const Pieces pieces(n, std::clamp<std::size_t>(n / MIN_ITEMS, 1, MAX_PIECES));
   std::unique_ptr<Item[]> items(new Item[n]), other(new Item[n]);
-  std::uint64_t all = ~std::uint64_t(0), any = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    items[i] = {ordered(values[i] + 0.0), static_cast<std::int64_t>(i)};  // −0 and 0 are equal
-    all &= items[i].key;
-    any |= items[i].key;
-  }
+  const auto each = [&](const auto& work) {
+    in_parallel(pieces.count, threads, [&](std::size_t p) { work(p, pieces.cut(p), pieces.cut(p + 1)); });
+  };
+  std::vector<std::uint64_t> all(pieces.count, ~std::uint64_t(0)), any(pieces.count, 0);
+  each([&](std::size_t p, std::size_t begin, std::size_t end) {
+    std::uint64_t common = ~std::uint64_t(0), some = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      items[i] = {ordered(values[i] + 0.0), static_cast<std::int64_t>(i)};  // −0 and 0 are equal
+      common &= items[i].key;
+      some |= items[i].key;
+    }
+    all[p] = common, any[p] = some;
+  });
+  for (std::size_t p = 1; p < pieces.count; ++p) all[0] &= all[p], any[0] |= any[p];
   int lowest = 0;  // bit of the digits
-  while (lowest + DIGITS * BITS < 64 && (all ^ any) >> (lowest + DIGITS * BITS)) ++lowest;
-  std::vector<std::size_t> counts(DIGITS * BUCKETS);
-  auto digit = [&](std::uint64_t key, int p) { return (key >> (lowest + p * BITS)) & (BUCKETS - 1); };
-  for (std::size_t i = 0; i < n; ++i)
-    for (int p = 0; p < DIGITS; ++p) ++counts[p * BUCKETS + digit(items[i].key, p)];
-  for (int p = 0; p < DIGITS; ++p) {
-    std::size_t* count = counts.data() + p * BUCKETS;
-    for (std::size_t b = 0, start = 0; b < BUCKETS; ++b) start += std::exchange(count[b], start);
-    for (std::size_t i = 0; i < n; ++i) other[count[digit(items[i].key, p)]++] = items[i];
+  while (lowest + DIGITS * BITS < 64 && (all[0] ^ any[0]) >> (lowest + DIGITS * BITS)) ++lowest;
+  std::vector<std::size_t> counts(pieces.count * BUCKETS);
+  for (int digit = 0; digit < DIGITS; ++digit) {
+    const auto bucket = [&](const Item& item) { return (item.key >> (lowest + digit * BITS)) & (BUCKETS - 1); };
+    std::fill(counts.begin(), counts.end(), 0);
+    each([&](std::size_t p, std::size_t begin, std::size_t end) {
+      std::size_t* count = counts.data() + p * BUCKETS;
+      for (std::size_t i = begin; i < end; ++i) ++count[bucket(items[i])];
+    });
+    for (std::size_t b = 0, start = 0; b < BUCKETS; ++b)
+      for (std::size_t p = 0; p < pieces.count; ++p) start += std::exchange(counts[p * BUCKETS + b], start);
+    each([&](std::size_t p, std::size_t begin, std::size_t end) {
+      std::size_t* count = counts.data() + p * BUCKETS;
+      for (std::size_t i = begin; i < end; ++i) other[count[bucket(items[i])]++] = items[i];
+    });
     items.swap(other);
   }
-  if (!insertion_sort(items.get(), n))
-    std::sort(items.get(), items.get() + n,
-              [](const Item& a, const Item& b) { return a.key < b.key || (a.key == b.key && a.from < b.from); });
-  for (std::size_t i = 0; i < n; ++i) {
-    sorted[i] = unordered(items[i].key);
-    order[i] = items[i].from;
+  // Only items whose digits are equal can still be in the wrong order: pieces end where the digits change.
+  std::vector<std::size_t> cuts(pieces.count + 1, 0);
+  for (std::size_t p = 1; p <= pieces.count; ++p) {
+    std::size_t i = std::max(cuts[p - 1], pieces.cut(p));
+    while (i > 0 && i < n && items[i].key >> lowest == items[i - 1].key >> lowest) ++i;
+    cuts[p] = i;
   }
+  each([&](std::size_t p, std::size_t, std::size_t) {
+    Item *begin = items.get() + cuts[p], *end = items.get() + cuts[p + 1];
+    if (begin < end && !insertion_sort(begin, static_cast<std::size_t>(end - begin)))
+      std::sort(begin, end,
+                [](const Item& a, const Item& b) { return a.key < b.key || (a.key == b.key && a.from < b.from); });
+  });
+  each([&](std::size_t, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      sorted[i] = unordered(items[i].key);
+      order[i] = items[i].from;
+    }
+  });
 }
 
 }  // namespace eigenlens

@@ -17,32 +17,59 @@ constexpr std::size_t BLOCK = 32;  // queries that are worked on at a time
 // An order of all numbers, with not-a-number behind the others: without one, sorting would run out of its bounds.
 inline bool below(double a, double b) { return a < b || (b != b && a == a); }
 
-// An order of rows (n, d) in which `size` neighbours at a time fill a small box: halves along the longest side.
-inline void box_order(const double* x, std::size_t d, std::size_t* order, std::size_t n, std::size_t size) {
-  if (n <= size) return;
-  std::size_t longest = 0;
-  double length = -1.0;
-  for (std::size_t j = 0; j < d; ++j) {
-    double low = x[order[0] * d + j], high = low;
-    for (std::size_t i = 1; i < n; ++i) {
-      const double value = x[order[i] * d + j];
-      low = std::min(low, value);
-      high = std::max(high, value);
-    }
-    if (high - low > length) length = high - low, longest = j;
-  }
-  const std::size_t half = (n / size + 1) / 2 * size;  // whole boxes on the left
-  const std::size_t cut = std::min(half, (n - 1) / size * size);
-  std::nth_element(order, order + cut, order + n,
-                   [&](std::size_t a, std::size_t b) { return below(x[a * d + longest], x[b * d + longest]); });
-  box_order(x, d, order, cut, size);
-  box_order(x, d, order + cut, n - cut, size);
-}
+// Some rows of x (n, d), in an order in which `size` neighbours at a time are to fill a small box.
+struct Boxes {
+  const double* x;
+  std::size_t d, size;
 
-inline std::vector<std::size_t> boxes_of(const double* x, std::size_t n, std::size_t d, std::size_t size) {
-  std::vector<std::size_t> order(n);
+  // Puts rows into halves along the longest side of their box; returns where the second begins, which is at whole boxes.
+  std::size_t halve(std::size_t* order, std::size_t n) const {
+    std::size_t longest = 0;
+    double length = -1.0;
+    for (std::size_t j = 0; j < d; ++j) {
+      double low = x[order[0] * d + j], high = low;
+      for (std::size_t i = 1; i < n; ++i) {
+        const double value = x[order[i] * d + j];
+        low = std::min(low, value);
+        high = std::max(high, value);
+      }
+      if (high - low > length) length = high - low, longest = j;
+    }
+    const std::size_t cut = std::min((n / size + 1) / 2 * size, (n - 1) / size * size);
+    std::nth_element(order, order + cut, order + n,
+                     [&](std::size_t a, std::size_t b) { return below(x[a * d + longest], x[b * d + longest]); });
+    return cut;
+  }
+
+  void sort(std::size_t* order, std::size_t n) const {
+    if (n <= size) return;
+    const std::size_t cut = halve(order, n);
+    sort(order, cut);
+    sort(order + cut, n - cut);
+  }
+};
+
+constexpr std::size_t SORTED_AT_ONCE = 1 << 11;  // rows of a piece of work: halves that are longer are halved together
+
+// The first halves are made by few threads, the many short ones by all of them.
+std::vector<std::size_t> box_order(const double* x, std::size_t n, std::size_t d, std::size_t size,
+                                   std::size_t threads) {
+  const Boxes boxes{x, d, size};
+  std::vector<std::size_t> order(n), ends{0, n};
   std::iota(order.begin(), order.end(), std::size_t(0));
-  box_order(x, d, order.data(), n, size);
+  for (bool long_ones = n > SORTED_AT_ONCE; long_ones;) {
+    const std::size_t count = ends.size() - 1;
+    std::vector<std::size_t> halved(2 * count + 1, n);
+    in_parallel(count, threads, [&](std::size_t p) {
+      const std::size_t begin = ends[p], rows = ends[p + 1] - begin;
+      halved[2 * p] = begin;
+      halved[2 * p + 1] = begin + (rows > size ? boxes.halve(order.data() + begin, rows) : rows);
+    });
+    ends.swap(halved);
+    long_ones = n / (2 * count) > SORTED_AT_ONCE;
+  }
+  in_parallel(ends.size() - 1, threads,
+              [&](std::size_t p) { boxes.sort(order.data() + ends[p], ends[p + 1] - ends[p]); });
   return order;
 }
 
@@ -194,11 +221,15 @@ TileKernel tile_kernel(Form form) {
 
 }  // namespace
 
-Tiles::Tiles(const double* x, const double* w, const double* inverse, std::size_t n, std::size_t d)
+Tiles::Tiles(const double* x, const double* w, const double* inverse, std::size_t n, std::size_t d,
+             std::size_t threads)
     : n(n), d(d), count((n + TILE - 1) / TILE), stride((d + 2) * 8), own(inverse != nullptr),
       strips(count * STRIPS * stride), low(count * d), high(count * d), weight(count), widest(count) {
-  const std::vector<std::size_t> order = boxes_of(x, n, d, TILE);
-  for (std::size_t t = 0; t < count; ++t) fill(t, order, x, w, inverse);
+  const std::vector<std::size_t> order = box_order(x, n, d, TILE, threads);
+  const Pieces pieces(count, std::max<std::size_t>(1, count / 16));
+  in_parallel(pieces.count, threads, [&](std::size_t p) {
+    for (std::size_t t = pieces.cut(p); t < pieces.cut(p + 1); ++t) fill(t, order, x, w, inverse);
+  });
 }
 
 void Tiles::fill(std::size_t t, const std::vector<std::size_t>& order, const double* x, const double* w,
@@ -226,7 +257,7 @@ void Tiles::fill(std::size_t t, const std::vector<std::size_t>& order, const dou
 void Tiles::sums(const double* y, std::size_t m, Form form, double tol, double* level, double* value,
                  std::size_t threads) const {
   const TileKernel kernel = own ? tile_kernel<true>(form) : tile_kernel<false>(form);
-  const std::vector<std::size_t> order = boxes_of(y, m, d, baseline::TOGETHER);
+  const std::vector<std::size_t> order = box_order(y, m, d, baseline::TOGETHER, threads);
   constexpr std::size_t BLOCKS = 8;  // of a piece of work
   const std::size_t blocks = (m + BLOCK - 1) / BLOCK;
   in_parallel((blocks + BLOCKS - 1) / BLOCKS, threads, [&](std::size_t piece) {

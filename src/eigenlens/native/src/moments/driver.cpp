@@ -37,7 +37,8 @@ void whitening_blocks(const double* R, std::size_t d, double* at) {
   }
 }
 
-constexpr std::size_t MAX_PIECES = 16, MIN_ROWS = 512;  // rows of a piece at least
+constexpr std::size_t MIN_ROWS = 256;  // rows of a piece at least
+constexpr std::size_t ENOUGH_PIECES = 16, MAX_PIECES = 64, MAX_SUMS = 1 << 21;  // numbers that more than enough may take
 
 // Multiplied in double, for every T; `blocks` as for whiten, or null.
 template <class T>
@@ -45,7 +46,8 @@ void narrow_moments(const Rows<T>& rows, const double* root, const double* shift
                     double* scatter, std::size_t threads) {
   const auto kernel = EIGENLENS_PICK(moments<T>);
   const std::size_t d = rows.d, size = baseline::tiles_of<double>(d) * 64;
-  const Pieces pieces(rows.n, std::clamp<std::size_t>(rows.n / MIN_ROWS, 1, MAX_PIECES));
+  const std::size_t most = std::clamp<std::size_t>(MAX_SUMS / (size + d), ENOUGH_PIECES, MAX_PIECES);
+  const Pieces pieces(rows.n, std::clamp<std::size_t>(rows.n / MIN_ROWS, 1, most));
   const auto tiles = sum_pieces(pieces.count, size + d, threads, [&](std::size_t p, double* mine) {
     const std::size_t begin = pieces.cut(p), end = pieces.cut(p + 1);
     kernel(rows.at(begin), rows.row_stride, rows.column_stride, root ? root + begin : nullptr, shift, blocks,
