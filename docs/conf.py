@@ -71,7 +71,7 @@ html_theme_options = {
     "logo": {"text": "Eigenlens", "image_light": "_static/logo.svg", "image_dark": "_static/logo-dark.svg"},
     "show_toc_level": 2,
     "navbar_align": "left",
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 7,
     "navigation_with_keys": False,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],

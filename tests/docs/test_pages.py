@@ -22,7 +22,7 @@ import speed
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("methods/*.md"), *DOCS.glob("howto/*.md")])
+PAGES = sorted(path for folder in ("", "methods/", "howto/", "course/") for path in DOCS.glob(f"{folder}*.md"))
 TEXTS = [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "benchmarks" / "README.md"]
 TREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 SCRIPTS = sorted((DOCS / "gallery").rglob("plot_*.py"))
