@@ -36,6 +36,7 @@ extensions = [
     "generated",
     "gallery_images",
     "excerpts",
+    "see_also",
     "times",
 ]
 exclude_patterns = [
