@@ -38,7 +38,7 @@ for ax, (name, rule) in zip(panels, rules.items(), strict=True):
     sure = np.maximum(p, 1 - p) >= 0.9
     wrong = np.mean((p > 0.5)[sure] != truth[sure])
     eigenlens.plot.calibration(rule, new, truth, label=1, ax=ax)
-    words = f"{name}\nat least 90% sure of {sure.mean():.0%}, wrong in {wrong:.0%} of these"
+    words = f"{name}: at least 90% sure\nof {sure.mean():.0%}, wrong in {wrong:.0%} of these"
     ax.set_title(words, loc="left", color="black")
     ax.set(xlabel="predicted probability", ylabel="share that turned out so")
 plt.show()

@@ -22,7 +22,7 @@ figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.8), layout="constraine
 eigenlens.plot.bandwidth_curve(densities["cross-validation"], ax=left)
 eigenlens.plot.density(densities, ax=right)
 left.set(xlabel="bandwidth h (minutes)")
-right.set(xlabel="minutes of eruption")
+right.set(xlabel="minutes of eruption", ylim=(0, 0.85))
 plt.show()
 
 # %%
