@@ -1,6 +1,7 @@
 /* Of pages that Sphinx scores alike, those that explain come first, then examples, then lists of names, then tables of figures. */
 const BEHIND = [
   [/^(accuracy|speed|changelog)$/, 20],
+  [/^(architecture|contributing|how-it-is-tested|project|where-is-what)$/, 7],
   [/^(index|course|command-line|howto\/coming-from)$|index$/, 6],
   [/-exercises$/, 5],
   [/^generated\/reference/, 4],

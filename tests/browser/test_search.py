@@ -58,6 +58,8 @@ QUERIES = {
     "dual pca": "generated/gallery/pca/plot_04_dual_pca",
     "dask": "howto/dask",
     "parquet": "howto/large-files",
+    "csv": "howto/ugly-files",
+    "notation": "notation",
 }
 """By query, the page that has to come first."""
 
