@@ -65,9 +65,10 @@ format: $(VENV)/dev.stamp
 	$(RUN) -m ruff check --fix .
 
 # The pages, with every script of the gallery run (once, until it changes); warnings, dead links and anything loaded
-# from elsewhere fail.
+# from elsewhere fail. All pages are written (-a), those that have not changed from what was read of them: Sphinx would
+# lose their entries in the index of the search.
 docs: $(VENV)/docs.stamp
-	$(RUN) -m sphinx -q -W --keep-going -n -b html docs docs/build/html
+	$(RUN) -m sphinx -q -a -W --keep-going -n -b html docs docs/build/html
 	$(RUN) docs/check_links.py docs/build/html
 
 # The search of the built pages in a real browser; it is skipped, and says so, where there is none.

@@ -51,7 +51,7 @@ exclude_patterns = [
     "generated/**/*.zip",
 ]
 nitpicky = True
-nitpick_ignore_regex = [("py:.*", r".*")]
+nitpick_ignore_regex = [("py:.*", r"(?!eigenlens\.).*")]
 suppress_warnings = ["config.cache", "myst.header"]  # included parts begin with a heading of the second level
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 
