@@ -1,7 +1,7 @@
 """The search of the built pages finds first what a student looks for: Sphinx's own search, in a real browser.
 
 `make docs` builds the pages and `make search` runs these tests, as continuous integration does. Where the pages are not
-built they are skipped, and the summary of the tests says so.
+built, or are older than their sources, they are skipped, and the summary of the tests says so.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-BUILT = Path(__file__).parents[2] / "docs" / "build" / "html"
+DOCS = Path(__file__).parents[2] / "docs"
+BUILT = DOCS / "build" / "html"
 ASK = """(query) => Search._performSearch(...Search._parseQuery(query)).reverse().map(([page]) => page)"""
 
 QUERIES = {
@@ -64,11 +65,17 @@ QUERIES = {
 """By query, the page that has to come first."""
 
 
+def up_to_date(index: Path) -> bool:
+    """Whether the index of the search is newer than every page that it was made from."""
+    sources = [path for folder in ("", "methods/", "course/", "howto/") for path in DOCS.glob(f"{folder}*.md")]
+    return index.exists() and index.stat().st_mtime > max(path.stat().st_mtime for path in sources)
+
+
 @pytest.fixture(scope="module")
 def search(chromium):
     """Return the pages that a query finds, the best first."""
-    if not (BUILT / "searchindex.js").exists():
-        pytest.skip("SEARCH NOT TESTED: the pages are not built (make docs)")
+    if not up_to_date(BUILT / "searchindex.js"):
+        pytest.skip("SEARCH NOT TESTED: the pages are not built, or are older than their sources (make docs)")
     page = chromium.new_page()
     page.goto((BUILT / "search.html").as_uri())
     page.wait_for_function("typeof Search !== 'undefined' && Search.hasIndex()")
