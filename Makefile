@@ -11,7 +11,7 @@ PIP := $(RUN) -m pip install --quiet --disable-pip-version-check --no-compile --
 # One test process per processor, each with one thread.
 TESTS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(RUN) -m pytest -q -n auto --dist worksteal
 
-.PHONY: demo test test-all campaigns sanitize docs browser browser-tools web web-check check format bench clean
+.PHONY: demo test test-all campaigns sanitize docs search browser browser-tools web web-check check format bench clean
 
 demo: $(VENV)/demo.stamp
 	$(RUN) -m eigenlens.cli.commands.demo
@@ -65,10 +65,15 @@ format: $(VENV)/dev.stamp
 	$(RUN) -m ruff check --fix .
 
 # The pages, with every script of the gallery run (once, until it changes); warnings, dead links and anything loaded
-# from elsewhere fail.
+# from elsewhere fail. All pages are written (-a), those that have not changed from what was read of them: Sphinx would
+# lose their entries in the index of the search.
 docs: $(VENV)/docs.stamp
-	$(RUN) -m sphinx -q -W --keep-going -n -b html docs docs/build/html
+	$(RUN) -m sphinx -q -a -W --keep-going -n -b html docs docs/build/html
 	$(RUN) docs/check_links.py docs/build/html
+
+# The search of the built pages in a real browser; it is skipped, and says so, where there is none.
+search: browser-tools
+	$(RUN) -m pytest -q tests/browser/test_search.py
 
 bench: .venv-bench/bench.stamp
 	.venv-bench/bin/python benchmarks/run.py

@@ -36,6 +36,7 @@ extensions = [
     "generated",
     "gallery_images",
     "excerpts",
+    "see_also",
     "times",
 ]
 exclude_patterns = [
@@ -50,7 +51,7 @@ exclude_patterns = [
     "generated/**/*.zip",
 ]
 nitpicky = True
-nitpick_ignore_regex = [("py:.*", r".*")]
+nitpick_ignore_regex = [("py:.*", r"(?!eigenlens\.).*")]
 suppress_warnings = ["config.cache", "myst.header"]  # included parts begin with a heading of the second level
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 
@@ -71,7 +72,7 @@ html_theme_options = {
     "logo": {"text": "Eigenlens", "image_light": "_static/logo.svg", "image_dark": "_static/logo-dark.svg"},
     "show_toc_level": 2,
     "navbar_align": "left",
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 7,
     "navigation_with_keys": False,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],

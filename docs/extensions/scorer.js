@@ -1,8 +1,17 @@
-/* Pages that explain come before tables of figures in the results of a search; otherwise as Sphinx scores. */
-const TABLES = ["accuracy", "speed", "changelog"];
+/* Of pages that Sphinx scores alike, those that explain come first, then examples, then lists of names, then tables of figures. */
+const BEHIND = [
+  [/^(accuracy|speed|changelog)$/, 20],
+  [/^(architecture|contributing|how-it-is-tested|project|where-is-what)$/, 7],
+  [/^(index|course|command-line|howto\/coming-from)$|index$/, 6],
+  [/-exercises$/, 5],
+  [/^generated\/reference/, 4],
+  [/^generated\/gallery/, 2],
+];
+const behind = (page) => BEHIND.find(([pattern]) => pattern.test(page))?.[1] ?? 0;
+const INDEX = 40; /* Terms of the index of a page, which Sphinx gives up to 100, are put there to be found. */
 
 var Scorer = {
-  score: ([docname, , , , score]) => (TABLES.includes(docname) ? score - 20 : score),
+  score: ([page, , , , score]) => (score > INDEX ? score : score - behind(page)),
   objNameMatch: 11,
   objPartialMatch: 6,
   objPrio: { 0: 15, 1: 5, 2: -5 },

@@ -126,7 +126,7 @@ def test_item_106_the_discarded_eigenvalues_are_adjacent_and_the_smallest():
     loss = {}
     for kept in combinations(range(6), 2):
         left = np.delete(SPECTRUM, kept)
-        loss[kept] = np.log(left.mean()) - np.log(left).mean()  # E of the page of derivations
+        loss[kept] = np.log(left.mean()) - np.log(left).mean()  # E of the third lecture
         if (found := log_likelihood_of(kept)) is not None:
             assert (full - found[0]) / (100.0 * 4.0 / 2.0) == pytest.approx(loss[kept], rel=1e-12)
     assert min(loss.values()) >= 0.0

@@ -18,11 +18,12 @@ def discrete(said):
     days = said["days"]
     yield days.shape == (14, 4)
     yield days.nunique().prod() == 36
-    yield np.isclose(said["ends"][-1], np.log(said["chance"] / (1.0 - said["chance"])))
+    why = said["rule"].explain(said["today"], of="yes", against="no")
+    yield np.isclose(why.log_odds[0], np.log(said["chance"] / (1.0 - said["chance"])))
     yes = said["play"] == "yes"
-    yield np.isclose(said["parts"][0][1], np.log(yes.sum() / (~yes).sum()))
+    yield np.isclose(why.prior[0], np.log(yes.sum() / (~yes).sum()))
     share = [(np.sum(days["outlook"][mine] == "sun") + 1) / (mine.sum() + 3) for mine in (yes, ~yes)]
-    yield np.isclose(said["parts"][1][1], np.log(share[0] / share[1]))
+    yield np.isclose(why.contributions[0, list(why.names).index("outlook")], np.log(share[0] / share[1]))
 
 
 def gaussian(said):
@@ -80,7 +81,7 @@ def generative_and_discriminative(said):
 def calibration(said):
     def curve(rule):
         p = rule.fit(said["X"], said["y"]).predict_proba(said["new"])[:, 1]
-        cell = np.clip(np.digitize(p, said["edges"]) - 1, 0, 9)
+        cell = np.clip(np.digitize(p, np.linspace(0.0, 1.0, 11)) - 1, 0, 9)
         return p, np.array([[part[cell == c].mean() for c in range(10)] for part in (p, said["truth"])])
 
     naive, (predicted, happened) = curve(NaiveBayes("gaussian"))

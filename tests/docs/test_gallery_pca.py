@@ -28,8 +28,8 @@ def dual_pca(said):
 
 def standardisation(said):
     yield said["wine"].data.shape == (178, 13)
-    yield said["wine"].data[:, said["wine"].feature_names.index("proline")].max() > 1000
-    yield said["wine"].feature_names[said["top"]] != "proline"  # after standardising
+    yield said["wine"].data[:, said["wine"].columns.index("proline")].max() > 1000
+    yield said["wine"].columns[said["top"]] != "proline"  # after standardising
 
 
 def explained_variance(said):

@@ -18,11 +18,12 @@ import eigenlens
 import public_names
 import recording
 import results
+import see_also
 import speed
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("methods/*.md"), *DOCS.glob("howto/*.md")])
+PAGES = sorted(path for folder in ("", "methods/", "howto/", "course/") for path in DOCS.glob(f"{folder}*.md"))
 TEXTS = [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "benchmarks" / "README.md"]
 TREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 SCRIPTS = sorted((DOCS / "gallery").rglob("plot_*.py"))
@@ -344,3 +345,36 @@ def test_formulas_become_mathml():
     for unread in (r"\nosuchcommand x", r"\text{a\_b}", r"a & b"):
         with pytest.raises(Exception, match=r"unread|nosuch"):
             mathml.to_mathml(unread, "inline")
+
+
+def test_the_page_of_tensors_runs():
+    """PyTorch is not among what builds the pages, so its blocks are not run there."""
+    pytest.importorskip("torch")
+    page = (DOCS / "howto" / "tensors.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```$", page, flags=re.DOTALL | re.MULTILINE)
+    assert len(blocks) > 2
+    exec("\n".join(blocks), {"__name__": "__main__"})
+
+
+def test_every_script_of_the_gallery_is_linked_from_a_method_or_a_lecture():
+    found = see_also.links_back(DOCS)
+    assert {f"generated/gallery/{path.parent.name}/{path.stem}" for path in SCRIPTS} <= set(found)
+    assert {f"generated/reference/{name}" for name in eigenlens.catalogue.MODELS} <= set(found)
+
+
+def test_links_back_stand_below_code_and_below_titles():
+    script = f"Words.\n\n.. code-block:: Python\n\n    import numpy\n{see_also.TIMING}\n\n   3 s\n"
+    made = see_also.with_links(script, ["/methods/pca", "/course/pca"])
+    assert made.index("import numpy") < made.index("See also: :doc:`/methods/pca`, :doc:`/course/pca`.")
+    assert made.index("See also") < made.index("sphx-glr-timing")
+    page = see_also.with_links("PCA\n===\n\n.. autoclass:: eigenlens.PCA\n", ["/methods/pca"])
+    assert page.startswith("PCA\n===\n\n.. rst-class:: see-also\n\nSee also: :doc:`/methods/pca`.\n\n.. autoclass")
+
+
+def test_times_in_the_readme_are_those_of_the_last_benchmarks():
+    known = {race.work: race for run in speed.runs().values() for race in speed.races(run)}
+    rows = re.findall(r"^\| (.+) \| ([\d.]+) s \| (.+) ([\d.]+) s \|$", (ROOT / "README.md").read_text("utf-8"), re.M)
+    assert len(rows) > 5
+    for work, ours, peer, theirs in rows:
+        (race,) = [race for name, race in known.items() if work.endswith(name)]
+        assert (float(ours), peer, float(theirs)) == (race.ours, race.peer, race.theirs), work

@@ -10,13 +10,12 @@ column adds its part to the log-odds; the sum decides, and shows why.
 from io import StringIO
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 
+import eigenlens
 from eigenlens import NaiveBayes
 
-BLUE, RED = "#0072B2", "#D55E00"
-plt.rcParams.update({"font.size": 13})
+plt.rcParams.update({"font.size": 14})
 
 DAYS = """
 outlook  temperature  humidity  wind    play
@@ -42,32 +41,13 @@ rule = NaiveBayes(smoothing=1.0).fit(days, play)
 today = pd.DataFrame(
     {"outlook": ["sun"], "temperature": ["cool"], "humidity": ["high"], "wind": ["strong"]}
 )
-why = rule.explain(today, of="yes", against="no")
-
-parts = [("before looking", float(why.prior[0]))]
-parts += [
-    (f"{name}: {today[name][0]}", float(why.contributions[0, j])) for j, name in enumerate(why.names)
-]
-ends = np.cumsum([part for _, part in parts])
-figure, ax = plt.subplots(figsize=(9.5, 4.6), layout="constrained")
-for line, ((_, part), end) in enumerate(zip(parts, ends, strict=True)):
-    colour = BLUE if part > 0 else RED
-    ax.barh(line, part, left=end - part, color=colour, height=0.62)
-    edge = max(end, end - part)
-    ax.text(
-        edge + 0.03, line, f"{part:+.2f}".replace("-", "−"), va="center", color=colour, weight="bold"
-    )
-    ax.plot([end, end], [line + 0.31, line + 0.69], color="0.5", linewidth=1)
-ax.barh(len(parts), ends[-1], color="0.5", height=0.62)
-ax.text(0.03, len(parts), f"{ends[-1]:+.2f}".replace("-", "−"), va="center", weight="bold")
-ax.set_yticks(range(len(parts) + 1), [*(name for name, _ in parts), "together"])
-ax.axvline(0, color="0.5", linewidth=1)
-ax.invert_yaxis()
 chance = rule.predict_proba(today)[0, list(rule.classes_).index("yes")]
-ax.set_title(f"Play today? The probability of yes is {chance:.0%}", fontsize=15)
+
+figure, ax = plt.subplots(figsize=(9.5, 4.6), layout="constrained")
+eigenlens.plot.explanation(rule, today, of="yes", against="no", ax=ax)
+words = f"Play today? The probability of yes is {chance:.0%}"
+ax.set_title(words, loc="left", color="black")
 ax.set_xlabel("log-odds of playing    (← no, yes →)")
-ax.tick_params(axis="y", length=0)
-ax.spines[["top", "right", "left"]].set_visible(False)
 plt.show()
 
 # %%

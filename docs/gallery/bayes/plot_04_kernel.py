@@ -9,12 +9,12 @@ class follows the modes (John and Langley 1995). The rule is the same; only the 
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.colors import ListedColormap
 
+import eigenlens
 from eigenlens import NaiveBayes
 
 BLUE, RED = "#0072B2", "#D55E00"
-plt.rcParams.update({"font.size": 13})
+plt.rcParams.update({"font.size": 14})
 
 
 def birds(n, seed):
@@ -30,26 +30,21 @@ X, y = birds(400, 0)
 new, truth = birds(20_000, 1)
 rules = {"Gaussian": NaiveBayes("gaussian").fit(X, y), "kernel": NaiveBayes("kde").fit(X, y)}
 
-u, v = np.linspace(4, 17.2, 240), np.linspace(0.4, 7.6, 240)
-grid = np.stack(np.meshgrid(u, v), axis=-1)
+u = np.linspace(4, 17.2, 240)
 figure, axes = plt.subplots(
-    2, 2, figsize=(10, 5.8), layout="constrained", height_ratios=[1, 2.4], sharex=True, sharey="row"
+    2, 2, figsize=(10, 6.2), layout="constrained", height_ratios=[1, 2.4], sharex=True, sharey="row"
 )
 for (above, ax), (name, rule) in zip(axes.T, rules.items(), strict=True):
-    winner = rule.predict(grid.reshape(-1, 2)).reshape(grid.shape[:2])
-    ax.contourf(u, v, winner, levels=[-0.5, 0.5, 1.5], cmap=ListedColormap([BLUE, RED]), alpha=0.18)
-    ax.contour(u, v, winner, levels=[0.5], colors="0.4", linewidths=2)
-    for c, (colour, marker) in enumerate(((BLUE, "o"), (RED, "s"))):
-        ax.plot(*X[y == c].T, marker, color=colour, markersize=5, alpha=0.8, markeredgewidth=0)
+    eigenlens.plot.decision(rule, X, y, ax=ax)
+    for c, colour in enumerate((BLUE, RED)):
         bump = np.exp(rule.density(0, c).log_density(u[:, None]))
         above.fill_between(u, bump, color=colour, alpha=0.25, linewidth=0)
         above.plot(u, bump, color=colour, linewidth=2.5)
     wrong = 1 - rule.score(new, truth)
     above.set_title(f"{name} naive Bayes: {wrong:.1%} errors on new birds", fontsize=14)
     above.set_axis_off()
-    ax.set(xlabel="wing (cm)", xticks=[6, 8, 10, 12, 14, 16])
-    ax.spines[["top", "right"]].set_visible(False)
-axes[1, 0].set_ylabel("beak (cm)")
+    ax.set(xlabel="wing (cm)", ylabel="beak (cm)")
+    ax.set_title("", loc="left")
 plt.show()
 
 # %%

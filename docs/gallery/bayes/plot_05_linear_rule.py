@@ -12,10 +12,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
+import eigenlens
 from eigenlens import NaiveBayes
 
-BLUE, RED, GREEN = "#0072B2", "#D55E00", "#009E73"
-plt.rcParams.update({"font.size": 13})
+GREEN = "#009E73"
+plt.rcParams.update({"font.size": 14})
 
 
 def drawn(n, correlation, rng):
@@ -26,29 +27,20 @@ def drawn(n, correlation, rng):
 
 
 rng = np.random.default_rng(0)
-figure, panels = plt.subplots(1, 2, figsize=(10.5, 5.8), layout="constrained", sharey=True)
+figure, panels = plt.subplots(1, 2, figsize=(11, 5.6), layout="constrained")
 for ax, correlation in zip(panels, (0.0, 0.8), strict=True):
     X, y = drawn(3_000, correlation, rng)
     new, truth = drawn(50_000, correlation, rng)
     naive = NaiveBayes("shared-gaussian").fit(X, y)
     logistic = LogisticRegression(C=np.inf, max_iter=500).fit(X, y)  # no penalty: maximum likelihood
-    for c, colour in enumerate((BLUE, RED)):
-        ax.plot(*X[y == c][:300].T, "o", color=colour, markersize=5, alpha=0.5, markeredgewidth=0)
-    rules = (
-        ("naive Bayes", naive.to_logistic(), "0.45", "-"),
-        ("logistic regression", logistic, GREEN, (0, (3, 1.5))),
-    )
-    for row, (name, rule, colour, style) in enumerate(rules):
-        (w,), (b,) = rule.coef_, rule.intercept_
-        ax.axline((-b / w[0], 0.0), slope=-w[0] / w[1], color=colour, linewidth=4, linestyle=style)
-        print(f"correlation {correlation}, {name:20s} w = ({w[0]:5.2f}, {w[1]:5.2f})")
-        words = f"{name}: {1 - rule.score(new, truth):.1%} errors"
-        place = {"ha": "center", "transform": ax.transAxes}
-        ax.text(0.5, -0.08 - 0.07 * row, words, color=colour, weight="bold", **place)
-    ax.set(xlim=(-3.4, 5.4), ylim=(-3.1, 4.2), xticks=[], yticks=[], aspect="equal")
-    ax.spines[:].set_visible(False)
+    eigenlens.plot.decision(naive, X[:500], y[:500], ax=ax)
+    (w,), (b,) = logistic.coef_, logistic.intercept_
+    ax.axline((-b / w[0], 0.0), slope=-w[0] / w[1], color=GREEN, linewidth=4, linestyle=(0, (3, 1.5)))
+    errors = [1 - rule.score(new, truth) for rule in (naive, logistic)]
+    words = f"errors: naive Bayes {errors[0]:.1%},\nlogistic regression (dashed) {errors[1]:.1%}"
     word = "independent" if correlation == 0.0 else f"correlated ({correlation})"
-    ax.set_title(f"columns {word} given the class", fontsize=14)
+    ax.set_title(f"columns {word} given the class", loc="left", color="black")
+    ax.set(xlabel=words, ylabel="", xticks=[], yticks=[])
 plt.show()
 
 # %%

@@ -10,10 +10,10 @@ knows the correlations, says what it means: its points lie on the diagonal.
 import matplotlib.pyplot as plt
 import numpy as np
 
+import eigenlens
 from eigenlens import LinearDiscriminant, NaiveBayes
 
-BLUE, RED = "#0072B2", "#D55E00"
-plt.rcParams.update({"font.size": 13, "axes.spines.top": False, "axes.spines.right": False})
+plt.rcParams.update({"font.size": 14})
 
 
 def drawn(n, rng):
@@ -25,26 +25,20 @@ def drawn(n, rng):
 rng = np.random.default_rng(0)
 X, y = drawn(2_000, rng)
 new, truth = drawn(40_000, rng)
-edges = np.linspace(0.0, 1.0, 11)
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.9), layout="constrained")
-left.plot([0, 1], [0, 1], color="0.5", linewidth=1.5, linestyle=":")
-for rule, colour, marker, name, place, height in (
-    (NaiveBayes("gaussian"), RED, "o", "naive Bayes", (0.55, 0.33), 0.34),
-    (LinearDiscriminant(), BLUE, "s", "linear discriminant", (0.30, 0.88), 0.22),
-):
+figure, panels = plt.subplots(
+    1,
+    2,
+    figsize=(10.5, 5.2),
+    layout="constrained",
+)
+rules = {"naive Bayes": NaiveBayes("gaussian"), "linear discriminant": LinearDiscriminant()}
+for ax, (name, rule) in zip(panels, rules.items(), strict=True):
     p = rule.fit(X, y).predict_proba(new)[:, 1]
-    cell = np.clip(np.digitize(p, edges) - 1, 0, 9)
-    count = np.bincount(cell, minlength=10)
-    predicted, happened = (np.bincount(cell, part, 10) / count for part in (p, truth))
-    left.plot(predicted, happened, color=colour, marker=marker, linewidth=3, markersize=9)
-    left.text(*place, name, color=colour, weight="bold")
-    right.stairs(count / len(p), edges, color=colour, fill=True, alpha=0.45)
     sure = np.maximum(p, 1 - p) >= 0.9
     wrong = np.mean((p > 0.5)[sure] != truth[sure])
-    words = f"{name}:\nat least 90% sure of {sure.mean():.0%},\nwrong in {wrong:.0%} of these"
-    right.text(0.5, height, words, color=colour, weight="bold", ha="center", va="center")
-left.set(xlabel="predicted probability", ylabel="share that turned out so")
-left.set(aspect="equal", xlim=(0, 1), ylim=(0, 1))
-right.set(xlabel="predicted probability", ylabel="share of all rows", xlim=(0, 1))
+    eigenlens.plot.calibration(rule, new, truth, label=1, ax=ax)
+    words = f"{name}: at least 90% sure\nof {sure.mean():.0%}, wrong in {wrong:.0%} of these"
+    ax.set_title(words, loc="left", color="black")
+    ax.set(xlabel="predicted probability", ylabel="share that turned out so")
 plt.show()

@@ -13,8 +13,7 @@ import numpy as np
 import eigenlens
 from eigenlens import KernelDensity
 
-BLUE = "#0072B2"
-plt.rcParams.update({"font.size": 13})
+plt.rcParams.update({"font.size": 14})
 
 minutes = eigenlens.datasets.load("old-faithful").data[:, :1]
 y = np.linspace(0.2, 6.6, 600)[:, None]
@@ -25,12 +24,11 @@ titles = "too small", "Sheather and Jones", "too large"
 for ax, h, title in zip(panels, (best / 8, best, 6 * best), titles, strict=True):
     kde = KernelDensity(bandwidth=h).fit(minutes)
     modes = int(np.sum(np.diff(np.sign(kde.derivative(y))) < 0))
-    ax.fill_between(y[:, 0], kde.density(y), color=BLUE, alpha=0.2, linewidth=0)
-    ax.plot(y, kde.density(y), color=BLUE, linewidth=2.5)
-    ax.plot(minutes, np.full(len(minutes), -0.02), "|", color="0.5", markersize=8, alpha=0.5)
-    ax.set_title(f"{title}\nh = {h:.2f}, {modes} hump{'s' if modes > 1 else ''}", fontsize=14)
-    ax.set(yticks=[], xlabel="minutes of eruption", xlim=(0.2, 6.6))
-    ax.spines[["top", "right", "left"]].set_visible(False)
+    eigenlens.plot.density(kde, minutes, band=None, ax=ax)
+    ax.set_title(
+        f"{title}\nh = {h:.2f}, {modes} hump{'s' if modes > 1 else ''}", loc="left", color="black"
+    )
+    ax.set(xlabel="minutes of eruption", xlim=(0.2, 6.6))
 plt.show()
 
 # %%

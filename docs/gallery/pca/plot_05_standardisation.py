@@ -12,40 +12,23 @@ Standardising means the eigenvectors of the correlation matrix in place of the c
 """
 
 import matplotlib.pyplot as plt
-from sklearn.datasets import load_wine
 
+import eigenlens
 from eigenlens import PCA
 
-plt.rcParams.update({"font.size": 13, "axes.titlesize": 15})
-plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False})
-COLOURS, MARKERS = ["#0072B2", "#D55E00", "#009E73"], ["o", "s", "^"]
+plt.rcParams.update({"font.size": 14})
 
-wine = load_wine()
-fig, axes = plt.subplots(2, 2, figsize=(11, 7), layout="constrained", height_ratios=[2.2, 1])
+wine = eigenlens.datasets.load("wine")
+fig, axes = plt.subplots(2, 2, figsize=(11, 7.4), layout="constrained", height_ratios=[2.2, 1])
 for j, (standardize, title) in enumerate([(False, "as measured"), (True, "standardised")]):
     pca = PCA(n_components=2, standardize=standardize).fit(wine.data)
-    Z, share = pca.transform(wine.data), pca.explained_variance_ratio_
-    for c in range(3):
-        rows = Z[wine.target == c]
-        axes[0, j].scatter(*rows.T, s=34, color=COLOURS[c], marker=MARKERS[c], alpha=0.75, linewidths=0)
-        if standardize:
-            above = rows[:, 1].mean() > 0
-            place = rows[:, 0].mean(), rows[:, 1].max() + 0.35 if above else rows[:, 1].min() - 0.35
-            axes[0, j].text(
-                *place, f"cultivar {c + 1}", color=COLOURS[c], ha="center", va="center", weight="bold"
-            )
-    axes[0, j].set(xlabel=f"PC1 ({share[0]:.1%})", ylabel=f"PC2 ({share[1]:.1%})", title=title)
-    axes[0, j].margins(0.08, 0.12)
+    eigenlens.plot.scores(pca, wine.data, color=wine.labels, ax=axes[0, j])
     part = pca.contributions()[:, 0]
     top = int(part.argmax())
     axes[1, j].bar(range(13), part, color="#7f7f7f")
-    axes[1, j].text(
-        top - 0.6,
-        min(part[top] + 8, 90),
-        f"{wine.feature_names[top]} {part[top]:.2f}%",
-        ha="right",
-        va="center",
-    )
+    words = f"{wine.columns[top]} {part[top]:.2f}%"
+    axes[1, j].text(top - 0.6, min(part[top] + 8, 90), words, ha="right", va="center")
+    axes[0, j].set_title(title, loc="left", color="black")
     axes[1, j].set(
         ylim=(0, 105), yticks=[0, 50, 100], xticks=[], xlabel="the 13 measurements", ylabel="% of PC1"
     )

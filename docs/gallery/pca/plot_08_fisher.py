@@ -15,9 +15,10 @@ With :math:`B` the covariance of the class means and :math:`S_w` that within cla
 import matplotlib.pyplot as plt
 import numpy as np
 
+import eigenlens
 from eigenlens import PCA, KernelDensity, LinearDiscriminant
 
-plt.rcParams.update({"font.size": 13, "axes.titlesize": 15})
+plt.rcParams.update({"font.size": 14, "axes.titlesize": 15})
 plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False})
 COLOURS = ["#0072B2", "#D55E00"]
 
@@ -30,7 +31,7 @@ pca, fisher = PCA(n_components=1).fit(X), LinearDiscriminant().fit(X, y)
 directions = {"first component": pca.components_[0], "Fisher's discriminant": fisher.scalings_[:, 0]}
 cosine = pca.components_[0] @ fisher.scalings_[:, 0] / np.linalg.norm(fisher.scalings_[:, 0])
 
-fig = plt.figure(figsize=(11, 5), layout="constrained")
+fig = plt.figure(figsize=(11, 5.6), layout="constrained")
 grid = fig.add_gridspec(2, 2, width_ratios=[1.15, 1])
 cloud = fig.add_subplot(grid[:, 0])
 for c in (0, 1):
@@ -44,12 +45,10 @@ for j, (name, v) in enumerate(directions.items()):
     cloud.text(*end, name, ha=["left", "center"][j], va="top")
     right = LinearDiscriminant().fit(z[:, None], y).score(z[:, None], y)
     ax = fig.add_subplot(grid[j, 1])
-    at = np.linspace(z.min() - 1.5, z.max() + 1.5, 300)
-    for c in (0, 1):
-        density = np.exp(KernelDensity().fit(z[y == c, None]).score_samples(at[:, None]))
-        ax.fill_between(at, density, color=COLOURS[c], alpha=0.65, lw=0)
-    ax.set(yticks=[], xticks=[], ylim=(0, None), title=f"{name}: {right:.0%} separated")
-    ax.spines["left"].set_visible(False)
+    groups = {f"class {c}": KernelDensity().fit(z[y == c, None]) for c in (0, 1)}
+    eigenlens.plot.density(groups, color=COLOURS, rug=False, ax=ax)
+    ax.set_title(f"{name}: {right:.0%} separated", loc="left", color="black")
+    ax.set(xlabel="")
 cloud.set(aspect="equal")
 cloud.set_axis_off()
 cloud.set_title(f"the directions are {np.degrees(np.arccos(abs(cosine))):.0f}° apart")

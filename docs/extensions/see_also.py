@@ -1,0 +1,45 @@
+"""Links back: pages of the gallery and of the reference name the methods, lectures and how-to pages that lead there."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+FOLDERS = ("methods", "course", "howto")
+SCRIPT = re.compile(r"\]\(\.\./generated/(gallery/\w+/plot_\w+)\.rst\)")
+ESTIMATOR = re.compile(r"\{py:class\}`eigenlens\.(\w+)`")
+TIMING = "\n.. rst-class:: sphx-glr-timing"
+"""What sphinx-gallery writes below the last block of a script."""
+
+
+def links_back(root: Path) -> dict[str, list[str]]:
+    """Return the pages under `root` that link to each page of the gallery and the reference."""
+    found = defaultdict(list)
+    for path in (path for folder in FOLDERS for path in sorted((root / folder).glob("*.md"))):
+        text = path.read_text(encoding="utf-8")
+        targets = set(SCRIPT.findall(text)) | {f"reference/{name}" for name in ESTIMATOR.findall(text)}
+        for target in targets:
+            found[f"generated/{target}"].append(f"/{path.parent.name}/{path.stem}")
+    return dict(found)
+
+
+def with_links(text: str, pages: list[str]) -> str:
+    """Return a page with a line of links: below the code of a script, or below the title of a reference page."""
+    line = "\n.. rst-class:: see-also\n\nSee also: " + ", ".join(f":doc:`{page}`" for page in pages) + ".\n"
+    if TIMING in text:
+        return text.replace(TIMING, line + TIMING, 1)
+    title, rule, rest = text.split("\n", 2)
+    return f"{title}\n{rule}\n{line}{rest}"
+
+
+def add(app: Any, docname: str, source: list[str]) -> None:
+    pages = links_back(Path(app.srcdir)).get(docname) if docname.startswith("generated/") else None
+    if pages:
+        source[0] = with_links(source[0], pages)
+
+
+def setup(app: Any) -> dict[str, Any]:
+    app.connect("source-read", add)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
