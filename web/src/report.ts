@@ -16,6 +16,8 @@ export interface Column {
   name: string;
   kind: "number" | "text";
   values: Values;
+  /** Whether the values are still to be fetched. */
+  later?: boolean;
 }
 
 /** The rows that are shown: what points can be coloured, searched and named by. */
@@ -59,7 +61,7 @@ export interface Grid {
 
 /** One layer of a chart; arrays are columns of the same length. */
 export interface Mark {
-  type: "bar" | "bar-x" | "line" | "dot" | "area" | "band" | "rule-x" | "rule-y" | "text" | "cell" | "interval" | "link";
+  type: "bar" | "bar-x" | "line" | "dot" | "area" | "band" | "rule-x" | "rule-y" | "text" | "cell" | "interval" | "interval-x" | "link";
   label?: string;
   /** As #rrggbb, or a place in the palette. */
   colour?: string | number;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,12 +26,12 @@ def find_covariates(model: Any, rows: ShownRows, Z: Array) -> Supplementary | No
     return tables.covariates(model, columns, Z, ArraySource(rows.X).weighted(rows.weight)) if columns else None
 
 
-def supplementary_categories(found: Supplementary | None, k: int) -> list[Chart]:
-    """Return the means of categories on k axes, as named points; of many, those that differ most from chance."""
+def supplementary_categories(found: Supplementary | None, axes: Sequence[int]) -> list[Chart]:
+    """Return the means of categories on some axes, as named points; of many, those that differ most from chance."""
     if found is None:
         return []
     lines = [
-        (float(np.abs(each.v_test[i, :2]).max()), category_point(level, each.coordinates[i, :k], name))
+        (float(np.abs(each.v_test[i, axes[:2]]).max()), category_point(level, each.coordinates[i, axes], name))
         for name, each in found.categories.items()
         for i, level in enumerate(each.levels)
     ]
