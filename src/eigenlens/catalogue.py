@@ -46,7 +46,7 @@ class ModelEntry(NamedTuple):
         chooses: whether the command line chooses the number of components by a criterion where none is given.
         summary: fitted estimator → (line, table, facts) of the command line; "" for the classes of a classifier.
         page: (fitted estimator, rows) → the charts of its page in a report; "" if it has none.
-        live: (fitted estimator, rows, axes, spectrum) → the charts that follow each change in the explorer; "" if none.
+        live: (fitted estimator, rows, scores, …) → the charts that follow each change in the explorer; "" if none.
         export: fitted estimator → {name: Parameter} that `export` writes besides its attributes.
         projection: fitted estimator → (mean, map) of a linear projection, which can be written as ONNX.
     """
@@ -183,6 +183,7 @@ MODELS: dict[str, ModelEntry] = {
         by_units=True,
         summary="eigenlens.cli.summaries.ppca_summary",
         page="eigenlens.reporting.pages.latent.latent_page",
+        live="eigenlens.reporting.pages.latent.latent_live",
         projection="eigenlens.cli.onnx.latent_projection",
     ),
     "FactorAnalysis": ModelEntry(
@@ -204,6 +205,7 @@ MODELS: dict[str, ModelEntry] = {
         incomplete=True,
         summary="eigenlens.cli.summaries.factor_summary",
         page="eigenlens.reporting.pages.latent.latent_page",
+        live="eigenlens.reporting.pages.latent.latent_live",
         projection="eigenlens.cli.onnx.latent_projection",
     ),
     "GaussianMixture": ModelEntry(

@@ -38,16 +38,15 @@ def explore(serve, visit):  # noqa: F811
 
     def opened(given, **more):
         server, _ = serve(given)
-        found = visit(server.guard.link, **more)
-        found.server = server
-        return found
+        return visit(server.guard.link, **more)
 
     return opened
 
 
 def answered(seen, count):
     """Wait until so many questions have been answered, and no other is under way."""
-    seen.until(f"document.documentElement.dataset.answered === '{count}' && !document.documentElement.dataset.asking")
+    now = "document.documentElement.dataset"
+    seen.until(f"{now}.answered === '{count}' && {now}.drawn === '{count}' && !{now}.asking")
     seen.settle()
 
 

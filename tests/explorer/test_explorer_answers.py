@@ -75,6 +75,42 @@ def test_a_fit_from_the_moments_is_the_fit_of_the_rows(table, wine, case):
     np.testing.assert_allclose(found.transform(frame[names]), direct.transform(frame[names]), atol=1e-7, rtol=1e-7)
 
 
+LATENT = {
+    "ppca": (eigenlens.ProbabilisticPCA, {}),
+    "ppca in units of its own": (eigenlens.ProbabilisticPCA, {"standardize": False}),
+    "fa": (eigenlens.FactorAnalysis, {}),
+    "fa rotated": (eigenlens.FactorAnalysis, {"rotation": "oblimin"}),
+}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("case", LATENT)
+def test_latent_models_from_the_moments_are_those_of_the_rows(table, wine, case, weighted):
+    make, change = LATENT[case]
+    roles = {"times": "weight" if weighted else "ignore"}
+    question = ask_for(table, model=case.split()[0], k=2, roles=roles, axes=[1, 0], **change)
+    frame, names = wine[1], list(question.columns("active"))
+    options = {"standardize": question.standardize} | {key: each for key, each in change.items() if key == "rotation"}
+    weight = frame["times"].to_numpy() if weighted else None
+    direct = make(2, **options, random_state=0).fit(frame[names], sample_weight=weight)
+    answers = ExplorerAnswers(table)
+    found = answers.fitted(question).model
+    np.testing.assert_allclose(found.loadings_, direct.loadings_, atol=2e-4 * np.abs(direct.loadings_).max())
+    assert found.loglik_ == pytest.approx(direct.loglik_, rel=1e-6)
+    charts = answers.charts(question)["charts"]
+    shown = next(each for each in charts if each["title"] == "Latent values")
+    Z = np.asarray(direct.transform(frame[names]))
+    np.testing.assert_allclose(shown["axes"][0]["values"], Z[:, 1], atol=2e-3)
+
+
+def test_a_model_with_noise_has_fewer_components_than_columns(table):
+    roles = {name: "ignore" for name, role in first_question(table).roles if role == "active"}
+    question = ask_for(table, model="ppca", k=9, roles=roles | {"ash": "active", "hue": "active"})
+    assert (question.k, question.axes) == (1, (0,))
+    with pytest.raises(DataError, match="needs two"):
+        ask_for(table, model="fa", roles=roles | {"ash": "active"})
+
+
 def test_the_whole_spectrum_is_that_of_all_components(table, wine):
     question = ask_for(table, k=2)
     names = list(question.columns("active"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.catalogue import import_part
+from eigenlens.data.coerce import fields_of
 from eigenlens.data.files.base import pl
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.source import Progress
@@ -22,7 +23,7 @@ from eigenlens.explorer.quiet import quiet
 from eigenlens.reporting.charts import Chart
 from eigenlens.reporting.packing import share_repeats
 from eigenlens.reporting.remarks import MISSING_METHODS, fit_remarks
-from eigenlens.reporting.rows import ShownRows, make_shown_rows
+from eigenlens.reporting.rows import ShownRows
 from eigenlens.stats.moments import Moments
 from eigenlens.stats.unequal_units import unequal_units, unit_warning
 from eigenlens.tables.text_table import count_noun
@@ -73,10 +74,11 @@ class ExplorerAnswers:
     def charts(self, question: Question, *, run: bool = False, progress: Progress | None = None) -> Chart:
         """Return the charts and warnings of an answer, as the page draws them."""
         found = self.fitted(question, run=run, progress=progress)
-        rows = question_rows(self.table, question)
         with quiet():
+            rows, which = question_rows(self.table, question)
             live: Callable[..., list[Chart]] = import_part(LIVE_MODELS[question.model].live)
-            charts = live(found.model, rows, question.axes, found.spectrum)
+            scores = question_scores(self.table, question, found.model)
+            charts = live(found.model, rows, scores, which, question.axes, found.spectrum)
         return share_repeats({"charts": charts, "warnings": _remarks(self.table, question, found.model)}, None)
 
 
@@ -107,8 +109,9 @@ def fit_question(
     if incomplete:
         return _fit_rows(table, question, model, run, progress)
     moments = table.moments_of(names, question.weight)
-    S, own = _covariance(moments, model), float(moments.weight)
-    model.fit_covariance(pl.DataFrame(S, schema=list(names)), n_samples=own, mean=moments.mean)
+    # The divisor that `fit_covariance` expects is n of maximum likelihood, and n − 1 of PCA.
+    S = moments.covariance(0.0 if LIVE_MODELS[question.model].incomplete else 1.0)
+    model.fit_covariance(pl.DataFrame(S, schema=list(names)), n_samples=float(moments.weight), mean=moments.mean)
     return QuestionFit(model, _spectrum(moments, question) if len(names) <= MAX_SPECTRUM else _own_spectrum(model))
 
 
@@ -128,11 +131,6 @@ def _fit_rows(
     return QuestionFit(model, _own_spectrum(model))
 
 
-def _covariance(moments: Moments, model: Any) -> Array:
-    """Return the covariance with the divisor of the model's `fit_covariance`: n − 1 of PCA, n of maximum likelihood."""
-    return moments.covariance(1.0 if hasattr(model, "whiten") else 0.0)
-
-
 def _spectrum(moments: Moments, question: Question) -> Array:
     """Return all eigenvalues (d,), descending, of the covariance or correlation matrix."""
     S = moments.covariance()
@@ -150,17 +148,33 @@ def _own_spectrum(model: Any) -> Array:
 # ---- rows -------------------------------------------------------------------------------------------------------
 
 
-def question_rows(table: ExploredTable, question: Question) -> ShownRows:
-    """Return the rows shown, with the active columns, and beside them those that colour them or are supplementary."""
-    columns = table.source.names or ()
+def question_rows(table: ExploredTable, question: Question) -> tuple[ShownRows, Array]:
+    """Return rows with the active columns, and beside them those that colour them or are supplementary.
+
+    Of many rows shown, some: also returns which of them (q,) these are.
+    """
+    columns, (which, numbers) = table.source.names or (), table.looked_at
     places = [columns.index(name) for name in question.columns("active")]
     beside = (*question.columns("colour"), *question.columns("supplementary"))
-    weight = None if question.weight is None else table.shown(question.weight)
-    whole = make_shown_rows(table.sample, tuple(columns))
-    part = whole.part(places)
-    extra = {name: table.shown(name) for name in beside}
-    names = row_names(table, question)
-    return replace(part, ids=names, extra=extra, texts={}, weight=weight)
+    weight = None if question.weight is None else table.shown(question.weight)[which]
+    fields = fields_of(table.source)
+    found = ShownRows(
+        X=numbers[:, places], chosen=table.sample.chosen[which], total=table.n,
+        names=question.columns("active"), ids=None, extra={name: table.shown(name)[which] for name in beside},
+        texts={}, fields=tuple(fields[j] for j in places), weight=weight, columns=tuple(places),
+    )  # fmt: skip
+    return found, which
+
+
+def question_scores(table: ExploredTable, question: Question, model: Any) -> Array:
+    """Return the scores (m, k) of the rows shown; of rows with missing values as the estimator has them."""
+    names = question.columns("active")
+    if table.incomplete(names):
+        columns = table.source.names or ()
+        X = table.sample.numbers[:, [columns.index(name) for name in names]]
+        return np.asarray(model.transform(ArraySource(X, names=names)))
+    mean, V = import_part(LIVE_MODELS[question.model].projection)(model)
+    return table.project(names, mean, V)
 
 
 def row_names(table: ExploredTable, question: Question) -> tuple[str, ...] | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
@@ -72,6 +73,42 @@ class ExploredTable:
     reading: ReadingOptions = field(default_factory=ReadingOptions)
     _weighted: dict[str, Moments] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
+
+    @cached_property
+    def standard(self) -> Array:
+        """(m, p) the numbers of the rows shown, about their means and in standard deviations: scores are one product.
+
+        Of many rows in single precision, which is more than a screen shows; 0 in columns with missing entries.
+        """
+        X = self.sample.numbers[:, _numeric_places(self.source)]
+        with np.errstate(all="ignore"):
+            X = np.nan_to_num((X - self.moments.mean) / self.deviations, copy=False, posinf=0.0, neginf=0.0)
+        return np.ascontiguousarray(X, dtype=np.float32 if X.size > MAX_DOUBLE_ENTRIES else np.float64)
+
+    @cached_property
+    def looked_at(self) -> tuple[Array, Array]:
+        """Which of the rows shown (q,) have their columns looked at, beside their scores, and their numbers (q, d)."""
+        m = len(self.sample.chosen)
+        which = np.sort(np.random.default_rng(0).permutation(m)[:MAX_COLUMN_ROWS])
+        return which, self.sample.numbers if m <= MAX_COLUMN_ROWS else self.sample.numbers[which]
+
+    @cached_property
+    def deviations(self) -> Array:
+        """(p,) the standard deviations of the columns of numbers, 1 for those without any."""
+        with np.errstate(all="ignore"):
+            found = np.sqrt(np.diag(self.moments.scatter) / np.maximum(self.moments.weight, 1.0))
+        return np.where(found > 0.0, found, 1.0)
+
+    def project(self, names: tuple[str, ...], mean: Array, V: Array) -> Array:
+        """Return (x − mean) V (m, k) of the rows shown, for V (d, k) and the mean (d,) of some complete columns.
+
+        The other columns get zeros in V, so that no column is copied. Cost: one product of (m, p) and (p, k).
+        """
+        places = np.array([self.numeric.index(name) for name in names])
+        whole = np.zeros((len(self.numeric), V.shape[1]))
+        whole[places] = V * self.deviations[places, None]
+        shift = (self.moments.mean[places] - mean) @ V
+        return np.asarray(self.standard @ whole.astype(self.standard.dtype) + shift, dtype=np.float64)
 
     @property
     def n(self) -> int:
@@ -146,6 +183,12 @@ class ExploredTable:
         place = np.array([(self.source.names or ()).index(name)])
         return np.concatenate([codes_of(rows, place)[0].values() for rows in self.source.rows()])
 
+
+MAX_COLUMN_ROWS = 10_000
+"""Rows of which the columns are looked at after each change: more would hardly change r and η²."""
+
+MAX_DOUBLE_ENTRIES = 5_000_000
+"""Rows shown of up to this many numbers are kept in double precision for their scores: 40 MB."""
 
 BLOCK_ROWS = 65_536
 """Rows of a block of numbers in memory: a block of 100 columns is 50 MB."""

@@ -35,6 +35,11 @@ class MemoryFrames:
 
     frames = cells
 
+    def rows(self) -> Iterator[Any]:
+        """Yield the rows (b, d) of columns that are all numbers."""
+        for rows in self._source.rows():
+            yield numbers_of(rows, np.array(self.columns))
+
     def part(self, columns: Sequence[int]) -> MemoryFrames:
         """Return some of the columns, by number."""
         return MemoryFrames(self._source, [self.columns[j] for j in columns])
@@ -68,6 +73,9 @@ class FrameRows(Source):
         self.n_features = len(self.names)
 
     def rows(self) -> Iterator[Any]:
-        """Yield blocks of the rows."""
+        """Yield blocks of the rows: arrays (b, d) where no column is text, which need not become frames first."""
+        if all(field.kind != ColumnKind.TEXT for field in self.fields):
+            yield from self._frames.rows()
+            return
         for frame in self._frames.frames():
             yield mixed_rows(frame.get_columns(), self.fields)

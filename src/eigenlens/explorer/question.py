@@ -127,10 +127,12 @@ def _with_components(found: Question, k: Any, axes: Any, table: ExploredTable) -
 
 
 def most_components(question: Question, table: ExploredTable) -> int:
-    """Return how many components there can be: as many as active columns, and fewer than rows."""
-    d = len(question.columns("active"))
-    if d == 0:
-        raise DataError("no column is active", fix="drag a column of numbers to Active")
+    """Return how many components there can be: as many as active columns, or one less beside noise; fewer than rows."""
+    noise = LIVE_MODELS[question.model].incomplete
+    d = len(question.columns("active")) - noise
+    if d <= 0:
+        what = "one column is active, and a model with noise needs two" if d == 0 and noise else "no column is active"
+        raise DataError(what, fix="drag a column of numbers to Active")
     if table.n < 2:
         raise DataError("the table has one row", fix="give at least two")
     return min(d, table.n - 1)

@@ -1,12 +1,10 @@
 // The explorer: a question on one side, its charts on the other; each change asks again, and the charts follow.
 import { bar } from "../bar";
-import { card } from "../card";
-import { pack } from "../cards";
 import { h, sentence } from "../dom";
-import { forgettable } from "../listeners";
 import { State } from "../state";
 import { turn } from "../theme";
 import { ask, askColumn, Rejected, Silent, type Answer, type PageData, type Question } from "./client";
+import { Answers } from "./answers";
 import { Controls } from "./controls";
 import { addressed, History } from "./history";
 import { savingMenu } from "./saving";
@@ -22,11 +20,10 @@ class Explorer {
   private shelf: Shelf;
   private controls: Controls;
   private comparison: Comparison;
-  private panel = h("div", { class: "answers" });
+  private answers: Answers;
   private says = h("div", { class: "says", role: "status" });
   private undoing = h("button", { type: "button", title: "Undo (Ctrl+Z)", onclick: () => this.travel(this.history.undo()) }, "Undo");
   private redoing = h("button", { type: "button", title: "Redo (Ctrl+Shift+Z)", onclick: () => this.travel(this.history.redo()) }, "Redo");
-  private forget = (): void => {};
   /** The question that is being answered, and the one that waits for it: only the last of many is asked. */
   private asking: Question | null = null;
   private waiting: Question | null = null;
@@ -39,6 +36,7 @@ class Explorer {
     this.state = new State(data.rows);
     this.state.remembered = new Map();
     this.state.fetch = askColumn;
+    this.answers = new Answers(this.state);
     this.shown = { name: having(data.question, "name"), weight: having(data.question, "weight") };
     this.shelf = new Shelf(data.shelf, data.roles, (roles) => this.change({ roles }, true));
     this.controls = new Controls(data.models, (change, lasting) => this.change(change, lasting));
@@ -61,7 +59,7 @@ class Explorer {
       } }, "To the content"),
       h("header", {}, h("div", {}, h("h1", {}, title), h("p", {}, subtitle)), h("div", { class: "heads" }, this.undoing, this.redoing, menu, theme, stop)),
       h("div", { class: "frame-page explorer" }, this.shelf.node,
-        h("main", { id: "content", tabindex: -1 }, this.controls.node, bar(rows, this.state, this.comparison.buttons), this.says, panel, this.comparison.node, this.panel)),
+        h("main", { id: "content", tabindex: -1 }, this.controls.node, bar(rows, this.state, this.comparison.buttons), this.says, panel, this.comparison.node, this.answers.node)),
       h("footer", {}, `Eigenlens ${version}. This page is served by your own machine, to it alone.`),
     );
     document.addEventListener("keydown", (event) => this.key(event));
@@ -121,20 +119,10 @@ class Explorer {
     if (JSON.stringify(asked) === JSON.stringify(this.history.now)) this.history.settle(question);
     this.settle(question, most!);
     this.rename(question, rows ?? {});
-    const [cards, forget] = forgettable(() => pack([...warned(warnings ?? []), ...charts!.map((chart) => card(chart, this.state))]));
-    this.forget();
-    this.forget = forget;
-    this.replace(cards);
+    this.answers.show(warnings ?? [], charts!);
     this.comparison.follow();
     this.say();
     document.documentElement.dataset.answered = String(1 + Number(document.documentElement.dataset.answered ?? 0));
-  }
-
-  /** New charts in the place of the old ones, which is kept as high until they are laid out: the page does not jump. */
-  private replace(cards: HTMLElement): void {
-    this.panel.style.minHeight = `${this.panel.offsetHeight}px`;
-    this.panel.replaceChildren(cards);
-    requestAnimationFrame(() => requestAnimationFrame(() => (this.panel.style.minHeight = "")));
   }
 
   private settle(question: Question, most: number): void {
@@ -215,12 +203,6 @@ class Explorer {
 
 function having({ roles }: Question, role: string): string | null {
   return Object.entries(roles).find(([, own]) => own === role)?.[0] ?? null;
-}
-
-function warned(texts: string[]): HTMLElement[] {
-  if (!texts.length) return [];
-  const node = h("div", { class: "warnings", "data-wide": "wide" }, ...texts.map((text) => h("p", { class: "warning", role: "note" }, ...sentence(text))));
-  return [node];
 }
 
 async function start(): Promise<void> {

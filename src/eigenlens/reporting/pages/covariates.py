@@ -38,8 +38,11 @@ def supplementary_categories(found: Supplementary | None, axes: Sequence[int]) -
     return [point for _, point in sorted(lines, key=lambda line: -line[0])[:LEVELS]]
 
 
-def covariate_charts(model: Any, found: Supplementary | None) -> list[Chart]:
-    """Return a table of r of numbers, and of η² of categories, with each of the first components."""
+def covariate_charts(model: Any, found: Supplementary | None, rows: int = 0) -> list[Chart]:
+    """Return a table of r of numbers, and of η² of categories, with each of the first components.
+
+    rows: how many rows these are, where they are not all that are shown.
+    """
     if found is None or not (found.names or found.categories):
         return []
     lines: list[tuple[str, str, Array]] = [
@@ -53,6 +56,7 @@ def covariate_charts(model: Any, found: Supplementary | None) -> list[Chart]:
         "Columns that took no part in the fit: of numbers the correlation r with a component, of categories η², the "
     )
     about += "share of the component's variance that lies between them."
+    about += f" Of {rows:,} rows, drawn at random." if rows else ""
     return [table_chart("Covariates against components", columns, about)]
 
 

@@ -66,18 +66,19 @@ def pca_page(model: Any, rows: ShownRows) -> list[Chart]:
     return [*charts, _about(model)]
 
 
-def pca_live(model: Any, rows: ShownRows, axes: Sequence[int], spectrum: Array) -> list[Chart]:
-    """Return the charts of a PCA that cost no more than the scores of the rows shown, on two of its components.
+def pca_live(model: Any, rows: ShownRows, Z: Array, which: Array, axes: Sequence[int], spectrum: Array) -> list[Chart]:
+    """Return the charts of a PCA that cost little more than the scores Z (m, k) of the rows shown, on two components.
 
-    spectrum: (d,) all eigenvalues, of which the scree plot shows more than the model keeps.
+    rows: those of which columns are looked at, at the positions `which` among the rows shown. spectrum: (d,) all
+    eigenvalues, of which the scree plot shows more than the model keeps.
     """
-    Z = tables.unwhitened_scores(model, rows.given)
-    rows = _filled(model, rows, Z)
-    others = find_covariates(model, rows, Z)
+    rows = _filled(model, rows, Z[which])
+    others = find_covariates(model, rows, Z[which])
     charts = [_scores(model, Z, axes, others, {}, ""), _scree(model, None, "", spectrum)]
     plane = [_biplot(model, rows, Z, axes, others), _circle(model, rows, others, axes)] if len(axes) > 1 else []
+    some = len(which) if len(which) < len(Z) else 0
     return [
-        *charts, *plane, _loadings(model, rows), *covariate_charts(model, others),
+        *charts, *plane, _loadings(model, rows), *covariate_charts(model, others, some),
         *_contributions(model, rows, axes), _about(model),
     ]  # fmt: skip
 
