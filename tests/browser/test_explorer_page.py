@@ -341,7 +341,29 @@ def test_axe_finds_nothing_to_complain_of(explore, wine, scheme, width):
     seen.page.locator(".menu summary").click()
 
 
-def test_a_sheet_of_questions_is_in_the_link(explore, wine):
+def test_another_model_has_its_own_charts_and_options(explore, wine):
+    seen = explore(wine)
+    seen.page.locator("#k").fill("2")
+    seen.page.locator("#k").press("Enter")
+    answered(seen, 2)
+    seen.page.locator("#model").select_option("Factor analysis")
+    answered(seen, 3)
+    assert seen.page.locator("#k").get_attribute("max") == "12"
+    seen.page.locator("#rotation").select_option("varimax")
+    answered(seen, 4)
+    direct = eigenlens.FactorAnalysis(2, rotation="varimax", standardize=True, random_state=0).fit(FRAME[NAMES])
+    label = seen.stage("Latent values").get_attribute("aria-label")
+    shares = 100.0 * np.square(direct.loadings_).sum(axis=0) / len(NAMES)
+    assert f"F1 ({shares[0]:.1f}%)" in label
+    seen.page.locator("#model").select_option("Probabilistic PCA")
+    answered(seen, 5)
+    assert not seen.page.locator("#rotation").is_visible()
+    seen.page.keyboard.press("Control+z")
+    answered(seen, 6)
+    assert f"F1 ({shares[0]:.1f}%)" in seen.stage("Latent values").get_attribute("aria-label")
+
+
+def test_a_question_is_in_the_link(explore, wine):
     seen = explore(wine)
     question = json.loads(seen.page.evaluate("decodeURIComponent(location.hash.slice(1))"))
     assert question["roles"]["cultivar"] == "colour"

@@ -290,3 +290,40 @@ def test_the_command_serves_its_file_until_it_is_interrupted(tmp_path, serve):
     assert running.returncode == 0, errors
     assert "Traceback" not in errors
     assert sorted(tmp_path.iterdir()) == before
+
+
+# ---- from Python ------------------------------------------------------------------------------------------------
+
+
+def test_rows_in_memory_are_explored_from_python(serve):
+    import eigenlens
+
+    found = eigenlens.explore(TREES, wait=False, browser=False)
+    try:
+        assert page_data(found.server)["title"] == "Rows in memory"
+        assert f'<iframe src="{found.link}"' in found._repr_html_()
+        assert found.link in repr(found)
+        question = page_data(found.server)["question"]
+        scripts = ask(found.server, "scripts", question=question)
+        assert scripts["command"] == ""
+        assert "X[['high', 'wide', 'old']]" in scripts["python"]
+    finally:
+        found.stop()
+    assert not found.thread.is_alive()
+
+
+def test_a_notebook_on_this_machine_may_show_the_page_in_a_frame(serve):
+    server, _ = serve(TREES, frames=True)
+    _, headers, _ = send(server, "GET", f"/?token={server.guard.token}", Sec_Fetch_Site="cross-site")
+    assert "frame-ancestors http://localhost:* http://127.0.0.1:*" in headers["content-security-policy"]
+
+
+def test_a_missing_library_is_named_with_its_extra(monkeypatch):
+    pytest.importorskip("polars")
+    import eigenlens
+
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    with pytest.raises(
+        eigenlens.EigenlensError, match=r"the explorer needs uvicorn: pip install 'eigenlens\[explore\]'"
+    ):
+        eigenlens.explore(TREES, wait=False, browser=False)
