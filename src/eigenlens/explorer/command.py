@@ -55,11 +55,11 @@ def explore_file(
         server = ExplorerServer(
             Explorer(table, command=command_line() or shlex.join(["eigenlens", "explore", file])), port=port
         )
-        now.say("open", server.guard.link)
-        now.say("stop", "with Ctrl-C, or with the button Stop of the page")
-        if browser:
-            webbrowser.open(server.guard.link)
-        with suppress(KeyboardInterrupt):  # the usual end
+        with suppress(KeyboardInterrupt):  # the usual end, also right after the link is printed
+            now.say("open", server.guard.link)
+            now.say("stop", "with Ctrl-C, or with the button Stop of the page")
+            if browser:
+                webbrowser.open(server.guard.link)
             server.run()
         now.say("stopped", "nothing was written except what the page has saved")
     return None
