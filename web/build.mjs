@@ -1,15 +1,16 @@
-// Builds the page's bundle into the Python package; `--check` compares instead of writing.
+// Builds the bundles of the report and of the explorer into the Python package; `--check` compares instead of writing.
 import { build } from "esbuild";
 import { readFileSync, writeFileSync, existsSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const target = join(here, "..", "src", "eigenlens", "reporting", "page");
+const packageFolder = join(here, "..", "src", "eigenlens");
+const target = join(packageFolder, "reporting", "page");
 
-const result = await build({
-  entryPoints: [join(here, "src", "main.ts"), join(here, "src", "style.css")],
-  outdir: target,
+const bundle = (outdir, entryPoints) => build({
+  entryPoints,
+  outdir,
   absWorkingDir: here,
   bundle: true,
   minify: true,
@@ -21,10 +22,17 @@ const result = await build({
   write: false,
 });
 
+const results = await Promise.all([
+  bundle(target, [join(here, "src", "main.ts"), join(here, "src", "style.css")]),
+  bundle(join(packageFolder, "explorer", "page"), [
+    { in: join(here, "src", "explorer", "main.ts"), out: "explorer" }, { in: join(here, "src", "explorer", "explorer.css"), out: "explorer" },
+  ]),
+]);
+
 // The licences of every library that went in, found by the files that esbuild read.
-function libraries(metafile) {
+function libraries() {
   const found = new Map();
-  for (const path of Object.keys(metafile.inputs)) {
+  for (const path of results.flatMap(({ metafile }) => Object.keys(metafile.inputs))) {
     const match = /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path.split(sep).join("/"));
     if (match) found.set(match[1], join(here, "node_modules", match[1]));
   }
@@ -38,8 +46,8 @@ function licence([name, folder]) {
   return `${name} ${version} (${license})\n\n${readFileSync(file, "utf8").trim()}`;
 }
 
-const files = new Map(result.outputFiles.map((file) => [file.path, file.text]));
-files.set(join(target, "LICENSES.txt"), libraries(result.metafile).map(licence).join(`\n\n${"-".repeat(80)}\n\n`) + "\n");
+const files = new Map(results.flatMap(({ outputFiles }) => outputFiles.map((file) => [file.path, file.text])));
+files.set(join(target, "LICENSES.txt"), libraries().map(licence).join(`\n\n${"-".repeat(80)}\n\n`) + "\n");
 
 // The lock file names no host: it serves whatever registry npm is set to (see .npmrc).
 function hosts() {

@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # for type checkers, which do not read the catalogue; a test 
     from eigenlens.errors import OptionError as OptionError
     from eigenlens.estimator.storage import load as load
     from eigenlens.estimator.write_results import write_results as write_results
+    from eigenlens.explorer import explore as explore
     from eigenlens.genotypes.estimator import GenotypePCA as GenotypePCA
     from eigenlens.kde.bandwidth import bandwidth as bandwidth
     from eigenlens.kde.estimator import KernelDensity as KernelDensity
@@ -70,6 +71,7 @@ _FUNCTIONS = {
     "choose_gamma": "eigenlens.kernel_pca.choose_gamma",
     "compare": "eigenlens.comparison.compare",
     "cronbach_alpha": "eigenlens.latent.factor.reliability",
+    "explore": "eigenlens.explorer",
     "gram": "eigenlens.kernel_pca.gram",
     "kmo": "eigenlens.latent.factor.adequacy",
     "load": "eigenlens.estimator.storage",

@@ -46,6 +46,7 @@ class ModelEntry(NamedTuple):
         chooses: whether the command line chooses the number of components by a criterion where none is given.
         summary: fitted estimator → (line, table, facts) of the command line; "" for the classes of a classifier.
         page: (fitted estimator, rows) → the charts of its page in a report; "" if it has none.
+        live: (fitted estimator, rows, scores, …) → the charts that follow each change in the explorer; "" if none.
         export: fitted estimator → {name: Parameter} that `export` writes besides its attributes.
         projection: fitted estimator → (mean, map) of a linear projection, which can be written as ONNX.
     """
@@ -70,6 +71,7 @@ class ModelEntry(NamedTuple):
     chooses: bool = False
     summary: str = ""
     page: str = ""
+    live: str = ""
     export: str = ""
     projection: str = ""
 
@@ -80,6 +82,8 @@ def _same(*options: str) -> dict[str, str]:
 
 
 _K = {"k": "n_components"}
+
+_SHRINKAGE = "eigenlens.bayes.discriminant.options"
 
 _ROTATIONS = OptionNames(
     "eigenlens.rotation.ROTATIONS", ("varimax", "quartimax", "equamax", "promax", "oblimin", "geomin")
@@ -106,6 +110,7 @@ MODELS: dict[str, ModelEntry] = {
         by_units=True,
         summary="eigenlens.cli.summaries.pca_summary",
         page="eigenlens.reporting.pages.pca.pca_page",
+        live="eigenlens.reporting.pages.pca.pca_live",
         projection="eigenlens.cli.onnx.principal_projection",
     ),
     "SparsePCA": ModelEntry(
@@ -178,6 +183,7 @@ MODELS: dict[str, ModelEntry] = {
         by_units=True,
         summary="eigenlens.cli.summaries.ppca_summary",
         page="eigenlens.reporting.pages.latent.latent_page",
+        live="eigenlens.reporting.pages.latent.latent_live",
         projection="eigenlens.cli.onnx.latent_projection",
     ),
     "FactorAnalysis": ModelEntry(
@@ -199,6 +205,7 @@ MODELS: dict[str, ModelEntry] = {
         incomplete=True,
         summary="eigenlens.cli.summaries.factor_summary",
         page="eigenlens.reporting.pages.latent.latent_page",
+        live="eigenlens.reporting.pages.latent.latent_live",
         projection="eigenlens.cli.onnx.latent_projection",
     ),
     "GaussianMixture": ModelEntry(
@@ -300,10 +307,7 @@ MODELS: dict[str, ModelEntry] = {
         aliases=("linear-discriminant",),
         options=_K | _same("shrinkage", "standardize"),
         names={
-            "shrinkage": OptionNames(
-                "eigenlens.bayes.discriminant.options.LINEAR_SHRINKAGES",
-                ("auto", "ledoit-wolf", "ledoit-wolf-by-class"),
-            )
+            "shrinkage": OptionNames(f"{_SHRINKAGE}.LINEAR_SHRINKAGES", ("auto", "ledoit-wolf", "ledoit-wolf-by-class"))
         },
         classes=True,
         incomplete=True,
@@ -318,11 +322,7 @@ MODELS: dict[str, ModelEntry] = {
         group="Classifiers",
         aliases=("quadratic-discriminant",),
         options=_same("shrinkage", "standardize"),
-        names={
-            "shrinkage": OptionNames(
-                "eigenlens.bayes.discriminant.options.QUADRATIC_SHRINKAGES", ("auto", "ledoit-wolf")
-            )
-        },
+        names={"shrinkage": OptionNames(f"{_SHRINKAGE}.QUADRATIC_SHRINKAGES", ("auto", "ledoit-wolf"))},
         classes=True,
         incomplete=True,
         summary="eigenlens.cli.summaries.quadratic_summary",

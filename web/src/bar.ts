@@ -10,20 +10,23 @@ import { type State } from "./state";
 /** The most selected rows in the table of them, the CSV has all; and the most that are shown as images. */
 const [LISTED, PICTURED] = [200, 20];
 
-export function bar(rows: Rows, state: State): HTMLElement {
+/** `more`: what else can be done with a selection. */
+export function bar(rows: Rows, state: State, more: HTMLElement[] = []): HTMLElement {
   if (!rows.shown) return h("div", {});
   const legend = h("div", { class: "legend", role: "group", "aria-label": "Legend" });
   const parts = [...colouring(rows, state), ...search(state), legend];
   const tell = (): void => legend.replaceChildren(...legendOf(state));
   state.listen(tell);
   tell();
-  return h("div", { class: "bar" }, ...parts, selected(rows, state));
+  return h("div", { class: "bar" }, ...parts, selected(rows, state, more));
 }
 
 function colouring(rows: Rows, state: State): HTMLElement[] {
   const names = [h("option", { value: "" }, "one colour"), ...rows.columns.map((column, i) => h("option", { value: i }, column.name))];
   const colour = h("select", { id: "colour", onchange: () => state.colour(colour.selectedIndex - 1) }, ...names);
-  colour.selectedIndex = 1 + state.coloured;
+  const settle = (): void => void (colour.selectedIndex = 1 + state.coloured);
+  state.listen(settle);
+  settle();
   return [h("span", { class: "field" }, h("label", { for: "colour" }, "Colour by"), colour)];
 }
 
@@ -74,10 +77,10 @@ function legendOf(state: State): HTMLElement[] {
 }
 
 /** How many rows are selected and which, with their values and a file of them. */
-function selected(rows: Rows, state: State): HTMLElement {
+function selected(rows: Rows, state: State, more: HTMLElement[]): HTMLElement {
   const said = h("p", { class: "note", role: "status" });
   const list = h("div", { id: "selected", hidden: true });
-  const button = (label: string, act: () => void, more = {}) => h("button", { type: "button", onclick: act, ...more }, label);
+  const button = (label: string, act: () => void, props = {}) => h("button", { type: "button", onclick: act, ...props }, label);
   const opened = button("Show rows", () => {
     list.hidden = !list.hidden;
     tell();
@@ -88,7 +91,7 @@ function selected(rows: Rows, state: State): HTMLElement {
   const tell = (): void => {
     const some = state.selected.size > 0;
     said.textContent = some ? sentence(state) : rows.note;
-    for (const each of [opened, file, clear]) each.hidden = !some;
+    for (const each of [opened, file, clear, ...more]) each.hidden = !some;
     list.hidden ||= !some;
     pictures.replaceChildren(...[...state.selected].slice(0, PICTURED).flatMap((row) => thumbnail(state, row)));
     opened.setAttribute("aria-expanded", String(!list.hidden));
@@ -96,7 +99,7 @@ function selected(rows: Rows, state: State): HTMLElement {
   };
   state.listen(tell);
   tell();
-  return h("div", { class: "selected" }, said, opened, file, clear, pictures, list);
+  return h("div", { class: "selected" }, said, ...more, opened, file, clear, pictures, list);
 }
 
 function sentence(state: State): string {
@@ -112,7 +115,7 @@ function rest(state: State): HTMLElement[] {
 /** The names of some rows and all that is known of them. */
 function columns(state: State, rows: number[]): Column[] {
   const ids: Column = { name: "row", kind: "text", values: rows.map((i) => state.ids[i]) };
-  const others = state.rows.columns.map((column): Column => {
+  const others = state.rows.columns.filter((column) => !column.later).map((column): Column => {
     const values = cells(column);
     return { name: column.name, kind: column.kind, values: rows.map((i) => values[i] ?? null) as (string | null)[] };
   });

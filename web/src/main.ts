@@ -1,6 +1,7 @@
 // The page: a head, the bar that colours and searches, and a tab for every page of charts.
 import { bar } from "./bar";
 import { card } from "./card";
+import { pack } from "./cards";
 import { h } from "./dom";
 import { embedded, type Page, type Report } from "./report";
 import { State } from "./state";
@@ -31,21 +32,6 @@ function header(report: Report, printed: () => void): HTMLElement {
 function section(page: Page, state: State): Node[] {
   const cards = page.charts.map((chart) => card(chart, state));
   return [h("h2", {}, page.title), pack(cards)];
-}
-
-const LINE = 4;
-
-/** Cards in columns without holes: each spans as many thin lines of a grid as it is high. */
-function pack(cards: HTMLElement[]): HTMLElement {
-  const slots = cards.map((each) => h("div", { class: `slot ${each.dataset.wide ?? ""}` }, each));
-  const observer = new ResizeObserver((entries) => {
-    for (const { target } of entries) {
-      const slot = target.parentElement!;
-      slot.style.gridRow = `span ${Math.ceil((target.getBoundingClientRect().height + 16) / LINE)}`;
-    }
-  });
-  for (const each of cards) observer.observe(each);
-  return h("div", { class: "cards" }, ...slots);
 }
 
 start();

@@ -79,6 +79,10 @@ const MARKS: Record<Mark["type"], (rows: Row[], mark: Mark, colour: string, plac
     Plot.ruleX(rows, { x: "x", y1: "low", y2: "high", stroke: colour, strokeWidth: 1.5 }),
     Plot.dot(rows, { x: "x", y: "y", fill: colour, r: 3.5 }),
   ],
+  "interval-x": (rows, _, colour) => [
+    Plot.ruleY(rows, { y: "y", x1: "from", x2: "to", stroke: colour, strokeWidth: 1.5 }),
+    Plot.dot(rows, { x: "x", y: "y", fill: colour, r: 3.5 }),
+  ],
   link: (rows, mark, colour) => [
     Plot.arrow(rows, { x1: "x1", y1: "y1", x2: "x2", y2: "y2", stroke: colour, strokeWidth: 1.5, strokeDasharray: mark.dash ? "5 4" : undefined }),
   ],
@@ -107,7 +111,7 @@ function channels(colour: string): number[] {
 
 /** Layers that can be pointed at, and where: the ends of arrows, else their places. */
 const POINTED: Partial<Record<Mark["type"], [string, string]>> = {
-  bar: ["x", "y"], "bar-x": ["x", "y"], line: ["x", "y"], dot: ["x", "y"], cell: ["x", "y"], interval: ["x", "y"], link: ["x2", "y2"],
+  bar: ["x", "y"], "bar-x": ["x", "y"], line: ["x", "y"], dot: ["x", "y"], cell: ["x", "y"], interval: ["x", "y"], "interval-x": ["x", "y"], link: ["x2", "y2"],
 };
 
 /** One tip for all layers, that of the nearest: along curves and bars the nearest across. Of several marks at one place

@@ -38,7 +38,7 @@ export class Scatter {
   private cloud!: Cloud;
   private port!: Viewport;
   private backdrop: Backdrop;
-  private wishes: Wishes = { naming: "auto", groups: new Set() };
+  private wishes: Wishes;
   private nearby: Nearby | null = null;
   private written: [(value: number) => string, (value: number) => string] | null = null;
   private lasso: Place[] | null = null;
@@ -53,6 +53,8 @@ export class Scatter {
     private state: State,
   ) {
     this.backdrop = new Backdrop(chart);
+    this.wishes = state.remembered?.get(chart.title) ?? { naming: "auto", groups: new Set() };
+    state.remembered?.set(chart.title, this.wishes);
     this.stage = this.hands();
     this.look(firstPair(chart));
     this.node = h("div", { class: "scatter" }, this.tools(), ...this.backdrop.legend, this.stage, this.heard);

@@ -1,10 +1,10 @@
 // What the charts of a page share: which rows are selected, which one is looked at, and what colours them.
+import { Listeners } from "./listeners";
 import { categories, MANY, OTHERS, rgb, sequential, shapeOf, type Colour } from "./palette";
 import { type Inks } from "./points";
-import { cells, names, numbers, shades, type Column, type Rows } from "./report";
+import { cells, names, numbers, shades, type Column, type Numbers, type Rows } from "./report";
+import { type Wishes } from "./scene";
 import { onTheme } from "./theme";
-
-type Listener = () => void;
 
 const MISSING = "(missing)";
 
@@ -40,28 +40,42 @@ export class State {
   colouring: Colouring;
   /** Which column colours the rows, -1 for none: names of columns may be empty, or alike. */
   coloured: number;
-  readonly ids: string[];
+  ids: string[];
   /** How often each row counts; null where all count once. */
-  readonly weights: Float64Array | null;
+  weights: Float64Array | null = null;
   /** 1 for rows that took no part in the fit; null where there are none. */
-  readonly hollow: Uint8Array | null;
+  hollow: Uint8Array | null = null;
   /** The shades of a row that is an image. */
   readonly shades: (row: number) => Uint8Array | null;
-  private listeners: Listener[] = [];
+  /** What was asked of charts by their titles, where they are replaced by others of the same title. */
+  remembered: Map<string, Wishes> | null = null;
+  /** Fetches the values of a column that came without them. */
+  fetch: ((column: Column) => Promise<Column>) | null = null;
+  private listeners = new Listeners();
   private packed: Float32Array | null = null;
 
   constructor(readonly rows: Rows) {
     this.ids = names(rows);
     this.shades = shades(rows);
-    this.weights = rows.weights ? numbers(rows.weights) : null;
-    this.hollow = this.weights?.includes(0) ? Uint8Array.from(this.weights, (weight) => Number(weight === 0)) : null;
+    this.weigh(rows.weights);
     this.coloured = rows.colour ?? rows.columns.findIndex((column) => column.kind === "text");
     this.colouring = colourBy(rows.columns[this.coloured], rows.shown);
     onTheme(() => this.colour(this.coloured));
   }
 
-  listen(listener: Listener): void {
-    this.listeners.push(listener);
+  listen(listener: () => void): void {
+    this.listeners.add(listener);
+  }
+
+  /** Gives rows other weights, or none. */
+  weigh(weights: Numbers | null | undefined): void {
+    this.weights = weights ? numbers(weights) : null;
+    this.hollow = this.weights?.includes(0) ? Uint8Array.from(this.weights, (weight) => Number(weight === 0)) : null;
+  }
+
+  /** Gives rows other names, or none. */
+  rename(ids: string[] | null): void {
+    this.ids = names({ ...this.rows, ids: ids ?? undefined });
   }
 
   select(rows: Iterable<number>): void {
@@ -89,13 +103,21 @@ export class State {
   /** Colours by the column at a place, or all alike where there is none. */
   colour(place: number): void {
     this.coloured = place;
-    this.colouring = colourBy(this.rows.columns[place], this.rows.shown);
+    const column = this.rows.columns[place];
+    if (column?.later && this.fetch) {
+      void this.fetch(column).then((whole) => {
+        this.rows.columns[place] = whole;
+        if (this.coloured === place) this.colour(place);
+      });
+      return;
+    }
+    this.colouring = colourBy(column, this.rows.shown);
     this.packed = null;
     this.tell();
   }
 
   tell(): void {
-    for (const listener of this.listeners) listener();
+    this.listeners.tell();
   }
 
   /** (4 n,) red, green, blue and opacity of every row; the same array until something changes. */

@@ -1,6 +1,7 @@
 // Light or dark: the style sheet decides, and what is drawn with colours of its own is drawn again when that changes.
+import { Listeners } from "./listeners";
 
-const waiting: (() => void)[] = [];
+const waiting = new Listeners();
 
 /** Paper is white whatever the screen is. */
 let printing = false;
@@ -11,11 +12,11 @@ export function dark(): boolean {
 
 /** Calls `draw` whenever the page turns light or dark. */
 export function onTheme(draw: () => void): void {
-  waiting.push(draw);
+  waiting.add(draw);
 }
 
 function turned(): void {
-  for (const draw of waiting) draw();
+  waiting.tell();
 }
 
 export function turn(): void {

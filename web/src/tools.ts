@@ -50,8 +50,8 @@ export function tools(asked: Asked): HTMLElement {
   return h("div", {}, h("div", { class: "tools" }, ...axes, view, group("Names", ...naming), groups), note);
 }
 
-function toggle(label: string, words: string, act: (on: boolean) => void): HTMLElement {
-  const node = h("button", { type: "button", "aria-pressed": "false", title: words, onclick: () => {
+function toggle(label: string, words: string, act: (on: boolean) => void, start = false): HTMLElement {
+  const node = h("button", { type: "button", "aria-pressed": String(start), title: words, onclick: () => {
     const on = node.getAttribute("aria-pressed") === "false";
     node.setAttribute("aria-pressed", String(on));
     act(on);
@@ -95,7 +95,7 @@ function grouped(wishes: Wishes, again: () => void): HTMLElement[] {
     if (on) wishes.groups.add(name);
     else wishes.groups.delete(name);
     again();
-  }));
+  }, wishes.groups.has(name)));
 }
 
 /** What the ellipses are. */

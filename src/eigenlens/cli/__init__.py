@@ -108,6 +108,11 @@ COMMANDS: dict[str, Command] = {
         "Write one self-contained HTML file with interactive charts.",
         ("report wine.safetensors wine.csv --label cultivar -o wine-again.html",),
     ),
+    "explore": Command(
+        "eigenlens.explorer.command.explore_file",
+        "Explore a table: choose columns, model and options on a local page, and see the plots change.",
+        ("explore wine.csv", "explore wine.csv --no-browser --port 8080"),
+    ),
     "export": Command(
         "eigenlens.cli.commands.export.export",
         "Write the parameters of a model for other programs.",

@@ -19,7 +19,13 @@ from eigenlens.cli.files import format_size
 from eigenlens.cli.guess_roles import HEAD_ROWS, GuessedRole, Role, guess_roles, role_decisions
 from eigenlens.cli.model_options import takes_genotypes, takes_text
 from eigenlens.cli.options import TEXT_OPTIONS, ParsingOptions, ReadingOptions, RunningOptions
-from eigenlens.cli.remembered_table import recall_columns, recall_text, recall_words
+from eigenlens.cli.remembered_table import (
+    recall_columns,
+    recall_text,
+    recall_words,
+    script_arguments,
+    select_features,
+)
 from eigenlens.cli.selection import RowTest, choose_columns, find_rows, parse_row_numbers, parse_test
 from eigenlens.cli.session import Session
 from eigenlens.cli.table_checks import as_classes, as_weights, check_label, is_missing, reject_unlabelled
@@ -247,6 +253,13 @@ def read_table(
     return _Request(files, roles, tests, reading, need_label).read(memory_limit(running), mixed)
 
 
+def roles_of(files: FileSource, reading: ReadingOptions) -> ColumnRoles:
+    """Return the roles of columns for a model that takes numbers, as the options say or as columns suggest."""
+    if reading.id is None and files.row_names is not None:
+        reading = replace(reading, id=str(files.row_names))
+    return choose_roles(reading, column_kinds(files), (), None, functools.partial(_guess, files, False, [], reading))
+
+
 def _guess(files: FileSource, mixed: bool, text: Sequence[Any], asked: ReadingOptions) -> Mapping[Any, GuessedRole]:
     """Return the roles of all columns; `text`: columns that were asked to be kept as text, which are never features."""
     found = guess_roles(profile_first_rows(files, HEAD_ROWS), mixed, [asked.id, asked.weight, *(asked.label or ())])
@@ -299,7 +312,7 @@ class _Request:
 
     def read(self, most: int, mixed: bool) -> Table:
         """Read the table, into memory where it takes at most `most` bytes."""
-        source, roles = self.files.select(Selection(**self._selection())), self.roles
+        source, roles = self.files.select(Selection(**select_features(self.files, self.roles))), self.roles
         # Only classes and weights are needed by every command; names and colours are read where they are shown.
         label = self.files.read_column(roles.labels[0]) if roles.labels and self.reading.label else None
         check_label(label, self.reading, self.need_label)
@@ -313,14 +326,6 @@ class _Request:
             fail(f"0 of the {keep.size:,} rows are left after the filters", fix, "data")
         rows = rows if keep is None else _keep_rows(rows, keep)
         return self._table(rows, keep, label)
-
-    def _selection(self) -> dict[str, Any]:
-        """Return the features in the fewest names: those left out, if the others are in the order of the file."""
-        features, kinds = self.roles.features, column_kinds(self.files)
-        wanted = set(features)
-        others = [name for name in kinds if name not in wanted]
-        ordered = [name for name in kinds if name in wanted] == features
-        return {"drop": others} if ordered and len(others) < len(features) else {"columns": features}
 
     def _passing(self, label: Array | None) -> Array | None:
         """Return which rows (n,) pass all tests; None where all do."""
@@ -401,17 +406,7 @@ class _Request:
         """Return what a script that reads the same needs; None where rows are left out."""
         if self.tests or self.reading.skip_missing or self.reading.supplementary_rows:
             return None
-        return {"which": self._selection(), "how": self._written(), "roles": self.roles}
-
-    def _written(self) -> dict[str, Any]:
-        """Return the text format options, as `scan` takes them."""
-        dialect = self.files.dialect
-        given = {name: getattr(self.reading, name) for name in TEXT_OPTIONS}
-        if dialect is None:
-            return given | {"text": self.reading.text}
-        decimal = None if dialect.numbers.is_plain else dialect.numbers.decimal
-        comment = dialect.comment if dialect.comment_everywhere else None
-        return given | dialect.settings | {"decimal": decimal, "comment": comment, "text": self.roles.text}
+        return script_arguments(self.files, self.roles, self.reading)
 
 
 def _keep_rows(rows: Any, keep: Array) -> Any:

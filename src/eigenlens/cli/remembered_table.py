@@ -1,4 +1,4 @@
-"""The memory that a model file has of the table of its fit, so that no option has to be given twice.
+"""The memory that a model file, or a script, has of the table of a fit, so that no option has to be given twice.
 
 It has the options that say how the text is written, the roles of columns besides the features, and a digest of the
 first rows, by which the rows of the fit are recognised.
@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import dense, is_sparse
+from eigenlens.cli.column_roles import ColumnRoles
 from eigenlens.cli.options import TEXT_OPTIONS, ReadingOptions
-from eigenlens.data.files.scan import format_options
+from eigenlens.data.files.scan import FileSource, format_options
 from eigenlens.data.source import Source
 from eigenlens.errors import ModelFileError
 
@@ -119,3 +120,31 @@ def digest_rows(table: Any) -> str:
         if left <= 0:
             break
     return sha.hexdigest()
+
+
+# ---- for scripts ------------------------------------------------------------------------------------------------
+
+
+def script_arguments(files: FileSource, roles: ColumnRoles, reading: ReadingOptions) -> dict[str, Any]:
+    """Return what `reading_script` takes besides the files, where no rows are left out."""
+    return {"which": select_features(files, roles), "how": _written(files, roles, reading), "roles": roles}
+
+
+def select_features(files: FileSource, roles: ColumnRoles) -> dict[str, Any]:
+    """Return the features in the fewest names: those left out, if the others are in the order of the file."""
+    features, names = roles.features, [field.name for field in files.fields]
+    wanted = set(features)
+    others = [name for name in names if name not in wanted]
+    ordered = [name for name in names if name in wanted] == features
+    return {"drop": others} if ordered and len(others) < len(features) else {"columns": features}
+
+
+def _written(files: FileSource, roles: ColumnRoles, reading: ReadingOptions) -> dict[str, Any]:
+    """Return the text format options, as `scan` takes them."""
+    dialect = files.dialect
+    given = {name: getattr(reading, name) for name in TEXT_OPTIONS}
+    if dialect is None:
+        return given | {"text": reading.text}
+    decimal = None if dialect.numbers.is_plain else dialect.numbers.decimal
+    comment = dialect.comment if dialect.comment_everywhere else None
+    return given | dialect.settings | {"decimal": decimal, "comment": comment, "text": roles.text}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,20 +26,23 @@ def find_covariates(model: Any, rows: ShownRows, Z: Array) -> Supplementary | No
     return tables.covariates(model, columns, Z, ArraySource(rows.X).weighted(rows.weight)) if columns else None
 
 
-def supplementary_categories(found: Supplementary | None, k: int) -> list[Chart]:
-    """Return the means of categories on k axes, as named points; of many, those that differ most from chance."""
+def supplementary_categories(found: Supplementary | None, axes: Sequence[int]) -> list[Chart]:
+    """Return the means of categories on some axes, as named points; of many, those that differ most from chance."""
     if found is None:
         return []
     lines = [
-        (float(np.abs(each.v_test[i, :2]).max()), category_point(level, each.coordinates[i, :k], name))
+        (float(np.abs(each.v_test[i, axes[:2]]).max()), category_point(level, each.coordinates[i, axes], name))
         for name, each in found.categories.items()
         for i, level in enumerate(each.levels)
     ]
     return [point for _, point in sorted(lines, key=lambda line: -line[0])[:LEVELS]]
 
 
-def covariate_charts(model: Any, found: Supplementary | None) -> list[Chart]:
-    """Return a table of r of numbers, and of η² of categories, with each of the first components."""
+def covariate_charts(model: Any, found: Supplementary | None, rows: int = 0) -> list[Chart]:
+    """Return a table of r of numbers, and of η² of categories, with each of the first components.
+
+    rows: how many rows these are, where they are not all that are shown.
+    """
     if found is None or not (found.names or found.categories):
         return []
     lines: list[tuple[str, str, Array]] = [
@@ -52,6 +56,7 @@ def covariate_charts(model: Any, found: Supplementary | None) -> list[Chart]:
         "Columns that took no part in the fit: of numbers the correlation r with a component, of categories η², the "
     )
     about += "share of the component's variance that lies between them."
+    about += f" Of {rows:,} rows, drawn at random." if rows else ""
     return [table_chart("Covariates against components", columns, about)]
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -51,6 +53,20 @@ def latent_page(model: Any, rows: ShownRows) -> list[Chart]:
     return [*charts, *coverage, *path, _about(model)]
 
 
+def latent_live(
+    model: Any, rows: ShownRows, Z: Array, which: Array, axes: Sequence[int], spectrum: Array
+) -> list[Chart]:
+    """Return the charts of a ProbabilisticPCA or FactorAnalysis that cost little more than the latent values Z (m, k).
+
+    rows, which, axes: as of `pca_live`; a spectrum is not shown.
+    """
+    found = latent_tables.factor_table(model, names=rows.labels)
+    scores, loadings = _scores(Z, found, axes), _loadings(found)
+    main = [loadings, scores] if found.factors[0].startswith("F") else [scores, loadings]
+    charts = [*main, _variances(found), *_fit(model, replace(rows, total=len(rows.X) + 1)), *_rotation(model, rows)]
+    return [*charts, _noise(model, rows), _communalities(model, rows), _about(model)]
+
+
 def _about(model: Any) -> Chart:
     pairs = [
         ("latent dimensions", model.n_components_),
@@ -89,9 +105,11 @@ def _fit(model: Any, rows: ShownRows) -> list[Chart]:
     return [table_chart("Fit of the model", {"index": names, "value": values, "how to read it": meanings})]
 
 
-def _scores(Z: Array, found: latent_tables.FactorTable) -> Chart:
+def _scores(Z: Array, found: latent_tables.FactorTable, axes: Sequence[int] | None = None) -> Chart:
     about = "The expected latent values of each row, given what is observed of it."
     labels = [f"{name} ({share:.1f}%)" for name, share in zip(found.factors, found.shares, strict=True)]
+    if axes is not None:
+        Z, labels = Z[:, axes], [labels[j] for j in axes]
     return axes_points("Latent values", Z, labels, about, equal=True)
 
 

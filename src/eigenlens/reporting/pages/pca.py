@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -34,9 +35,12 @@ from eigenlens.reporting.remarks import dominant_columns
 from eigenlens.reporting.rows import ShownRows, axes_backdrop
 from eigenlens.tables.names import axis_names, axis_stem
 from eigenlens.tables.text_table import count_noun
+from eigenlens.tables.values import VarianceTable
 
 BARS, CELLS, ARROWS = 30, 40, 25
 """The largest numbers of components in a scree plot, rows in a heat map, and arrows in a plane."""
+
+FIRST_PLANE = (0, 1)
 
 SHUFFLED, TIMES = 100_000_000, 40
 """Parallel analysis is run if n · d · min(n, d) is at most this, with this many shuffled data sets."""
@@ -52,13 +56,31 @@ def pca_page(model: Any, rows: ShownRows) -> list[Chart]:
     backdrop, words = axes_backdrop(rows, Z, model.model_.scores)
     side = tables.image_side(rows.X)
     others = find_covariates(model, rows, Z)
-    charts = [_scores(model, Z, others, backdrop, words), *_standardised(model, rows)]
+    axes = range(axes_shown(*Z.shape))
+    charts = [_scores(model, Z, axes, others, backdrop, words), *_standardised(model, rows)]
     charts.append(_scree(model, *_noise(model, _without(rows, np.flatnonzero(~fitted)))))
     charts += [image_components(model, side)] if side else _columns(model, rows, Z, others)
     charts += covariate_charts(model, others)
     charts += [] if side else _contributions(model, rows)
     charts += [_row_table(model, Z, rows), _outliers(model, rows), reconstruction_chart(model, rows, side)]
     return [*charts, _about(model)]
+
+
+def pca_live(model: Any, rows: ShownRows, Z: Array, which: Array, axes: Sequence[int], spectrum: Array) -> list[Chart]:
+    """Return the charts of a PCA that cost little more than the scores Z (m, k) of the rows shown, on two components.
+
+    rows: those of which columns are looked at, at the positions `which` among the rows shown. spectrum: (d,) all
+    eigenvalues, of which the scree plot shows more than the model keeps.
+    """
+    rows = _filled(model, rows, Z[which])
+    others = find_covariates(model, rows, Z[which])
+    charts = [_scores(model, Z, axes, others, {}, ""), _scree(model, None, "", spectrum)]
+    plane = [_biplot(model, rows, Z, axes, others), _circle(model, rows, others, axes)] if len(axes) > 1 else []
+    some = len(which) if len(which) < len(Z) else 0
+    return [
+        *charts, *plane, _loadings(model, rows), *covariate_charts(model, others, some),
+        *_contributions(model, rows, axes), _about(model),
+    ]  # fmt: skip
 
 
 def _without_rows(model: Any, rows: ShownRows) -> list[Chart]:
@@ -70,8 +92,10 @@ def _without_rows(model: Any, rows: ShownRows) -> list[Chart]:
 
 def _columns(model: Any, rows: ShownRows, Z: Array, supplementary: reading.Supplementary | None) -> list[Chart]:
     """Return the charts of what components say of columns; a table of images has images of the components instead."""
-    plane = [_biplot(model, rows, Z, supplementary), _circle(model, rows, supplementary)] if Z.shape[1] > 1 else []
-    return [_loadings(model, rows), *plane]
+    if Z.shape[1] == 1:
+        return [_loadings(model, rows)]
+    axes = range(axes_shown(*Z.shape))
+    return [_loadings(model, rows), _biplot(model, rows, Z, axes, supplementary), _circle(model, rows, supplementary)]
 
 
 def _filled(model: Any, rows: ShownRows, Z: Array) -> ShownRows:
@@ -131,11 +155,15 @@ def _about(model: Any) -> Chart:
     )
 
 
-def _scree(model: Any, band: Array | None, words: str) -> Chart:
-    variance = tables.variance(model)
-    q = min(BARS, len(variance.shares))
+def _scree(model: Any, band: Array | None, words: str, spectrum: Array | None = None) -> Chart:
+    """Return the shares of components; of a whole spectrum (d,), those that the model keeps and those after them."""
+    found = model.model_
+    variance = tables.variance(model) if spectrum is None else VarianceTable(spectrum, found.total, axis_stem(found))
+    q, kept = min(BARS, len(variance.shares)), BARS if spectrum is None else model.n_components_
     x = [str(i) for i in range(1, q + 1)]
-    layers = [layer("bar", "share of a component", x=x, y=variance.shares[:q])]
+    layers = [layer("bar", "share of a component", x=x[:kept], y=variance.shares[:q][:kept])]
+    if q > kept:
+        layers.append(layer("bar", "not kept", x=x[kept:], y=variance.shares[kept:q], colour="grey"))
     if band is not None and band.size:
         low, high = 100.0 * band[:, :q] / (model.model_.total or 1.0)
         label = "noise (parallel analysis)"
@@ -155,15 +183,17 @@ def _axis(model: Any, j: int) -> str:
     return f"{axis_stem(model)}{j + 1} ({tables.variance(model).shares[j]:.1f}%)"
 
 
-def _scores(model: Any, Z: Array, others: reading.Supplementary | None, backdrop: Chart, words: str) -> Chart:
+def _scores(
+    model: Any, Z: Array, axes: Sequence[int], others: reading.Supplementary | None, backdrop: Chart, words: str
+) -> Chart:
     if Z.shape[1] == 1:
         return plane_points("Scores", Z, [_axis(model, 0)], "The rows on the only component.")
     about = "Every row at its place on two components; rows near each other are alike." + words
-    names = [_axis(model, j) for j in range(Z.shape[1])]
-    found = supplementary_categories(others, axes_shown(*Z.shape))
+    names = [_axis(model, j) for j in axes]
+    found = supplementary_categories(others, axes)
     about += " Triangles are the means of categories that took no part in the fit." if found else ""
     more: Chart = ({"categories": found} if found else {}) | backdrop
-    return axes_points("Scores", Z, names, about, equal=True, **more)
+    return axes_points("Scores", Z[:, axes], names, about, equal=True, **more)
 
 
 def _standardised(model: Any, rows: ShownRows) -> list[Chart]:
@@ -177,12 +207,14 @@ def _standardised(model: Any, rows: ShownRows) -> list[Chart]:
     return [axes_points("Scores if columns are standardised", Z, names, about, equal=True)]
 
 
-def _biplot(model: Any, rows: ShownRows, Z: Array, supplementary: reading.Supplementary | None) -> Chart:
+def _biplot(
+    model: Any, rows: ShownRows, Z: Array, axes: Sequence[int], supplementary: reading.Supplementary | None
+) -> Chart:
     """Return rows, U Sᵅ, and columns, V S¹⁻ᵅ, in one unit on all axes; of many columns the longest."""
-    k, found = axes_shown(*Z.shape), model.model_
-    columns = tables.biplot(found, rows.X[:1], range(1, k + 1), names=rows.labels).columns
+    found = model.model_
+    columns = tables.biplot(found, rows.X[:1], [j + 1 for j in axes], names=rows.labels).columns
     rotated = found.rotation is not None
-    S = np.full(k, np.sqrt(found.divisor)) if rotated else np.sqrt(found.singular_values[:k])
+    S = np.full(len(axes), np.sqrt(found.divisor)) if rotated else np.sqrt(found.singular_values[list(axes)])
     scales = 1.0 / np.where(S > 0.0, S, 1.0)
     longest = np.argsort(-np.linalg.norm(columns, axis=1), kind="stable")[:ARROWS]
     arrows = [arrow(rows.labels[j], columns[j]) for j in longest]
@@ -191,28 +223,31 @@ def _biplot(model: Any, rows: ShownRows, Z: Array, supplementary: reading.Supple
         about += f" The {ARROWS} longest arrows of {len(columns):,}."
     # In units of their own, columns that took no part in the fit cannot be compared with those that did.
     if supplementary and supplementary.names and model.standardize and not rotated:
-        others = np.sqrt(found.divisor) * supplementary.correlations[:ARROWS, :k] * scales
+        others = np.sqrt(found.divisor) * supplementary.correlations[:ARROWS, axes] * scales
         arrows += [
             arrow(name, place, supplementary=True) for name, place in zip(supplementary.names, others, strict=False)
         ]
         about += " Dashed arrows are columns that took no part in the fit."
-    names = [_axis(model, j) for j in range(k)]
-    return axes_points("Biplot", Z, names, about, scales=scales, equal=True, arrows=arrows, stretch=True)
+    names = [_axis(model, j) for j in axes]
+    return axes_points("Biplot", Z[:, axes], names, about, scales=scales, equal=True, arrows=arrows, stretch=True)
 
 
-def _circle(model: Any, rows: ShownRows, supplementary: reading.Supplementary | None) -> Chart:
-    found = tables.correlations(model.model_, [1, 2], names=rows.labels).values
+def _circle(
+    model: Any, rows: ShownRows, supplementary: reading.Supplementary | None, axes: Sequence[int] = FIRST_PLANE
+) -> Chart:
+    found = tables.correlations(model.model_, [j + 1 for j in axes], names=rows.labels).values
     longest = np.argsort(-np.hypot(*found.T))[:ARROWS]
     names, ends = [rows.labels[j] for j in longest], found[longest]
     turn = np.linspace(0.0, 2.0 * np.pi, 181)
     layers = [
         layer("line", x=np.cos(turn), y=np.sin(turn), colour="grey"),
-        _correlation_arrows(model, names, ends, "active" if supplementary and supplementary.names else ""),
+        _correlation_arrows(model, names, ends, axes, "active" if supplementary and supplementary.names else ""),
     ]
     if supplementary and supplementary.names:
-        others = np.argsort(-np.hypot(*supplementary.correlations[:, :2].T))[:ARROWS]
-        more = [supplementary.names[j] for j in others], supplementary.correlations[others, :2]
-        layers.append(_correlation_arrows(model, *more, "supplementary", colour="orange", dash=True))
+        correlations = supplementary.correlations[:, axes]
+        others = np.argsort(-np.hypot(*correlations.T))[:ARROWS]
+        more = [supplementary.names[j] for j in others], correlations[others]
+        layers.append(_correlation_arrows(model, *more, axes, "supplementary", colour="orange", dash=True))
         names, ends = [*names, *more[0]], np.concatenate([ends, more[1]])
     x, y = ends.T
     sides = ["end" if value < 0.0 else "start" for value in x]
@@ -221,15 +256,19 @@ def _circle(model: Any, rows: ShownRows, supplementary: reading.Supplementary | 
     layers.append(layer("text", text=names, side=sides, **places))
     # Names that all lie on one side have the room of both.
     sideways = [-1.1, 2.3] if np.all(x >= 0.0) else [-2.3, 1.1] if np.all(x < 0.0) else [-1.7, 1.7]
-    across, up = {"label": _axis(model, 0), "domain": sideways}, {"label": _axis(model, 1), "domain": [-1.15, 1.15]}
+    across, up = (
+        {"label": _axis(model, j), "domain": domain} for j, domain in zip(axes, (sideways, [-1.15, 1.15]), strict=True)
+    )
     about = "Correlations of columns with components: an arrow near the circle is well shown by these two."
     return marks("Correlation circle", *layers, about=about, x=across, y=up, equal=True, height=460)
 
 
 def _correlation_arrows(
-    model: Any, names: list[str], ends: Array, label: str, *, colour: str = "blue", dash: bool = False
-) -> Chart:
-    first, second = axis_names(model, 2)
+    model: Any, names: list[str], ends: Array, axes: Sequence[int], label: str, *, colour: str = "blue",
+    dash: bool = False,
+) -> Chart:  # fmt: skip
+    every = axis_names(model, max(axes) + 1)
+    first, second = (every[j] for j in axes)
     titles = [f"{name}: {a:.3f} with {first}, {b:.3f} with {second}" for name, (a, b) in zip(names, ends, strict=True)]
     zero = np.zeros(len(names))
     return layer("link", label, x1=zero, y1=zero, x2=ends[:, 0], y2=ends[:, 1], title=titles, colour=colour, dash=dash)
@@ -286,15 +325,16 @@ def _loadings(model: Any, rows: ShownRows) -> Chart:
     return loading_heat("Loadings", values, rows.labels, components, what="loading", about=about, standardised=alike)
 
 
-def _contributions(model: Any, rows: ShownRows) -> list[Chart]:
-    """Return the contributions of columns to components, and their quality (cos²) in the first plane."""
-    shown = [1, 2] if model.n_components_ > 1 else [1]
+def _contributions(model: Any, rows: ShownRows, axes: Sequence[int] = FIRST_PLANE) -> list[Chart]:
+    """Return the contributions of columns to components, and their quality (cos²) in a plane, the first by default."""
+    shown = [j + 1 for j in axes] if model.n_components_ > 1 else [1]
     found = tables.column_contributions(model.model_, shown, names=rows.labels).values
     most = np.argsort(-found.max(axis=1), kind="stable")[:BARS]
     order = most[np.argsort(-found[most, 0], kind="stable")]
     columns = [rows.labels[j] for j in order]
-    components = axis_names(model, len(shown))
-    layers = [layer("bar-x", components[c - 1], x=found[order, c - 1], y=columns) for c in shown]
+    every = axis_names(model, max(shown))
+    components = [every[c - 1] for c in shown]
+    layers = [layer("bar-x", name, x=found[order, c], y=columns) for c, name in enumerate(components)]
     even = layer("rule-x", x=[100.0 / len(rows.labels)], text=["if all were equal"], colour="grey", dash=True)
     some = f" The {BARS} columns that make up most of either." if len(found) > BARS else ""
     about = "What each component is made of." + some

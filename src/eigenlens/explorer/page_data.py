@@ -1,0 +1,89 @@
+"""The data that a page is given once: the shelf of columns, the rows shown with their values, and the models."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eigenlens import __version__
+from eigenlens.arrays import Array
+from eigenlens.data.categories import EncodedColumn
+from eigenlens.explorer.answer import row_names
+from eigenlens.explorer.explored_table import ExploredTable
+from eigenlens.explorer.question import LIVE_MODELS, ROLES, Question
+from eigenlens.reporting.charts import Chart
+from eigenlens.reporting.class_names import words_of_class
+from eigenlens.reporting.packing import RowNumbers, RowPositions, RowTexts, share_repeats
+from eigenlens.reporting.rows import colour_column
+from eigenlens.tables.names import shorten
+from eigenlens.tables.text_table import count_noun
+
+MAX_FIRST_VALUES = 1_000_000
+"""Entries of columns that a page is given at once; others are sent when rows are coloured by them."""
+
+
+def page_data(table: ExploredTable, question: Question, command: str) -> Chart:
+    """Return all that a page needs before it asks its first question."""
+    usable = [each.name for each in table.columns if each.usable]
+    first = max(1, MAX_FIRST_VALUES // max(1, len(table.sample.chosen)))
+    wanted = [*question.columns("colour"), *usable]
+    sent = set(list(dict.fromkeys(wanted))[:first])
+    shelf = [
+        {"name": each.name, "numeric": each.numeric, "reason": each.reason, "missing": each.missing, "role": each.role,
+         "usable": each.usable}
+        for each in table.columns
+    ]  # fmt: skip
+    head = {
+        "title": shorten(table.title, 300), "version": __version__, "command": command, "roles": list(ROLES),
+        "subtitle": f"{count_noun(table.n, 'row')}, {count_noun(len(table.columns), 'column')}",
+        "notes": [str(each) for each in table.decisions],
+    }  # fmt: skip
+    rows = {"rows": _rows(table, usable, sent, question), "shelf": shelf, "models": _models()}
+    return share_repeats(head | rows | {"question": question.as_json()}, None)
+
+
+def _models() -> list[Chart]:
+    return [
+        {"name": entry.command, "title": words_of_class(entry.estimator.rpartition(".")[2]),
+         "standardize": "standardize" in entry.options,
+         "rotations": list(entry.names["rotation"].names) if "rotation" in entry.options else []}
+        for entry in LIVE_MODELS.values()
+    ]  # fmt: skip
+
+
+def _rows(table: ExploredTable, usable: list[str], sent: set[str], question: Question) -> Chart:
+    """Return the rows of report.ts; columns without values are sent when they are wanted."""
+    m, total = len(table.sample.chosen), table.n
+    columns = [page_column(table, name) if name in sent else _promised(table, name) for name in usable]
+    note = f"All {total:,} rows are shown." if m == total else f"{m:,} of {total:,} rows, drawn at random, are shown."
+    colour = question.columns("colour")
+    start = usable.index(colour[0]) if colour else -1
+    steps = {} if m == total else {"steps": RowPositions(table.sample.chosen + 1)}
+    head = {"total": total, "shown": m, "note": note, "colour": start, "columns": columns}
+    return head | steps | named_rows(table, question) | weighted_rows(table, question)
+
+
+def page_column(table: ExploredTable, name: str) -> Chart:
+    """Return a column of the rows shown with its values: numbers, or names where rows have classes."""
+    found = colour_column(table.shown(name), classes=_classes(table, name))
+    return {"name": name, "kind": "text" if isinstance(found, EncodedColumn) else "number", "values": found}
+
+
+def _promised(table: ExploredTable, name: str) -> Chart:
+    return {"name": name, "kind": "number" if table.column(name).numeric else "text", "values": [], "later": True}
+
+
+def _classes(table: ExploredTable, name: str) -> bool:
+    """Return whether a column is one of classes, though it may hold numbers."""
+    return table.column(name).role == "colour"
+
+
+def named_rows(table: ExploredTable, question: Question) -> Chart:
+    """Return the names of the rows shown, or nothing where they are called by their positions."""
+    names = row_names(table, question)
+    return {} if names is None else {"ids": RowTexts(tuple(map(shorten, names)))}
+
+
+def weighted_rows(table: ExploredTable, question: Question) -> Chart:
+    """Return the weights of the rows shown, or nothing where all are one."""
+    weight: Array | None = None if question.weight is None else table.shown(question.weight)
+    return {} if weight is None or np.all(weight == 1.0) else {"weights": RowNumbers(weight)}

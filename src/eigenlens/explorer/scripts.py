@@ -1,0 +1,81 @@
+"""The exact command and the Python script of a question, which give the same numbers as the page."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from typing import Any
+
+from eigenlens.cli.input_table import open_input, roles_of
+from eigenlens.cli.options import ReadingOptions, given_flags
+from eigenlens.cli.remembered_table import script_arguments
+from eigenlens.explorer.explored_table import ExploredTable
+from eigenlens.explorer.question import LIVE_MODELS, Question
+from eigenlens.reporting import code
+from eigenlens.reporting.class_names import words_of_class
+
+OPTIONS = {"active": "active", "supplementary": "supplementary", "colour": "label", "ignore": "drop"}
+"""The option of the command line that gives columns a role; names and weights have one column each."""
+
+
+def reading_options(table: ExploredTable, question: Question) -> ReadingOptions:
+    """Return the options that give columns their roles, where the command line would guess others."""
+    guessed = {each.name: each.role for each in table.columns}
+    changed = [(name, role) for name, role in question.roles if guessed[name] != role]
+    lists: dict[str, Any] = {
+        option: [name for name, own in changed if own == role] or None for role, option in OPTIONS.items()
+    }
+    if lists["label"]:  # those that are named come before those that are guessed
+        lists["label"] = list(question.columns("colour"))
+    single: dict[str, Any] = {option: next((name for name, own in changed if own == role), None)
+              for role, option in (("name", "id"), ("weight", "weight"))}  # fmt: skip
+    return replace(table.reading, **lists, **single)
+
+
+def command_of(table: ExploredTable, question: Question, report: str = "report.html") -> str:
+    """Return the command that fits the model of a question and writes its report; "" for rows in memory."""
+    if table.path is None:
+        return ""
+    words = ["eigenlens", "fit", question.model, str(table.path), "-k", str(question.k)]
+    entry = LIVE_MODELS[question.model]
+    words += ["--standardize"] if question.standardize and "standardize" in entry.options else []
+    words += ["--rotation", question.rotation] if question.rotation else []
+    return shlex.join([*words, *given_flags(reading_options(table, question)), "--report", report])
+
+
+def script_of(table: ExploredTable, question: Question, model: Any, report: str = "report.html") -> str:
+    """Return a Python script that fits the model of a question and writes its report."""
+    names = question.columns("active")
+    beside = {"columns": (*question.columns("colour"), *question.columns("supplementary")),
+              "ids": question.columns("name"), "sample_weight": question.columns("weight")}  # fmt: skip
+    given = {"y": False} | {argument: bool(columns) for argument, columns in beside.items()}
+    whole = tuple(table.source.names or ()) if table.path is None else names
+    return code.script(
+        {type(model).__name__: model}, report, given=given, title=report_title(table, model), seed=0,
+        shape=f"{table.n:,} × {len(names):,}", names=whole, reading=reading_lines(table, question),
+    )  # fmt: skip
+
+
+def report_title(table: ExploredTable, model: Any) -> str:
+    """Return the title of a report."""
+    return f"{words_of_class(type(model).__name__)} of {table.title}"
+
+
+def reading_lines(table: ExploredTable, question: Question) -> str:
+    """Return Python that reads the rows of a file; "" for rows in memory."""
+    if table.path is None:
+        return ""
+    reading = reading_options(table, question)
+    files = open_input([str(table.path)], reading)
+    return code.reading_script([table.path], **script_arguments(files, roles_of(files, reading), reading))
+
+
+def decisions_of(table: ExploredTable, question: Question) -> list[Any]:
+    """Return what was decided about a file, and about the roles of columns that were left as they were guessed."""
+    if table.path is None:
+        return list(table.decisions)
+    reading = reading_options(table, question)
+    files = open_input([str(table.path)], reading)
+    roles = roles_of(files, reading)
+    used = {str(name) for name in (*roles.features, *roles.beside)}
+    return [*(each for each in files.decisions if not each.columns or used & set(each.columns)), *roles.decisions]
