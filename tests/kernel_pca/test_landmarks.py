@@ -440,7 +440,15 @@ def test_what_cannot_be_approximated(method):
 
 def test_progress_is_reported_in_every_pass():
     told = []
-    source = as_source(da.from_array(rows_of(), chunks=(50, 5)))
+    source = as_source(pl.LazyFrame(rows_of()))
     draw_pivoted_landmarks(source, RBF(0.3), 10, np.random.default_rng(0), lambda *step: told.append(step))
     assert {what for _, _, what in told} == {"measuring landmarks", "fetching landmarks"}
+    assert all((done, total) == (200, 200) for done, total, _ in told)
+
+
+def test_landmarks_of_a_dask_array_are_fetched_without_a_pass():
+    told = []
+    source = as_source(da.from_array(rows_of(), chunks=(50, 5)))
+    draw_pivoted_landmarks(source, RBF(0.3), 10, np.random.default_rng(0), lambda *step: told.append(step))
+    assert {what for _, _, what in told} == {"measuring landmarks"}
     assert all((done, total) == (200, 200) for done, total, _ in told)
