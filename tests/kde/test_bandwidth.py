@@ -6,6 +6,7 @@ import math
 import warnings
 
 import numpy as np
+import polars as pl
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import brentq, minimize_scalar
@@ -297,6 +298,16 @@ def test_separate_peaks_are_reported_and_stay(rule):
     assert h < 0.35
     with pytest.warns(DataWarning, match="column 1 of X holds many equal values"):
         bandwidth(np.column_stack([normal(1000), x]), rule)
+    frame = pl.DataFrame({"height": normal(1000), "answer": x})
+    with pytest.warns(DataWarning, match="column 'answer' holds many equal values"):
+        KernelDensity(bandwidth=rule).fit(frame)
+
+
+def test_errors_of_a_rule_name_the_column():
+    X = np.column_stack([normal(20), np.ones(20)])
+    for rule, text in (("scott", "column 'b' has zero spread"), ("sheather-jones", "column 'b': x ")):
+        with pytest.raises(DataError, match=text):
+            BANDWIDTH_RULES[rule](X, None, False, ("a", "b"))
 
 
 def test_a_comb_among_many_rows():

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -91,15 +91,21 @@ def bandwidth(
 
 
 def bandwidth_by_rule(
-    X: Array, weight: Array | None, rule: str | Callable[..., Any], kernel: SmoothingKernel, product: bool
+    X: Array,
+    weight: Array | None,
+    rule: str | Callable[..., Any],
+    kernel: SmoothingKernel,
+    product: bool,
+    names: Sequence[str] | None = None,
 ) -> Array:
     """Return h of the rows X (n, d): (), (d,) or (d, d), the last only where the kernel is not a product over columns.
 
-    The rule's result is for a Gaussian; another kernel gets it times the ratio of canonical bandwidths.
+    The rule's result is for a Gaussian; another kernel gets it times the ratio of canonical bandwidths. `names` are
+    those of the columns, for messages.
     """
     d = X.shape[1]
     rows = np.ascontiguousarray(X[:, 0]) if d == 1 else X
-    value = rule(rows, weight) if callable(rule) else BANDWIDTH_RULES[rule](rows, weight, product)
+    value = rule(rows, weight) if callable(rule) else BANDWIDTH_RULES[rule](rows, weight, product, names)
     h = _check_result(rule, value, d)
     if h.ndim == 2 and product and d > 1:
         raise OptionError(

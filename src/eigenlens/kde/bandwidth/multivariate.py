@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,8 +23,9 @@ class BandwidthRule:
 
     Attributes:
         univariate: from x (n,) and weights (n,) or None to the bandwidth of the Gaussian kernel.
-        multivariate: from X (n, d), weights (n,) or None, and whether the kernel is a product over columns, to (d,) or
-            (d, d). None for `each_column`: the univariate rule of each column, widened for d dimensions.
+        multivariate: from X (n, d), weights (n,) or None, whether the kernel is a product over columns, and the names
+            of the columns or None, to (d,) or (d, d). None for `each_column`: the univariate rule of each column,
+            widened for d dimensions.
 
     >>> rule = BandwidthRule(lambda x, weight: 0.1 * float(np.ptp(x)))
     >>> rule(np.array([0.0, 1.0, 2.0])), rule(np.array([[0.0, 0.0], [1.0, 3.0], [2.0, 1.0]]))
@@ -34,13 +35,15 @@ class BandwidthRule:
     univariate: Callable[..., float]
     multivariate: Callable[..., Array] | None = None
 
-    def __call__(self, X: Array, weight: Array | None = None, product: bool = False) -> Any:
-        """Return the bandwidth of X (n,), or the bandwidths of the columns of X (n, d)."""
+    def __call__(
+        self, X: Array, weight: Array | None = None, product: bool = False, names: Sequence[str] | None = None
+    ) -> Any:
+        """Return the bandwidth of X (n,), or the bandwidths of the columns of X (n, d), which messages call `names`."""
         if X.ndim == 1:
             return self.univariate(X, weight)
         if self.multivariate is None:
-            return each_column(X, weight, rule=lambda x, weight, name: self.univariate(x, weight))
-        return self.multivariate(X, weight, product)
+            return each_column(X, weight, names=names, rule=lambda x, weight, name: self.univariate(x, weight))
+        return self.multivariate(X, weight, product, names)
 
 
 def normal_reference(n: float, d: int) -> float:
@@ -58,38 +61,61 @@ def scott_factor(n: float, d: int) -> float:
 
 
 def scaled_covariance(
-    X: Array, weight: Array | None, product: bool = False, *, factor: Callable[[float, int], float]
+    X: Array,
+    weight: Array | None,
+    product: bool = False,
+    names: Sequence[str] | None = None,
+    *,
+    factor: Callable[[float, int], float],
 ) -> Array:
     """Return H = c² S, S the covariance and c = factor(n, d); for a product over columns c s (d,), s their deviations.
 
     A product kernel is about (1 − ρ²)^(−½) times too wide across the ridge of columns with correlation ρ.
     """
-    n, S = _covariance(X, weight)
+    n, S = _covariance(X, weight, names)
     c = factor(n, X.shape[1])
     return c * np.sqrt(np.diag(S)) if product else c**2 * _require_full_rank(S)
 
 
-def each_column(X: Array, weight: Array | None, product: bool = False, *, rule: Callable[..., float]) -> Array:
+def each_column(
+    X: Array,
+    weight: Array | None,
+    product: bool = False,
+    names: Sequence[str] | None = None,
+    *,
+    rule: Callable[..., float],
+) -> Array:
     """Return the bandwidth of each column (d,), times the ratio of the normal references of d and one dimensions."""
     n, d = float(len(X) if weight is None else weight.sum()), X.shape[1]
-    h = np.array([_of_column(j, X[:, j], weight, rule) for j in range(d)])
+    h = np.array([_of_column(column_name(j, names), X[:, j], weight, rule) for j in range(d)])
     return np.asarray(h * normal_reference(n, d) / normal_reference(n, 1))
 
 
-def _of_column(j: int, x: Array, weight: Array | None, rule: Callable[..., float]) -> float:
+def _of_column(name: str, x: Array, weight: Array | None, rule: Callable[..., float]) -> float:
     try:
-        return rule(np.ascontiguousarray(x), weight, f"column {j} of X")
+        return rule(np.ascontiguousarray(x), weight, name)
     except DataError as error:
-        raise DataError(f"column {j} of X: {str(error).removesuffix('.')}") from None
+        raise DataError(f"{name}: {str(error).removesuffix('.')}") from None
 
 
-def cross_validated(X: Array, weight: Array | None, product: bool = False, *, rule: str) -> Array:
+def column_name(j: int, names: Sequence[str] | None) -> str:
+    """Return what messages call a column: its name, or its number where it has none.
+
+    >>> column_name(1, ("height", "weight")), column_name(1, None)
+    ("column 'weight'", 'column 1 of X')
+    """
+    return f"column {names[j]!r}" if names else f"column {j} of X"
+
+
+def cross_validated(
+    X: Array, weight: Array | None, product: bool = False, names: Sequence[str] | None = None, *, rule: str
+) -> Array:
     """Return H = c² S, or c s (d,) for a product over columns, c by cross-validation on rows in these units.
 
     The criterion sums over all pairs of up to 5,000 distinct rows; of more, that many are drawn. For a product over
     columns c is searched for that kernel, so it is narrower where columns are correlated.
     """
-    n, S = _covariance(X, weight)
+    n, S = _covariance(X, weight, names)
     s, d = np.sqrt(np.diag(S)), X.shape[1]
     L = np.diag(s) if product else np.linalg.cholesky(_require_full_rank(S))
     rows, copies = sample_distinct_rows(X, np.ones(len(X)) if weight is None else weight)
@@ -106,7 +132,7 @@ def cross_validated(X: Array, weight: Array | None, product: bool = False, *, ru
     return np.asarray(c * s if product else c**2 * S)
 
 
-def _covariance(X: Array, weight: Array | None) -> tuple[float, Array]:
+def _covariance(X: Array, weight: Array | None, names: Sequence[str] | None) -> tuple[float, Array]:
     """Return n = Σw and the covariance (d, d) with divisor n − 1; raise where a column is constant."""
     w = np.ones(len(X)) if weight is None else weight
     n = float(w.sum())
@@ -121,7 +147,7 @@ def _covariance(X: Array, weight: Array | None) -> tuple[float, Array]:
     variance = np.diag(S)
     if np.any(variance == 0.0):
         j = int(np.argmin(variance))
-        what = f"column {j} of X has zero spread, so no rule has a bandwidth for it"
+        what = f"{column_name(j, names)} has zero spread, so no rule has a bandwidth for it"
         raise DataError(what, fix="leave it out, or give the bandwidths as numbers")
     return n, S
 
