@@ -80,6 +80,12 @@ class Table:
         return {str(name): known[str(name)] for name in self.roles.features if str(name) in known}
 
     @property
+    def units(self) -> dict[str, str]:
+        """The units that the file names for features, by their names."""
+        known = {} if self.files is None else self.files.units
+        return {str(name): known[str(name)] for name in self.roles.features if str(name) in known}
+
+    @property
     def ids(self) -> Array | None:
         """(n,) the names of the rows, or None."""
         return None if self.roles.id is None else self.beside(self.roles.id)
@@ -226,7 +232,7 @@ def read_table(
     text = choose_columns(reading.text, column_kinds(files), "text") or []
     files = open_input(paths, reading, text, **how) if text else files
     kinds = column_kinds(files)
-    reading = recall_columns(reading, model, list(map(str, kinds)))
+    reading = recall_columns(reading, model, list(map(str, kinds)), paths)
     if reading.ignore_case:
         how["ignore_case"] = choose_columns(reading.ignore_case, kinds, "ignore_case")
         files = open_input(paths, reading, text, **how)

@@ -1,7 +1,7 @@
 """The memory that a model file has of the table of its fit, so that no option has to be given twice.
 
-It has the options that say how the text is written, the roles of columns besides the features, and a digest of the
-first rows, by which the rows of the fit are recognised.
+It has the options that say how the text is written, the roles of columns besides the features, the units that the file
+names, and a digest of the first rows, by which the rows of the fit are recognised.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from eigenlens.cli.options import TEXT_OPTIONS, ReadingOptions
 from eigenlens.data.files.scan import format_options
 from eigenlens.data.source import Source
 from eigenlens.errors import ModelFileError
+from eigenlens.estimator.storage import OPTIONAL_PARTS
 
 DIGEST_ROWS = 1_000
 """The number of rows by which the rows of a fit are recognised."""
@@ -35,7 +36,7 @@ def remember_table(model: Any, table: Any, reading: ReadingOptions) -> None:
         named["columns"] = tuple(roles.features) if len(roles.features) < table.files.n_features else None
     columns = {role: _text(name) for role, name in named.items() if name is not None and name != ()}
     model.table_ = {"text": written, "columns": columns, "rows": table.n, "digest": digest_rows(table)}
-    model.table_ |= {"words": dict(table.words)} if table.words else {}
+    model.table_ |= {key: dict(found) for key in OPTIONAL_PARTS if (found := getattr(table, key))}
 
 
 def _text(name: Any) -> Any:
@@ -68,12 +69,21 @@ def recall_words(model: Any, paths: Collection[str]) -> dict[str, str] | None:
     return _remembered(model).get("words") if "words" in format_options(paths) else None
 
 
-def recall_columns(reading: ReadingOptions, model: Any, names: Collection[str]) -> ReadingOptions:
-    """Return options with the roles that the model remembers, of columns that the file has, where none is given."""
+def recall_units(model: Any) -> dict[str, str]:
+    """Return the units of the columns that the model was fitted to, where their file named them."""
+    found: dict[str, str] = _remembered(model).get("units", {})
+    return found
+
+
+def recall_columns(
+    reading: ReadingOptions, model: Any, names: Collection[str], paths: Collection[str]
+) -> ReadingOptions:
+    """Return options with the roles that the model remembers, of columns that the files have, where none is given."""
     found: dict[str, Any] = {}
+    other = {"ignore_case"} - format_options(paths)
     for option, value in _remembered(model).get("columns", {}).items():
         there = [name for name in value if name in names] if isinstance(value, list) else value in names and value
-        if there and not getattr(reading, option):
+        if there and option not in other and not getattr(reading, option):
             found[option] = there
     return replace(reading, **found)
 

@@ -104,7 +104,9 @@ class DelimitedReader(Reader):
         self.fields = tuple(Field(name, kind) for name, kind in found.kinds.items())
         self._formats, self._null_values = found.formats, found.markers
         self._worded: frozenset[str] = frozenset()  # columns of text that `with_categories` has made of numbers
-        self.levels, self.units = levels[paths[0]], header_units(levels[paths[0]], columns[paths[0]])
+        in_cells = {name: written.unit for name, written in found.formats.items() if written.unit}
+        self.levels = levels[paths[0]]
+        self.units = header_units(self.levels, columns[paths[0]]) | in_cells
         about = [*self.dialect.decisions(written), *header_decisions(self.levels, columns[paths[0]], written)]
         about += repeated_names_decision(self.levels, names) if self.dialect.header else ()
         about += [repeated_decision(sum(self._said.values()))] if any(self._said.values()) else []

@@ -28,13 +28,14 @@ RULER = re.compile(r"(?=.*(-{2}|={2}|:-|-:|[─━═╌┄]{2}))[-=+|:,;\s\u250
 """A line of dashes, perhaps with bars, crosses or separators between them."""
 
 COUNT = re.compile(
-    r"(?i)\(?[\d,]+ rows?( affected| selected| returned| in set\b.*)?\.?\)?|[\d,]+ rows\s+[\d,]+ columns|shape: \([\d_,]+, [\d_,]+\)"
+    r"(?i)\(?[\d,]+ rows?( affected| selected| returned| in set\b.*)?\.?\)?"
+    r"|[\d,]+ rows\s+[\d,]+ columns|shape: \([\d_,]+, [\d_,]+\)"
 )
 """The number of rows, which clients of databases write below a table, and Polars above it."""
 
 TYPE = re.compile(
-    r"(?x)[fiu]\d+ | u?(big|huge|small|tiny)?int(eger)?\d* | double | float\d* | str(ing)? | varchar | bool(ean)? | cat | enum"
-    r"| date | time(stamp)? | (datetime|duration|decimal|list|array|struct|enum)[\[(].*[\])] | binary | blob | null | object"
+    r"[fiu]\d+|u?(big|huge|small|tiny)?int(eger)?\d*|double|float\d*|str(ing)?|varchar|bool(ean)?|cat|enum|date|time(stamp)?"
+    r"|(datetime|duration|decimal|list|array|struct|enum)[\[(].*[\])]|binary|blob|null|object"
 )
 """The type of a column, as Polars and DuckDB write it below the name."""
 
