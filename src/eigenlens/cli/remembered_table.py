@@ -75,6 +75,12 @@ def recall_units(model: Any) -> dict[str, str]:
     return found
 
 
+def recall_label(model: Any) -> str | None:
+    """Return the column of the classes that the model was fitted to, or None."""
+    found: list[str] = _remembered(model).get("columns", {}).get("label", [])
+    return found[0] if found else None
+
+
 def recall_columns(
     reading: ReadingOptions, model: Any, names: Collection[str], paths: Collection[str]
 ) -> ReadingOptions:

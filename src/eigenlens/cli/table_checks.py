@@ -22,7 +22,7 @@ from eigenlens.cli.advice.unknown_categories import warn_unknown_categories, war
 from eigenlens.cli.advice.zeros import zero_warnings
 from eigenlens.cli.errors import fail
 from eigenlens.cli.options import ReadingOptions
-from eigenlens.cli.remembered_table import recall_units
+from eigenlens.cli.remembered_table import recall_label, recall_units
 from eigenlens.cli.unit_check import warn_other_units
 from eigenlens.data.files.cells import describe_cell
 from eigenlens.data.genotypes.base import Genotypes
@@ -87,8 +87,17 @@ def reject_unlabelled(files: Any, roles: Any, model: Any) -> NoReturn:
         if np.all(class_codes(classes, files.read_column(name)) >= 0):
             what = f"no column of classes is named, and '{name}' has those of the model in every row"
             fail(what, f"add --label {shlex.quote(str(name))}")
+    known = recall_label(model)
+    if known is not None:
+        what = f"the file lacks the column {known!r}, which has the classes of the model"
     fail(
-        what, " or ".join(f"add --label {shlex.quote(str(name))}" for name in roles.labels[:3]) or "add --label COLUMN"
+        what,
+        " or ".join(f"add --label {shlex.quote(str(name))}" for name in roles.labels[:3])
+        or (
+            "name another with --label COLUMN, or predict them with eigenlens predict"
+            if known
+            else "add --label COLUMN"
+        ),
     )
 
 
