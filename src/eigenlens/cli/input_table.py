@@ -80,12 +80,6 @@ class Table:
         return {str(name): known[str(name)] for name in self.roles.features if str(name) in known}
 
     @property
-    def units(self) -> dict[str, str]:
-        """The units that the file names for features, by their names."""
-        known = {} if self.files is None else self.files.units
-        return {str(name): known[str(name)] for name in self.roles.features if str(name) in known}
-
-    @property
     def ids(self) -> Array | None:
         """(n,) the names of the rows, or None."""
         return None if self.roles.id is None else self.beside(self.roles.id)

@@ -36,7 +36,8 @@ def remember_table(model: Any, table: Any, reading: ReadingOptions) -> None:
         named["columns"] = tuple(roles.features) if len(roles.features) < table.files.n_features else None
     columns = {role: _text(name) for role, name in named.items() if name is not None and name != ()}
     model.table_ = {"text": written, "columns": columns, "rows": table.n, "digest": digest_rows(table)}
-    model.table_ |= {key: dict(found) for key in OPTIONAL_PARTS if (found := getattr(table, key))}
+    known = {"words": dict(table.words), "units": feature_units(table)}
+    model.table_ |= {key: known[key] for key in OPTIONAL_PARTS if known[key]}
 
 
 def _text(name: Any) -> Any:
@@ -67,6 +68,12 @@ MARKERS = "markers"
 def recall_words(model: Any, paths: Collection[str]) -> dict[str, str] | None:
     """Return how the model read words as numbers, if it did: a new file may have too few of them to show it."""
     return _remembered(model).get("words") if "words" in format_options(paths) else None
+
+
+def feature_units(table: Any) -> dict[str, str]:
+    """Return the units of features, by their names, where the file names them."""
+    known = {} if table.files is None else table.files.units
+    return {str(name): known[str(name)] for name in table.roles.features if str(name) in known}
 
 
 def recall_units(model: Any) -> dict[str, str]:

@@ -22,7 +22,7 @@ from eigenlens.cli.advice.unknown_categories import warn_unknown_categories, war
 from eigenlens.cli.advice.zeros import zero_warnings
 from eigenlens.cli.errors import fail
 from eigenlens.cli.options import ReadingOptions
-from eigenlens.cli.remembered_table import recall_label, recall_units
+from eigenlens.cli.remembered_table import feature_units, recall_label, recall_units
 from eigenlens.cli.unit_check import warn_other_units
 from eigenlens.data.files.cells import describe_cell
 from eigenlens.data.genotypes.base import Genotypes
@@ -169,7 +169,7 @@ def warn_of_new_rows(model: Any, table: Table, method: str, label: Array | None 
     method: that of the model which the rows are given to. label: (n,) classes that it is compared with.
     """
     warn_sentinels(table)
-    warn_other_units(recall_units(model), table.units)
+    warn_other_units(recall_units(model), feature_units(table))
     warn_empty_rows(table, method)
     warn_unknown_categories(model, table)
     if label is not None:

@@ -21,7 +21,7 @@ from eigenlens.arrays import Array
 from eigenlens.data.categories import encode
 from eigenlens.data.column_kinds import ColumnKind, Field, stored_field
 from eigenlens.data.files.base import Reader, as_array, fill, listed_columns, pl, same_columns, unreadable
-from eigenlens.data.files.cell_formats import ColumnFormat, format_names, without_columns
+from eigenlens.data.files.cell_formats import ColumnFormat, format_names, format_units, without_columns
 from eigenlens.data.files.cell_formats.dates import days_since_1970, find_date_format
 from eigenlens.data.files.cell_formats.stored_text import as_stored_numbers, find_stored_text
 from eigenlens.data.files.cells import TextCells, fold_case, missing_numbers, text_error
@@ -127,7 +127,7 @@ class TableReader(Reader):
         tables, schemas = self._stored
         numbers = [as_stored_numbers(written, name, self._markers) for name, written in formats.items()]
         self._formats = formats
-        self.units = {name: written.unit for name, written in formats.items() if written.unit}
+        self.units = format_units(formats)
         self._tables = {path: table.with_columns(numbers) for path, table in tables.items()} if numbers else tables
         self._schemas = {path: _schema(path, table) for path, table in self._tables.items()} if numbers else schemas
         first = next(iter(self._schemas.values()))

@@ -172,7 +172,7 @@ def _are_types(line: str) -> bool:
 
 
 def _require_all_rows(line: str) -> None:
-    """Check that a row does not stand for others that a printed frame leaves out."""
+    """Check that a row does not represent others, which a printed frame leaves out."""
     cells = [cell.strip() for cell in _inner(line).split("|")]
     if len(cells) > 1 and all(re.fullmatch(r"…|\.\.\.|·", cell) for cell in cells):
         what = f"the table is a printed frame that leaves out rows, where it has {cells[0]!r} in every column"
