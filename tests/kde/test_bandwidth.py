@@ -301,6 +301,12 @@ def test_separate_peaks_are_reported_and_stay(rule):
     frame = pl.DataFrame({"height": normal(1000), "answer": x})
     with pytest.warns(DataWarning, match="column 'answer' holds many equal values"):
         KernelDensity(bandwidth=rule).fit(frame)
+    several = pl.DataFrame({"height": normal(1000)} | {f"q{i}": x + i for i in range(6)})
+    with pytest.warns(DataWarning) as met:
+        KernelDensity(bandwidth=rule).fit(several)
+    (text,) = (str(each.message) for each in met)
+    assert text.startswith("column 'q0' holds many equal values")
+    assert text.endswith("The same is true of column 'q1', column 'q2', column 'q3' and 2 more.")
 
 
 def test_errors_of_a_rule_name_the_column():

@@ -32,14 +32,16 @@ from eigenlens.kde.kernels import SMOOTHING_KERNELS, SmoothingKernel, smoothing_
 __all__ = ["BANDWIDTH_RULES", "BANDWIDTH_RULE_ALIASES", "BandwidthRule", "bandwidth", "bandwidth_by_rule"]
 
 BANDWIDTH_RULES: dict[str, BandwidthRule] = {
-    "silverman": BandwidthRule(silverman, partial(scaled_covariance, factor=normal_reference)),
-    "scott": BandwidthRule(scott, partial(scaled_covariance, factor=scott_factor)),
-    "sheather-jones": BandwidthRule(sheather_jones, partial(each_column, rule=sheather_jones)),
-    "sheather-jones-dpi": BandwidthRule(sheather_jones_direct, partial(each_column, rule=sheather_jones_direct)),
-    "isj": BandwidthRule(isj, partial(each_column, rule=isj)),
-    "lscv": BandwidthRule(lscv, partial(cross_validated, rule="lscv")),
-    "lscv-exact": BandwidthRule(lscv_exact, partial(cross_validated, rule="lscv-exact")),
-    "mlcv": BandwidthRule(mlcv, partial(cross_validated, rule="mlcv")),
+    "silverman": BandwidthRule(silverman, partial(scaled_covariance, factor=normal_reference), names_columns=True),
+    "scott": BandwidthRule(scott, partial(scaled_covariance, factor=scott_factor), names_columns=True),
+    "sheather-jones": BandwidthRule(sheather_jones, partial(each_column, rule=sheather_jones), names_columns=True),
+    "sheather-jones-dpi": BandwidthRule(
+        sheather_jones_direct, partial(each_column, rule=sheather_jones_direct), names_columns=True
+    ),
+    "isj": BandwidthRule(isj, partial(each_column, rule=isj), names_columns=True),
+    "lscv": BandwidthRule(lscv, partial(cross_validated, rule="lscv"), names_columns=True),
+    "lscv-exact": BandwidthRule(lscv_exact, partial(cross_validated, rule="lscv-exact"), names_columns=True),
+    "mlcv": BandwidthRule(mlcv, partial(cross_validated, rule="mlcv"), names_columns=True),
 }
 """Every bandwidth rule that has a name, for one column and for several."""
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.errors import DataError, warn_user
+from eigenlens.errors import DataError, join_limited, recorded_warnings, warn_user
 from eigenlens.kde.bandwidth.binned import MAX_TOTAL_WEIGHT
 from eigenlens.kde.bandwidth.cross_validation import unbounded_criterion_message
 from eigenlens.kde.bandwidth.pairs import SCALE_CRITERIA, sample_distinct_rows
@@ -23,9 +24,9 @@ class BandwidthRule:
 
     Attributes:
         univariate: from x (n,) and weights (n,) or None to the bandwidth of the Gaussian kernel.
-        multivariate: from X (n, d), weights (n,) or None, whether the kernel is a product over columns, and the names
-            of the columns or None, to (d,) or (d, d). None for `each_column`: the univariate rule of each column,
-            widened for d dimensions.
+        multivariate: from X (n, d), weights (n,) or None, and whether the kernel is a product over columns, to (d,) or
+            (d, d). None for `each_column`: the univariate rule of each column, widened for d dimensions.
+        names_columns: whether `multivariate` takes the names of the columns too, for messages.
 
     >>> rule = BandwidthRule(lambda x, weight: 0.1 * float(np.ptp(x)))
     >>> rule(np.array([0.0, 1.0, 2.0])), rule(np.array([[0.0, 0.0], [1.0, 3.0], [2.0, 1.0]]))
@@ -34,6 +35,7 @@ class BandwidthRule:
 
     univariate: Callable[..., float]
     multivariate: Callable[..., Array] | None = None
+    names_columns: bool = False
 
     def __call__(
         self, X: Array, weight: Array | None = None, product: bool = False, names: Sequence[str] | None = None
@@ -43,7 +45,7 @@ class BandwidthRule:
             return self.univariate(X, weight)
         if self.multivariate is None:
             return each_column(X, weight, names=names, rule=lambda x, weight, name: self.univariate(x, weight))
-        return self.multivariate(X, weight, product, names)
+        return self.multivariate(X, weight, product, *([names] if self.names_columns else []))
 
 
 def normal_reference(n: float, d: int) -> float:
@@ -87,8 +89,24 @@ def each_column(
 ) -> Array:
     """Return the bandwidth of each column (d,), times the ratio of the normal references of d and one dimensions."""
     n, d = float(len(X) if weight is None else weight.sum()), X.shape[1]
-    h = np.array([_of_column(column_name(j, names), X[:, j], weight, rule) for j in range(d)])
+    h, called = np.empty(d), [column_name(j, names) for j in range(d)]
+
+    def choose(j: int) -> None:
+        h[j] = _of_column(called[j], X[:, j], weight, rule)
+
+    _warn_once({called[j]: recorded_warnings(choose, j) for j in range(d)})
     return np.asarray(h * normal_reference(n, d) / normal_reference(n, 1))
+
+
+def _warn_once(found: Mapping[str, Sequence[Warning]]) -> None:
+    """Give the warnings of columns, {name: warnings}, one for all of those that differ in names and numbers alone."""
+    kinds: dict[str, list[tuple[str, Warning]]] = {}
+    for name, warnings in found.items():
+        for each in warnings:
+            kinds.setdefault(re.sub(r"[\d.e+-]+", "", str(each).removeprefix(name)), []).append((name, each))
+    for (_, first), *others in kinds.values():
+        more = f" The same is true of {join_limited([name for name, _ in others], 3)}." if others else ""
+        warn_user(type(first)(f"{first}{more}"), type(first))
 
 
 def _of_column(name: str, x: Array, weight: Array | None, rule: Callable[..., float]) -> float:
