@@ -805,6 +805,30 @@ ugly(
     path="people.txt", notes=(DRAWN, "'who' names the rows"),
 )  # fmt: skip
 ugly(
+    "a frame as Polars prints it", "".join([
+        "shape: (24, 4)\n┌────────┬────────┬────────┬────────┐\n",
+        *(barred(cells).replace("|", "│", 1)[:-2].replace("|", "┆") + "│\n"
+          for cells in (CELLS[0], ["---"] * 4, ["str", "f64", "f64", "i64"])),
+        "╞════════╪════════╪════════╪════════╡\n", *(barred(cells).replace("|", "│") for cells in CELLS[1:]),
+        "└────────┴────────┴────────┴────────┘\n"]),
+    path="people.txt", notes=(DRAWN, "'who' names the rows"),
+)  # fmt: skip
+ugly(
+    "a table as DuckDB prints it", "".join([
+        "┌────────┬────────┬────────┬────────┐\n", barred(CELLS[0]), barred(["varchar", "double", "double", "int64"]),
+        "├────────┼────────┼────────┼────────┤\n", *map(barred, CELLS[1:]),
+        "├────────┴────────┴────────┴────────┤\n│ 24 rows                 4 columns │\n",
+        "└───────────────────────────────────┘\n"]).replace("|", "│"),
+    path="people.txt", notes=(DRAWN, "'who' names the rows"),
+)  # fmt: skip
+fails(
+    "a frame that Polars has shortened for printing", "".join([
+        "shape: (99, 4)\n┌────────┬────────┬────────┬────────┐\n", barred(CELLS[0]), barred(["---"] * 4),
+        barred(["str", "f64", "f64", "i64"]), "╞════════╪════════╪════════╪════════╡\n", *map(barred, CELLS[1:6]),
+        barred(["…"] * 4), *map(barred, CELLS[6:]), "└────────┴────────┴────────┴────────┘\n"]).replace("|", "│"),
+    "a printed frame that leaves out rows", path="people.txt",
+)  # fmt: skip
+ugly(
     "columns of spaces below a ruler, and names with spaces", "".join([
         f"{'who':<12}{'height':>8}{'mass':>8}{'age':>8}\n----------- " + "------- " * 2 + "-------\n",
         *(f"{who + ' Moe':<12}{a:>7} {b:>7} {c:>7}\n" for who, a, b, c in CELLS[1:]), "\n(24 rows affected)\n"]),

@@ -271,3 +271,24 @@ def test_onnx_of_projections(run, words):
     run("export", "m.safetensors", "-o", "m.onnx")
     (scores,) = onnxruntime.InferenceSession("m.onnx").run(None, {"X": X})
     np.testing.assert_allclose(scores, eigenlens.load("m.safetensors").transform(X), atol=1e-9)
+
+
+def test_a_class_of_one_row_names_the_model_that_takes_it(run, capsys):
+    kind = ["u", "v"] * 10 + ["rare"]
+    pl.DataFrame({"a": np.arange(21.0) ** 2 % 17, "b": np.arange(21.0) ** 3 % 19, "kind": kind}).write_csv("rare.csv")
+    assert main(["fit", "qda", "rare.csv", "--label", "kind"]) == 3
+    said = capsys.readouterr().err
+    assert "class 'rare' (1)" in said
+    assert "or use lda" in said
+    assert "try: eigenlens fit lda rare.csv --label kind" in said
+
+
+def test_rows_without_the_column_of_classes_name_it(run, capsys):
+    frame = pl.DataFrame({"a": np.arange(20.0) ** 2 % 17, "b": np.arange(20.0) ** 3 % 19, "kind": ["u", "v"] * 10})
+    frame.write_csv("t.csv")
+    frame.drop("kind").write_csv("new.csv")
+    assert main(["fit", "lda", "t.csv", "--label", "kind", "-o", "lda.safetensors"]) == 0
+    assert main(["score", "lda.safetensors", "new.csv"]) == 2
+    said = capsys.readouterr().err
+    assert "the file lacks the column 'kind', which has the classes of the model" in said
+    assert "eigenlens predict" in said

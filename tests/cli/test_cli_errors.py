@@ -278,6 +278,8 @@ USAGE = {
     "no folder": (("fit", "pca", "good.csv", "-o", "x/m.safetensors"), "x, which does not exist", "mkdir -p 'x'"),
     "no memory": (("fit", "pca", "good.csv", "--max-memory", "lots"), "--max-memory lots must be", ""),
     "threads": (("fit", "pca", "good.csv", "--threads", 0), "--threads", "see eigenlens fit --help"),
+    "models as files": (("select", "pca", "fa", "good.csv"), "'pca' is a model", "select good.csv --models pca,fa"),
+    "a model as a file": (("compare", "kde", "good.csv"), "'kde' is a model", "compare good.csv --models kde"),
     "models twice": (("compare", "good.csv", "-m", "kde,kde"), "names kde twice", "gmm:k=2"),
     "no density": (("compare", "good.csv", "-m", "kpca"), "kpca has no density", "ppca"),
     "folds": (("compare", "good.csv", "-m", "kde", "--cv", 50), "--cv 50 is more than the 20 rows", "at most --cv 20"),

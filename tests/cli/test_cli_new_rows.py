@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -120,3 +121,36 @@ def test_a_model_file_in_which_markers_were_all_there_were_keeps_its_meaning():
     assert recall_text(ReadingOptions(na=["", "x"]), old, ["t.csv"]).na == ["", "x"]
     assert recall_text(ReadingOptions(), old, ["t.parquet"]).na == ["", "lost"]
     assert recall_text(ReadingOptions(), old, ["t.npy"]).na is None
+
+
+UNITS = TABLE.select("who", "b", "c", a=pl.format("{} cm", pl.col("a").round(3)))
+
+
+@pytest.mark.parametrize("command", ["transform", "score", "impute"])
+def test_another_unit_than_that_of_the_fit_is_warned_of(run, command):
+    UNITS.write_csv("cm.csv")
+    UNITS.with_columns(a=pl.format("{} m", TABLE["a"].round(3))).write_csv("m.csv")
+    run("fit", "ppca", "cm.csv", "-k", 1, "-o", "m.safetensors")
+    warning = "column 'a' is in m, but the model was fitted to numbers in cm; convert it, unless"
+    assert warning in run(command, "m.safetensors", "m.csv")
+    assert warning in run("report", "m.safetensors", "m.csv", "-o", "r.html", "--force")
+    for same in ("cm.csv", "t.csv"):
+        assert "but the model was fitted to numbers" not in run(command, "m.safetensors", same)
+
+
+def test_a_unit_below_the_names_is_remembered_too(run):
+    lines = TABLE.select("a", "b", "c").write_csv().splitlines(keepends=True)
+    for unit in ("cm", "m"):
+        Path(f"{unit}.csv").write_text("".join([lines[0], f"{unit},kg,s\n", *lines[1:]]))
+    run("fit", "ppca", "cm.csv", "-k", 1, "-o", "m.safetensors")
+    assert "column 'a' is in m, but" in run("score", "m.safetensors", "m.csv")
+    assert "column 'a' is in m, but" not in run("score", "m.safetensors", "cm.csv")
+
+
+@pytest.mark.parametrize(("model", "given"), [("ppca", ["-k", 1]), ("lda", ["--label", "kind"])])
+def test_one_row_has_no_standard_error(run, model, given):
+    TABLE.head(1).write_csv("one.csv")
+    run("fit", model, "t.csv", *given, "-o", "m.safetensors")
+    assert "±" in run("score", "m.safetensors", "t.csv")
+    assert "±" not in run("score", "m.safetensors", "one.csv")
+    assert json.loads(run("score", "m.safetensors", "one.csv", "--json"))["standard_error"] is None

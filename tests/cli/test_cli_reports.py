@@ -115,3 +115,13 @@ def test_factors_in_the_terminal_have_the_shares_of_their_table(run):
     first, second = re.search(r"variance % +([\d.]+) +([\d.]+)", out).groups()
     assert f"F1 ({float(first):.1f}%)" in out
     assert f"F2 ({float(second):.1f}%)" in out
+
+
+def test_a_report_of_a_density_whose_kernels_are_narrower_than_its_grid(tmp_path, monkeypatch):
+    """Sentinels far away make cells of the grid wider than the kernels, and no contour holds 95%."""
+    monkeypatch.chdir(tmp_path)
+    X = np.random.default_rng(2).normal([165.0, 65.0, 40.0], [8.0, 9.0, 14.0], (90, 3)).round(1)
+    X[[3, 20, 41, 66, 80], 1] = -999.0
+    np.savetxt("t.csv", X, "%.1f", ",", header="height,weight,age", comments="")
+    assert main(["fit", "kde", "t.csv", "-o", "m.safetensors"]) == 0
+    assert main(["report", "m.safetensors", "t.csv", "-o", "r.html"]) == 0

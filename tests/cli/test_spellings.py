@@ -68,10 +68,19 @@ def test_scan_reads_one_category(tmp_path):
     assert sorted(set(source.read_label().tolist())) == ["fe male", "female", "male"]
 
 
-def test_other_formats_say_where_to_spell_them_alike(run):
-    ROWS.write_parquet("people.parquet")
+@pytest.mark.parametrize("dtype", [pl.String, pl.Categorical])
+def test_files_with_types_are_read_alike(run, dtype):
+    """A model of a CSV file predicts the rows of a Parquet file, and a fit to that one takes the option too."""
+    ROWS.with_columns(pl.col("sex").cast(dtype)).write_parquet("people.parquet")
+    for file in ("people.csv", "people.parquet"):
+        run("fit", "lda", file, "--label", "sex", "--drop", "site", "--ignore-case", "sex", "-o", f"{file}.safetensors")
+        run("predict", f"{file}.safetensors", "people.parquet", "-o", f"{file}.tsv")
+        assert eigenlens.load(f"{file}.safetensors").classes_.tolist() == ["fe male", "female", "male"]
+    p, q = (pl.read_csv(f"{file}.tsv", separator="\t") for file in ("people.csv", "people.parquet"))
+    assert p.equals(q)
+    assert set(p["sex"]) == {"fe male", "female", "male"}
     (found,) = about_spelling(run("fit", "pca", "people.parquet", "--drop", "site"))
-    assert found.endswith("spell them alike in the file.")
+    assert found.endswith("give --ignore-case sex.")
 
 
 @pytest.mark.parametrize("values", [["a", "b"], list("abcdefABCDEF"), ["New York", "York"], ["no", "noo"]])

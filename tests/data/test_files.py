@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import tracemalloc
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -117,9 +118,16 @@ class TestTables:
             .with_columns(ph=pl.Series(["low" if i in (17, 90, 91) else str(i) for i in range(200)]))
         )
         WRITERS[suffix](frame, tmp_path / f"a{suffix}")
-        count, first = (3, "row 18, 'low'") if "csv" in suffix or suffix in (".tsv", ".txt") else (200, "row 1, '0'")
+        delimited = "csv" in suffix or suffix in (".tsv", ".txt")
+        count, first = (3, "row 18, 'low'") if delimited else (200, "row 1, '0'")
+        # A column that is stored as text stays so, and the warning names the marker by which it would be numbers.
+        warned = pytest.warns(DataWarning, match=r"'low' is among its numbers.*na=\['low'\]")
+        with nullcontext() if delimited else warned:
+            source = scan(tmp_path / f"a{suffix}", id="name")
         with pytest.raises(DataError, match=rf"column 'ph' has text in {count} rows \(first: {first}\).*drop=\['ph'\]"):
-            whole(scan(tmp_path / f"a{suffix}", id="name"))
+            whole(source)
+        marked = scan(tmp_path / f"a{suffix}", id="name", na=["low"])
+        assert np.flatnonzero(np.isnan(whole(marked)[:, marked.names.index("ph")])).tolist() == [17, 90, 91]
 
     @TABLES
     def test_an_unknown_column_lists_near_ones(self, tmp_path, suffix):

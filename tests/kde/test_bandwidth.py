@@ -6,6 +6,7 @@ import math
 import warnings
 
 import numpy as np
+import polars as pl
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import brentq, minimize_scalar
@@ -297,6 +298,22 @@ def test_separate_peaks_are_reported_and_stay(rule):
     assert h < 0.35
     with pytest.warns(DataWarning, match="column 1 of X holds many equal values"):
         bandwidth(np.column_stack([normal(1000), x]), rule)
+    frame = pl.DataFrame({"height": normal(1000), "answer": x})
+    with pytest.warns(DataWarning, match="column 'answer' holds many equal values"):
+        KernelDensity(bandwidth=rule).fit(frame)
+    several = pl.DataFrame({"height": normal(1000)} | {f"q{i}": x + i for i in range(6)})
+    with pytest.warns(DataWarning) as met:
+        KernelDensity(bandwidth=rule).fit(several)
+    (text,) = (str(each.message) for each in met)
+    assert text.startswith("column 'q0' holds many equal values")
+    assert text.endswith("The same is true of column 'q1', column 'q2', column 'q3' and 2 more.")
+
+
+def test_errors_of_a_rule_name_the_column():
+    X = np.column_stack([normal(20), np.ones(20)])
+    for rule, text in (("scott", "column 'b' has zero spread"), ("sheather-jones", "column 'b': x ")):
+        with pytest.raises(DataError, match=text):
+            BANDWIDTH_RULES[rule](X, None, False, ("a", "b"))
 
 
 def test_a_comb_among_many_rows():

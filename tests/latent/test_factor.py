@@ -291,6 +291,8 @@ def test_more_factors_than_correlations_determine():
     good = goodness_of_fit(fit.loglik, reference_likelihoods(fit.moments), len(X), 6, 4)
     assert np.isnan(good.p)
     assert good.chi2 == pytest.approx(0.0, abs=1e-3)
+    assert str(good).startswith("test of fit     none  (df -3 leaves nothing to test")
+    assert "nan" not in str(good)
 
 
 def test_what_is_rejected():

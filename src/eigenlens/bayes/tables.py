@@ -236,9 +236,9 @@ class ConfusionTable:
 
     @property
     def accuracy_error(self) -> float:
-        """Return the standard error of the accuracy p, √(p (1 − p) / (Σw − 1)): a weight of 3 is three rows."""
-        p = self.accuracy
-        return float(np.sqrt(p * (1.0 - p) / max(self.counts.sum() - 1.0, 1.0)))
+        """Return the standard error of the accuracy p, √(p (1 − p) / (Σw − 1)); NaN of one row. Weight 3 is three."""
+        p, n = self.accuracy, self.counts.sum()
+        return float(np.sqrt(p * (1.0 - p) / (n - 1.0))) if n > 1.0 else np.nan
 
 
 def _class_name(value: Any) -> str:

@@ -97,14 +97,22 @@ def warning_line(warning: object) -> str:
 
 
 def phrase_with_flags(error: Any) -> tuple[str, str]:
-    """Return what is wrong and the way out, with flags; settings that no text refers to are added to the way out."""
+    """Return what is wrong and the way out, with flags and with models as `fit` calls them.
+
+    Settings that no text refers to are added to the way out.
+    """
     what, fix = (" ".join(text.split()) for text in error.phrased(flag_setting, flag_name))
+    fix = USED_CLASS.sub(lambda found: f"use {MODELS[found[1]].command}", fix)
     added = [
         flag_setting(name, value)
         for name, value in error.settings.items()
         if f"{{{name}}}" not in error.what + error.fix
     ]
     return what, " ".join([fix, *(["with"] if added else []), *added])
+
+
+USED_CLASS = re.compile(rf"\buse ({'|'.join(MODELS)})\b(?!\()")
+"""An estimator that a way out names."""
 
 
 def _system_error(error: OSError) -> tuple[int, str, str]:

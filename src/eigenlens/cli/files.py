@@ -9,12 +9,14 @@ import contextlib
 import glob
 import itertools
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eigenlens.catalogue import MODELS
 from eigenlens.cli.errors import fail
 from eigenlens.cli.output import IN_TRIAL, json_text, show_controls
 from eigenlens.data.files.write import WRITERS, JSONWriter, as_frame, raise_system_errors
@@ -37,6 +39,19 @@ def require_files(*files: str | Sequence[str]) -> None:
 
     for named in files:  # a model and a table may be one file, which is another error
         expand_paths(named, FORMATS)
+
+
+def require_tables(command: str, files: Sequence[str]) -> None:
+    """Raise where `require_files` does, and for the names of models in place of a file, as `fit` takes them."""
+    models = [
+        file for file in files if file in {entry.command for entry in MODELS.values()} and not Path(file).exists()
+    ]
+    tables = [file for file in files if file not in models]
+    if models:
+        what = f"'{models[0]}' is a model, not a file"
+        words = [*(tables or ["FILE"]), "--models", ",".join(models)]
+        fail(what, shlex.join(["write:", "eigenlens", command, *words]))
+    require_files(files)
 
 
 def check_target(

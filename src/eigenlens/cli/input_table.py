@@ -232,7 +232,7 @@ def read_table(
     text = choose_columns(reading.text, column_kinds(files), "text") or []
     files = open_input(paths, reading, text, **how) if text else files
     kinds = column_kinds(files)
-    reading = recall_columns(reading, model, list(map(str, kinds)))
+    reading = recall_columns(reading, model, list(map(str, kinds)), paths)
     if reading.ignore_case:
         how["ignore_case"] = choose_columns(reading.ignore_case, kinds, "ignore_case")
         files = open_input(paths, reading, text, **how)

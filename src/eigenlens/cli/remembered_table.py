@@ -1,7 +1,7 @@
 """The memory that a model file, or a script, has of the table of a fit, so that no option has to be given twice.
 
-It has the options that say how the text is written, the roles of columns besides the features, and a digest of the
-first rows, by which the rows of the fit are recognised.
+It has the options that say how the text is written, the roles of columns besides the features, the units that the file
+names, and a digest of the first rows, by which the rows of the fit are recognised.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from eigenlens.cli.options import TEXT_OPTIONS, ReadingOptions
 from eigenlens.data.files.scan import FileSource, format_options
 from eigenlens.data.source import Source
 from eigenlens.errors import ModelFileError
+from eigenlens.estimator.storage import OPTIONAL_PARTS
 
 DIGEST_ROWS = 1_000
 """The number of rows by which the rows of a fit are recognised."""
@@ -36,7 +37,8 @@ def remember_table(model: Any, table: Any, reading: ReadingOptions) -> None:
         named["columns"] = tuple(roles.features) if len(roles.features) < table.files.n_features else None
     columns = {role: _text(name) for role, name in named.items() if name is not None and name != ()}
     model.table_ = {"text": written, "columns": columns, "rows": table.n, "digest": digest_rows(table)}
-    model.table_ |= {"words": dict(table.words)} if table.words else {}
+    known = {"words": dict(table.words), "units": feature_units(table)}
+    model.table_ |= {key: known[key] for key in OPTIONAL_PARTS if known[key]}
 
 
 def _text(name: Any) -> Any:
@@ -69,12 +71,33 @@ def recall_words(model: Any, paths: Collection[str]) -> dict[str, str] | None:
     return _remembered(model).get("words") if "words" in format_options(paths) else None
 
 
-def recall_columns(reading: ReadingOptions, model: Any, names: Collection[str]) -> ReadingOptions:
-    """Return options with the roles that the model remembers, of columns that the file has, where none is given."""
+def feature_units(table: Any) -> dict[str, str]:
+    """Return the units of features, by their names, where the file names them."""
+    known = {} if table.files is None else table.files.units
+    return {str(name): known[str(name)] for name in table.roles.features if str(name) in known}
+
+
+def recall_units(model: Any) -> dict[str, str]:
+    """Return the units of the columns that the model was fitted to, where their file named them."""
+    found: dict[str, str] = _remembered(model).get("units", {})
+    return found
+
+
+def recall_label(model: Any) -> str | None:
+    """Return the column of the classes that the model was fitted to, or None."""
+    found: list[str] = _remembered(model).get("columns", {}).get("label", [])
+    return found[0] if found else None
+
+
+def recall_columns(
+    reading: ReadingOptions, model: Any, names: Collection[str], paths: Collection[str]
+) -> ReadingOptions:
+    """Return options with the roles that the model remembers, of columns that the files have, where none is given."""
     found: dict[str, Any] = {}
+    other = {"ignore_case"} - format_options(paths)
     for option, value in _remembered(model).get("columns", {}).items():
         there = [name for name in value if name in names] if isinstance(value, list) else value in names and value
-        if there and not getattr(reading, option):
+        if there and option not in other and not getattr(reading, option):
             found[option] = there
     return replace(reading, **found)
 

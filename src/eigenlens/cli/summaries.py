@@ -14,7 +14,7 @@ from eigenlens.catalogue import entry_of, import_part
 from eigenlens.cli.output import TABLE_LINES, format_figure, limited_table, one_line
 from eigenlens.tables.figures import align_points, format_rows
 from eigenlens.tables.names import axis_names, axis_stem, feature_names
-from eigenlens.tables.text_table import count_noun, format_columns
+from eigenlens.tables.text_table import count_noun, format_columns, with_error
 from eigenlens.tables.values import VarianceTable
 
 Summary = tuple[str, str, dict[str, Any]]
@@ -280,7 +280,7 @@ def bayes_summary(model: Any) -> Summary:
 def confusion_summary(table: Any, note: str = "") -> Summary:
     """Return the accuracy with a note on it, the matrix and the facts of a confusion of true and predicted classes."""
     true, predicted, more = [*table.classes, *table.unknown], list(table.classes), len(table.classes) > TABLE_LINES
-    line = f"accuracy {table.accuracy:.6g} ± {table.accuracy_error:.2g}{note and f' {note}'}"
+    line = with_error(f"accuracy {table.accuracy:.6g}", table.accuracy_error, ".2g") + (note and f" {note}")
     header = ["true \\ predicted", *predicted[:TABLE_LINES], *["…"] * more]
     lines = [
         [name, *(f"{count:,.6g}" for count in counts[:TABLE_LINES]), *[""] * more]

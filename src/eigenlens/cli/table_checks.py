@@ -22,6 +22,8 @@ from eigenlens.cli.advice.unknown_categories import warn_unknown_categories, war
 from eigenlens.cli.advice.zeros import zero_warnings
 from eigenlens.cli.errors import fail
 from eigenlens.cli.options import ReadingOptions
+from eigenlens.cli.remembered_table import feature_units, recall_label, recall_units
+from eigenlens.cli.unit_check import warn_other_units
 from eigenlens.data.files.cells import describe_cell
 from eigenlens.data.genotypes.base import Genotypes
 from eigenlens.errors import DataWarning, warn_user
@@ -85,8 +87,17 @@ def reject_unlabelled(files: Any, roles: Any, model: Any) -> NoReturn:
         if np.all(class_codes(classes, files.read_column(name)) >= 0):
             what = f"no column of classes is named, and '{name}' has those of the model in every row"
             fail(what, f"add --label {shlex.quote(str(name))}")
+    known = recall_label(model)
+    if known is not None:
+        what = f"the file lacks the column {known!r}, which has the classes of the model"
     fail(
-        what, " or ".join(f"add --label {shlex.quote(str(name))}" for name in roles.labels[:3]) or "add --label COLUMN"
+        what,
+        " or ".join(f"add --label {shlex.quote(str(name))}" for name in roles.labels[:3])
+        or (
+            "name another with --label COLUMN, or predict them with eigenlens predict"
+            if known
+            else "add --label COLUMN"
+        ),
     )
 
 
@@ -153,11 +164,12 @@ def warn_sentinels(table: Table) -> None:
 
 
 def warn_of_new_rows(model: Any, table: Table, method: str, label: Array | None = None) -> None:
-    """Warn of numbers that mean missing, rows without an entry, and categories and classes unknown to the model.
+    """Warn of numbers that mean missing, other units, rows without an entry, and categories and classes unknown to it.
 
     method: that of the model which the rows are given to. label: (n,) classes that it is compared with.
     """
     warn_sentinels(table)
+    warn_other_units(recall_units(model), feature_units(table))
     warn_empty_rows(table, method)
     warn_unknown_categories(model, table)
     if label is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.catalogue import ModelEntry, entry_of
 from eigenlens.cli.output import TABLE_LINES
-from eigenlens.errors import warn_user
+from eigenlens.errors import DataWarning, warn_user
 from eigenlens.tables.names import axis_names, feature_names
 from eigenlens.tables.text_table import format_columns
 
@@ -49,6 +49,27 @@ def _warn_of(now: Any, mean: Array, variance: Array, names: Sequence[Any]) -> bo
     warn_user(warning)
     now.add_facts(units={"columns": warning.columns, "share": found.share, "deviation_ratio": found.ratio})
     return True
+
+
+def warn_other_units(fitted: Mapping[str, str], found: Mapping[str, str]) -> None:
+    """Warn of each column whose unit in new rows is another than that of the fit, {name: unit} both.
+
+    >>> import pytest
+    >>> with pytest.warns(UserWarning, match="column 'height' is in m, but the model was fitted to numbers in cm"):
+    ...     warn_other_units({"height": "cm", "age": "years"}, {"height": "m", "age": "year"})
+    """
+    for name, unit in fitted.items():
+        other = found.get(name, unit)
+        if _same_unit(unit) != _same_unit(other):
+            what = f"column {name!r} is in {other}, but the model was fitted to numbers in {unit}"
+            fix = "convert it, unless these are two spellings of one unit"
+            warn_user(DataWarning(what, columns=[name], fix=fix))
+
+
+def _same_unit(unit: str) -> str:
+    """Return a unit without what may differ between spellings: the case of words, a plural, a point at the end."""
+    bare = unit.strip().rstrip(".")
+    return bare.lower().removesuffix("s") if len(bare) > 2 else bare
 
 
 def _depends_on_units(estimator: Any, entry: ModelEntry) -> bool:

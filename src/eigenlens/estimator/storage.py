@@ -94,8 +94,13 @@ LATER_PARAMETERS: dict[str, tuple[str, ...]] = {
 }
 """Parameters that the files of earlier versions lack."""
 
-TABLE_TYPES = {"text": "object", "columns": "object", "rows": "int", "digest": "str", "words": "object"}
+TABLE_TYPES = {
+    "text": "object", "columns": "object", "rows": "int", "digest": "str", "words": "object", "units": "object",
+}  # fmt: skip
 """What a model knows of the table of its fit, see `cli.remembered_table`, and the types of these entries."""
+
+OPTIONAL_PARTS = ("words", "units")
+"""What it knows of some tables only."""
 
 
 def check_parameter_names(cls: Any, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -120,7 +125,7 @@ def _check_table(table: dict[str, Any]) -> dict[str, Any]:
             plain = (str, bool, int) if name == "text" else (str,)
             if not texts or not all(isinstance(each, plain) for each in texts):
                 raise ModelFileError(f"'table' has {inner!r} for {key!r}")
-    missing = [name for name in TABLE_TYPES if name not in table and name != "words"]
+    missing = [name for name in TABLE_TYPES if name not in table and name not in OPTIONAL_PARTS]
     if missing:
         raise ModelFileError(f"'table' lacks {missing[0]!r}")
     return table

@@ -165,7 +165,7 @@ def resolve_bandwidth(
             raise DataError(what, argument="bandwidth", value=value, fix="give a number")
         if isinstance(value, str):
             _require_spread(X, names)
-        h = bandwidth_by_rule(X, weight, h, kernel, product)
+        h = bandwidth_by_rule(X, weight, h, kernel, product, names)
     elif h.ndim == 2 and product and d > 1:
         here = "there are bounds" if kernel.name == "gaussian" else f"the kernel is {kernel.name!r}"
         raise OptionError(

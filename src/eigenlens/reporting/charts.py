@@ -157,7 +157,8 @@ def contour_regions(x: Array, y: Array, values: Array, levels: Mapping[str, floa
 
     levels: the value at the edge of each region by its name, the widest region first.
     """
-    edges = [{"label": label, "at": float(at)} for label, at in levels.items()]
+    # A grid that is too coarse for the density has no level that holds a share of it.
+    edges = [{"label": label, "at": float(at)} for label, at in levels.items() if np.isfinite(at)]
     return cell_box(x, y) | {"values": pack_numbers(values, fine=0), "levels": edges}
 
 

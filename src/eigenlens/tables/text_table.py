@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 MAX_PRINTED_ROWS = 24
@@ -47,6 +48,15 @@ def titled_table(title: str, header: Sequence[str], *columns: Sequence[str], sid
     tails  0.75
     """
     return f"{title}\n{format_columns(header, *columns, sides=sides)}"
+
+
+def with_error(text: str, error: float, spec: str) -> str:
+    """Return a figure with its standard error, or alone where there is none, as of a single row.
+
+    >>> with_error("0.9", 0.0312, ".2g"), with_error("1", float("nan"), ".2g")
+    ('0.9 ± 0.031', '1')
+    """
+    return text if math.isnan(error) else f"{text} ± {error:{spec}}"
 
 
 def count_noun(n: int, what: str) -> str:

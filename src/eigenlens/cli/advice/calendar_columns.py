@@ -1,4 +1,4 @@
-"""Columns of years, months, days and hours, which say when something was measured rather than what.
+"""Columns of years, months, days, hours and visits, which say when something was measured rather than what.
 
 A column that is called just that is left out, as a date is, or names the rows if none of its entries repeats. One whose
 numbers only look like years, or that has a year among other words in its name (the year of a birth, or of a house), may
@@ -32,8 +32,12 @@ CALENDAR = {
     "weeks": Calendar("week|wk|isoweek|week[ _.]?of[ _.]?year|woche|semaine|semana|settimana|vecka", ((0, 104),)),
     "quarters": Calendar("quarter|qtr|quartal|trimestre", ((1, 4),)),
     "hours": Calendar("hour|hr|hour[ _.]?of[ _.]?day|stunde|heure|hora|uur|timme", ((0, 96),)),
+    "occasions of measurement": Calendar(
+        "(visit|wave|time[ _.-]?point|occasion|session|follow[ _.-]?up|replicate|besuch|welle|messzeitpunkt|visite)"
+        r"[ _.]?(no|nr|num|number|index)?\.?", ((0, 100),),
+    ),
 }  # fmt: skip
-"""Parts of the calendar; their plurals are mostly durations, which are measurements."""
+"""Parts of the calendar, and of a study; their plurals are mostly durations and counts, which are measurements."""
 
 ABOUT = (
     r"(sampl(e|ed|ing)|survey(ed)?|obs(erved|ervation)?|collect(ed|ion)|measure(d|ment)?|record(ed|ing)?|report(ed|ing)?"

@@ -10,6 +10,7 @@ from dataclasses import fields
 from difflib import get_close_matches
 from typing import NamedTuple
 
+from eigenlens.catalogue import MODELS
 from eigenlens.cli.advice.suggested_fit import data_files, last_cells, open_profiles, suggest_fits
 from eigenlens.cli.advice.totals import is_total
 from eigenlens.cli.advice.trial import command_works, reads_standard_input, try_words
@@ -103,6 +104,9 @@ def check_fix(typed: Sequence[str], kind: str, what: str, fix: str) -> tuple[str
     files = data_files(typed)
     if reads_standard_input(typed) or not files:
         return fix, None
+    if fix.startswith("write: eigenlens "):
+        command = fix.removeprefix("write: ")
+        return fix, command if command_works(command) else None
     fix = _total_fix(files, fix) if kind == "data" else fix
     kept, commands = [], [] if (meant := _meant(typed, fix)) is None else [meant]
     for way in find_ways(fix):
@@ -110,7 +114,7 @@ def check_fix(typed: Sequence[str], kind: str, what: str, fix: str) -> tuple[str
         kept += [] if found is None else [way.text]
         commands += [shlex.join(["eigenlens", *found])] if found else []
     if not commands and kind == "data" and typed[0] == "fit":
-        commands = list(filter(command_works, [*_other_models(typed, what), *suggest_fits(files)]))
+        commands = list(filter(command_works, [*_other_models(typed, what, fix), *suggest_fits(files)]))
     text = fix if len(kept) == len(find_ways(fix)) else ", or ".join(kept) or DEFAULT_FIXES["data"]
     return text, next(iter(commands), None)
 
@@ -133,12 +137,20 @@ def _meant(typed: Sequence[str], fix: str) -> str | None:
 MEANT = re.compile("did you mean '([^']+)'")
 
 
-def _other_models(typed: Sequence[str], what: str) -> list[str]:
-    """Return the command with the model for one column, where only one is chosen."""
-    if "1 feature" not in what:
+def _other_models(typed: Sequence[str], what: str, fix: str) -> list[str]:
+    """Return the command with the model that the way out names, and with that for one column, where one is chosen."""
+    if typed[1].startswith("-"):
         return []
-    rest = drop_flags(typed[1:], "--standardize", "--whiten", valued="-k")
-    return [shlex.join(["eigenlens", "fit", "kde", *rest[1:]])] if not rest[0].startswith("-") else []
+    named = [model for model in USED.findall(fix) if model in {entry.command for entry in MODELS.values()}]
+    found = [["eigenlens", "fit", model, *typed[2:]] for model in named]
+    if "1 feature" in what:
+        rest = drop_flags(typed[2:], "--standardize", "--whiten", valued="-k")
+        found.append(["eigenlens", "fit", "kde", *rest])
+    return list(map(shlex.join, found))
+
+
+USED = re.compile(r"\buse ([a-z]+)\b")
+"""A model that a way out names."""
 
 
 def _try_way(typed: Sequence[str], what: str, way: Way, steps: int = MAX_STEPS) -> list[str] | None:

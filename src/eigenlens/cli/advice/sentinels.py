@@ -80,9 +80,11 @@ def find_sentinels(column: str, values: Array) -> list[Sentinel]:
     present = values[np.isfinite(values)]
     if not present.size or not may_hold_codes(float(present.min()), float(present.max())):
         return []
-    far = _find_far(column, present)
-    known = {each.value for each in far}
-    return far + [each for each in _find_codes(column, present) if each.value not in known]
+    found: dict[float, Sentinel] = {}
+    for finder in (_find_far, _find_negative, _find_codes):
+        for each in finder(column, present):
+            found.setdefault(each.value, each)
+    return list(found.values())
 
 
 def _find_far(column: str, values: Array) -> list[Sentinel]:
@@ -100,6 +102,21 @@ def _find_far(column: str, values: Array) -> list[Sentinel]:
         if outside and beyond > max(0.0, greatest - least):
             found.append(Sentinel(column, float(value), int(count), least, greatest))
     return found
+
+
+def _find_negative(column: str, values: Array) -> list[Sentinel]:
+    """Return the negative code below a column (n,) of positive numbers, farther from them than they are from another.
+
+    One cell is enough, and the numbers need not be whole.
+    """
+    rest = values[values >= 0.0]
+    below = np.unique(values[values < 0.0])
+    if below.size != 1 or below[0] not in CODES or rest.size < MIN_VALUES or rest.min() == 0.0:
+        return []
+    value, least, greatest = float(below[0]), float(rest.min()), float(rest.max())
+    # Two numbers may be codes themselves, such as 1 and 2 beside -1.
+    apart = least - value > greatest - least and np.unique(rest).size > 2
+    return [Sentinel(column, value, int(values.size - rest.size), least, greatest)] if apart else []
 
 
 def _find_codes(column: str, values: Array) -> list[Sentinel]:

@@ -17,7 +17,7 @@ from eigenlens.cli.files import (
     REPORT_SUFFIXES,
     check_target,
     free_name,
-    require_files,
+    require_tables,
     write_files,
     write_table,
 )
@@ -65,7 +65,7 @@ def compare_densities(
     --report has a page of the comparison, and one of the best model, fitted to all rows. With --quiet only the name of
     the best model is printed.
     """
-    require_files(files)
+    require_tables("compare", files)
     from eigenlens.cli.input_table import read_aloud
     from eigenlens.cli.table_checks import warn_suspicious_columns
 

@@ -49,18 +49,30 @@ def report_models(
         table = read_aloud(now, tables, reading, model=group, mixed=mixed, guess=True)
         if all(hasattr(each, "fit_covariance") for each in found.values()) and find_covariance(table) is not None:
             table = table.without_rows
+        _warn_of_rows(group, table)
         table = table.scored(next(iter(found.values())))
         now.add_facts(models=list(found))
         if running.dry_run or target is None:
             return now.show_plan(targets=[target])
         with now.progress("writing the report"):
-            known = {name: [warning_line(each) for each in fit_remarks(model)] for name, model in found.items()}
+            about = now.warning_texts()
+            known = {name: [*map(warning_line, fit_remarks(model)), *about] for name, model in found.items()}
             job = target, lambda path: write_report(found, table, path, reading, running, known)
             write_files(job, check=now.check_interrupt)
         now.show_warnings()
         now.show_written(target)
         now.say("next", f"open {target} in a browser")
     return None
+
+
+def _warn_of_rows(model: Any, table: Any) -> None:
+    """Warn of numbers that mean missing, and of other units than those of the fit."""
+    from eigenlens.cli.remembered_table import feature_units, recall_units
+    from eigenlens.cli.table_checks import warn_sentinels
+    from eigenlens.cli.unit_check import warn_other_units
+
+    warn_sentinels(table)
+    warn_other_units(recall_units(model), feature_units(table))
 
 
 def _split_files(files: list[str]) -> tuple[list[str], list[str]]:

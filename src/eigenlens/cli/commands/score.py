@@ -19,7 +19,7 @@ from eigenlens.cli.model_options import require_method
 from eigenlens.cli.options import DataFiles, ModelFile, Output, ReadingOptions, RunningOptions, takes
 from eigenlens.cli.session import session
 from eigenlens.cli.summaries import confusion_summary
-from eigenlens.tables.text_table import count_noun
+from eigenlens.tables.text_table import count_noun, with_error
 
 
 @takes(reading=ReadingOptions, running=RunningOptions)
@@ -82,8 +82,7 @@ def _score_rows(found: Any, table: Any, classifier: bool) -> tuple[str, Array, A
 def _show_score(now: Any, total: Any, n: int, note: str) -> float:
     """Print the score of all rows, and return it."""
     if isinstance(total, WeightedMean):
-        error = f" ± {total.error:.2g}" if np.isfinite(total.mean) else ""  # a row of density 0
-        now.say("score", f"log density {total.mean:.6g}{error}")
+        now.say("score", with_error(f"log density {total.mean:.6g}", total.error, ".2g"))
         now.add_facts(rows=n, log_density=total.mean, standard_error=total.error)
         return total.mean
     line, matrix, facts = confusion_summary(total, note)
@@ -121,5 +120,5 @@ class WeightedMean(NamedTuple):
 
     @property
     def error(self) -> float:
-        """The standard error of the mean."""
-        return float(np.sqrt(self.square / self.weight / max(self.weight - 1.0, 1.0)))
+        """The standard error of the mean; NaN of one row, and where a row has density 0."""
+        return float(np.sqrt(self.square / self.weight / (self.weight - 1.0))) if self.weight > 1.0 else np.nan

@@ -11,7 +11,7 @@ import typer
 
 from eigenlens.cli.commands.resume_command import resume_command
 from eigenlens.cli.errors import exit_status, fail
-from eigenlens.cli.files import OUTPUT_FORMATS, check_target, free_name, require_files, write_table
+from eigenlens.cli.files import OUTPUT_FORMATS, check_target, free_name, require_tables, write_table
 from eigenlens.cli.options import (
     CheckpointOptions,
     DataFiles,
@@ -60,7 +60,7 @@ def select(
     pca: components by shares of variance, parallel analysis, cross-validation and others. fa: factors by BIC, held-out
     likelihood, parallel analysis and partial correlations. gmm, mix: components by BIC, ICL and AIC; mix takes text.
     """
-    require_files(files)
+    require_tables("select", files)
     from eigenlens.cli.input_table import read_aloud
     from eigenlens.cli.table_checks import warn_suspicious_columns
     from eigenlens.cli.unit_check import warn_of_units_of_rows

@@ -44,7 +44,7 @@ class Reader(ABC):
         row_names: the column that names the rows, where the format says so, or None.
         copies: temporary files that are read, and what they are copies of.
         decisions: what was decided about the files, and their columns, without being asked for.
-        levels: the lines of names of delimited text, cell by cell. units: those of columns, where a line holds them.
+        levels: the lines of names of delimited text, cell by cell. units: those of columns, where the file has them.
     """
 
     fields: tuple[Field, ...]

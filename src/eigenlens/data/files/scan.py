@@ -124,7 +124,7 @@ class FileSource(Source):
 
     @property
     def units(self) -> Mapping[str, str]:
-        """The units of columns, {name: unit}, where a line below the names holds them."""
+        """The units of columns, {name: unit}, where a line below the names or every cell has them."""
         return self._files.units
 
     @property

@@ -20,7 +20,7 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.data.column_kinds import ColumnKind, Field, polars_number_kind
 from eigenlens.data.files.base import Reader, as_array, listed_columns, pl, same_columns, unreadable
-from eigenlens.data.files.cell_formats import format_names, without_columns
+from eigenlens.data.files.cell_formats import format_names, format_units, without_columns
 from eigenlens.data.files.cell_formats.first_rows import FirstRows
 from eigenlens.data.files.cells import (
     TextCells,
@@ -102,9 +102,10 @@ class DelimitedReader(Reader):
         self._groups = listed_columns(given_group_columns(fill_down), "fill_down", names)
         found = self._find_columns(names, FirstRows(self.dialect, as_text, as_dates, words or {}))
         self.fields = tuple(Field(name, kind) for name, kind in found.kinds.items())
-        self._formats, self._null_values = found.formats, found.markers
-        self._worded: frozenset[str] = frozenset()  # columns of text that `with_categories` has made of numbers
-        self.levels, self.units = levels[paths[0]], header_units(levels[paths[0]], columns[paths[0]])
+        # `_worded` are columns of text that `with_categories` has made of numbers.
+        self._formats, self._null_values, self._worded = found.formats, found.markers, frozenset[str]()
+        self.levels, in_cells = levels[paths[0]], format_units(found.formats)
+        self.units = header_units(self.levels, columns[paths[0]]) | in_cells
         about = [*self.dialect.decisions(written), *header_decisions(self.levels, columns[paths[0]], written)]
         about += repeated_names_decision(self.levels, names) if self.dialect.header else ()
         about += [repeated_decision(sum(self._said.values()))] if any(self._said.values()) else []

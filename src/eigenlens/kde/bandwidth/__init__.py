@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -32,14 +32,16 @@ from eigenlens.kde.kernels import SMOOTHING_KERNELS, SmoothingKernel, smoothing_
 __all__ = ["BANDWIDTH_RULES", "BANDWIDTH_RULE_ALIASES", "BandwidthRule", "bandwidth", "bandwidth_by_rule"]
 
 BANDWIDTH_RULES: dict[str, BandwidthRule] = {
-    "silverman": BandwidthRule(silverman, partial(scaled_covariance, factor=normal_reference)),
-    "scott": BandwidthRule(scott, partial(scaled_covariance, factor=scott_factor)),
-    "sheather-jones": BandwidthRule(sheather_jones, partial(each_column, rule=sheather_jones)),
-    "sheather-jones-dpi": BandwidthRule(sheather_jones_direct, partial(each_column, rule=sheather_jones_direct)),
-    "isj": BandwidthRule(isj, partial(each_column, rule=isj)),
-    "lscv": BandwidthRule(lscv, partial(cross_validated, rule="lscv")),
-    "lscv-exact": BandwidthRule(lscv_exact, partial(cross_validated, rule="lscv-exact")),
-    "mlcv": BandwidthRule(mlcv, partial(cross_validated, rule="mlcv")),
+    "silverman": BandwidthRule(silverman, partial(scaled_covariance, factor=normal_reference), names_columns=True),
+    "scott": BandwidthRule(scott, partial(scaled_covariance, factor=scott_factor), names_columns=True),
+    "sheather-jones": BandwidthRule(sheather_jones, partial(each_column, rule=sheather_jones), names_columns=True),
+    "sheather-jones-dpi": BandwidthRule(
+        sheather_jones_direct, partial(each_column, rule=sheather_jones_direct), names_columns=True
+    ),
+    "isj": BandwidthRule(isj, partial(each_column, rule=isj), names_columns=True),
+    "lscv": BandwidthRule(lscv, partial(cross_validated, rule="lscv"), names_columns=True),
+    "lscv-exact": BandwidthRule(lscv_exact, partial(cross_validated, rule="lscv-exact"), names_columns=True),
+    "mlcv": BandwidthRule(mlcv, partial(cross_validated, rule="mlcv"), names_columns=True),
 }
 """Every bandwidth rule that has a name, for one column and for several."""
 
@@ -91,15 +93,21 @@ def bandwidth(
 
 
 def bandwidth_by_rule(
-    X: Array, weight: Array | None, rule: str | Callable[..., Any], kernel: SmoothingKernel, product: bool
+    X: Array,
+    weight: Array | None,
+    rule: str | Callable[..., Any],
+    kernel: SmoothingKernel,
+    product: bool,
+    names: Sequence[str] | None = None,
 ) -> Array:
     """Return h of the rows X (n, d): (), (d,) or (d, d), the last only where the kernel is not a product over columns.
 
-    The rule's result is for a Gaussian; another kernel gets it times the ratio of canonical bandwidths.
+    The rule's result is for a Gaussian; another kernel gets it times the ratio of canonical bandwidths. `names` are
+    those of the columns, for messages.
     """
     d = X.shape[1]
     rows = np.ascontiguousarray(X[:, 0]) if d == 1 else X
-    value = rule(rows, weight) if callable(rule) else BANDWIDTH_RULES[rule](rows, weight, product)
+    value = rule(rows, weight) if callable(rule) else BANDWIDTH_RULES[rule](rows, weight, product, names)
     h = _check_result(rule, value, d)
     if h.ndim == 2 and product and d > 1:
         raise OptionError(

@@ -65,9 +65,7 @@ class GoodnessOfFit:
 
     def __str__(self) -> str:
         rows = [
-            ("chi²", f"{self.chi2:.4f}  (df {self.df}, p {self.p:.4g})"),
-            ("RMSEA", f"{self.rmsea:.4f}  (90% interval {self.rmsea_low:.4f} to {self.rmsea_high:.4f})"),
-            ("TLI", f"{self.tli:.4f}"),
+            *self._test_rows(),
             ("AIC", f"{self.aic:.3f}"),
             ("BIC", f"{self.bic:.3f}"),
             ("log-likelihood", f"{self.loglik:.4f}  ({self.parameters} parameters, n {self.n:g})"),
@@ -75,6 +73,17 @@ class GoodnessOfFit:
         return "\n".join(f"{name:<14}  {value}" for name, value in rows)
 
     __repr__ = __str__
+
+    def _test_rows(self) -> list[tuple[str, str]]:
+        """Return the lines of the test and of the indices from it, or one that says why there is none."""
+        if not np.isnan(self.p):
+            return [
+                ("chi²", f"{self.chi2:.4f}  (df {self.df}, p {self.p:.4g})"),
+                ("RMSEA", f"{self.rmsea:.4f}  (90% interval {self.rmsea_low:.4f} to {self.rmsea_high:.4f})"),
+                ("TLI", f"{self.tli:.4f}"),
+            ]
+        why = f"df {self.df} leaves nothing to test; use fewer factors" if self.df <= 0 else "too few rows"
+        return [("test of fit", f"none  ({why})")]
 
 
 def degrees_of_freedom(d: int, k: int) -> int:

@@ -29,6 +29,7 @@ from eigenlens.reporting.pages.class_distributions import class_planes, distribu
 from eigenlens.reporting.pages.cross_validation import ClassifierEvaluation, class_names, evaluate_classifier
 from eigenlens.reporting.rows import ShownRows
 from eigenlens.tables.names import shorten
+from eigenlens.tables.text_table import with_error
 
 SHOWN_CLASSES, MAX_BARS, WORST = 30, 30, 30
 """The largest numbers of classes in a matrix, columns in a chart, and lines in the list of confusions."""
@@ -69,11 +70,15 @@ def _about(model: Any, rows: ShownRows, found: ClassifierEvaluation) -> Chart:
         codes, proba, confusion = found.codes[found.scored], found.proba[found.scored], found.confusion
         common = float(confusion.counts.sum(axis=1).max() / confusion.counts.sum())
         pairs += [
-            ("accuracy", f"{confusion.accuracy:.1%} ± {confusion.accuracy_error:.1%}, on {found.how}"),
+            ("accuracy", f"{_accuracy(confusion)}, on {found.how}"),
             ("always the most frequent class", f"{common:.1%}"),
             ("log loss", f"{held_out.log_loss(proba, codes, found.scored_weight):.4g} nats per row"),
         ]
     return facts("The model", pairs)
+
+
+def _accuracy(confusion: Any) -> str:
+    return with_error(f"{confusion.accuracy:.1%}", confusion.accuracy_error, ".1%")
 
 
 def _priors(model: Any, found: ClassifierEvaluation) -> Chart:
@@ -102,7 +107,7 @@ def _confusion(model: Any, found: ClassifierEvaluation) -> list[Chart]:
     shares = 100.0 * np.divide(part, total, out=np.zeros_like(part), where=total > 0)
     shown = [names[c] for c in order]
     texts = [f"{value:g}" for value in part.ravel()] if len(order) <= 20 else None
-    right = f"{found.confusion.accuracy:.1%} ± {found.confusion.accuracy_error:.1%} are right, on {found.how}."
+    right = f"{_accuracy(found.confusion)} are right, on {found.how}."
     about = f"{right} True classes down, predicted across; shades are shares of each true class."
     about += f" The {SHOWN_CLASSES} of {C} classes that are confused most." if len(order) < C else ""
     options: dict[str, Any] = {"what": "% of the true class", "about": about, "texts": texts, "whole": 100.0}

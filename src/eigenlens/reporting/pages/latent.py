@@ -83,7 +83,7 @@ def _about(model: Any) -> Chart:
 def _fit(model: Any, rows: ShownRows) -> list[Chart]:
     """Return the test that the factors suffice and the indices of fit; nothing where they are not known."""
     found = latent_tables.fit_indices(model, None if rows.sampled else ArraySource(rows.X), rows.weight)
-    if found is None or not np.isfinite(found.chi2):
+    if found is None or not np.isfinite(found.p):
         return []
     lines = [
         (

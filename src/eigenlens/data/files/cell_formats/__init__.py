@@ -46,6 +46,11 @@ def format_names(formats: Mapping[str, ColumnFormat]) -> dict[str, str]:
     return {name: names[written] for name, written in formats.items() if written in names}
 
 
+def format_units(formats: Mapping[str, ColumnFormat]) -> dict[str, str]:
+    """Return the units of columns by their formats; those without one are left out."""
+    return {name: written.unit for name, written in formats.items() if written.unit}
+
+
 def without_columns(decisions: Iterable[Decision], names: Collection[str]) -> tuple[Decision, ...]:
     """Return decisions without those that are about some columns alone."""
     return tuple(each for each in decisions if not set(names).issuperset(each.columns) or not each.columns)

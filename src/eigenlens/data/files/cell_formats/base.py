@@ -26,6 +26,11 @@ class ColumnFormat(ABC):
     words: ClassVar[bool] = False
     shows_number: ClassVar[bool] = False
 
+    @property
+    def unit(self) -> str:
+        """The unit that the cells have, or ""."""
+        return ""
+
     @abstractmethod
     def to_plain(self, cells: Expr) -> Expr:
         """Return present cells, without spaces around them, as plain numbers in text; other cells as other text."""

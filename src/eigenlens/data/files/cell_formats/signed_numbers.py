@@ -64,6 +64,11 @@ class SignedNumbers(ColumnFormat):
         return ColumnKind.INTEGER if self.whole else ColumnKind.NUMBER
 
     @property
+    def unit(self) -> str:
+        """The unit or the sign of currency around every number, or ""."""
+        return self.parts.before or self.parts.after
+
+    @property
     def pattern(self) -> str:
         """The pattern of a whole cell, its numeral as the only group."""
         point = re.escape(self.decimal)

@@ -21,10 +21,10 @@ from eigenlens.arrays import Array
 from eigenlens.data.categories import encode
 from eigenlens.data.column_kinds import ColumnKind, Field, stored_field
 from eigenlens.data.files.base import Reader, as_array, fill, listed_columns, pl, same_columns, unreadable
-from eigenlens.data.files.cell_formats import ColumnFormat, format_names, without_columns
+from eigenlens.data.files.cell_formats import ColumnFormat, format_names, format_units, without_columns
 from eigenlens.data.files.cell_formats.dates import days_since_1970, find_date_format
 from eigenlens.data.files.cell_formats.stored_text import as_stored_numbers, find_stored_text
-from eigenlens.data.files.cells import TextCells, missing_numbers, text_error
+from eigenlens.data.files.cells import TextCells, fold_case, missing_numbers, text_error
 from eigenlens.data.files.dialect import Dialect
 from eigenlens.data.files.partitions import add_partition_keys
 from eigenlens.data.source import FILE_BLOCK_BYTES
@@ -66,10 +66,10 @@ class TableReader(Reader):
     open_table: returns the table of a path. dates: columns of dates to read as days since 1 January 1970. partitioned:
     whether folders named key=value above a file are columns of it. text: columns of text whose cells mean no numbers,
     though they may look so. words: formats of an earlier file. na: missing-value markers of columns of text that mean
-    numbers, and of numbers.
+    numbers, and of numbers. ignore_case: columns of text in which the case of letters does not matter.
     """
 
-    options: ClassVar[frozenset[str]] = frozenset({"dates", "text", "words", "na"})
+    options: ClassVar[frozenset[str]] = frozenset({"dates", "text", "words", "na", "ignore_case"})
     _slab_rows: int | None = None
 
     def __init__(
@@ -82,6 +82,7 @@ class TableReader(Reader):
         text: Sequence[str] = (),
         words: Mapping[str, str] | None = None,
         na: Sequence[str] | None = None,
+        ignore_case: Sequence[str] = (),
         block_rows: int | None = None,
     ) -> None:
         self._markers = Dialect(na=None if na is None else (na,) if isinstance(na, str) else tuple(na))
@@ -97,6 +98,7 @@ class TableReader(Reader):
         first = self._schemas[paths[0]]
         self._width, self._block_rows = len(first), block_rows
         self._mask_numbers()
+        self._fold_text(listed_columns(ignore_case, "ignore_case", list(first)) or ())
         self._stored = self._tables, self._schemas
         strings = [name for name in first if all(schema[name] == pl.String for schema in self._schemas.values())]
         as_text = listed_columns(text, "text", list(first)) or []
@@ -113,11 +115,20 @@ class TableReader(Reader):
             masked = pl.when(~every.cast(pl.Float64).is_in(missing).fill_null(False)).then(every)
             self._tables[path] = self._tables[path].with_columns(masked)
 
+    def _fold_text(self, names: Sequence[str]) -> None:
+        """Make one category of the spellings in columns of text that differ in case or spaces alone."""
+        for path, schema in self._schemas.items():
+            texts = [name for name in names if schema[name] in (pl.String, pl.Categorical, pl.Enum)]
+            folded = [fold_case(pl.col(name).cast(pl.String).str.strip_chars()) for name in texts]
+            self._tables[path] = self._tables[path].with_columns(folded)
+            self._schemas[path] = schema | dict.fromkeys(texts, pl.String())
+
     def _read_numbers(self, formats: Mapping[str, ColumnFormat]) -> None:
         """Make numbers of the columns of text that have a format, of no others, and set the fields."""
         tables, schemas = self._stored
         numbers = [as_stored_numbers(written, name, self._markers) for name, written in formats.items()]
         self._formats = formats
+        self.units = format_units(formats)
         self._tables = {path: table.with_columns(numbers) for path, table in tables.items()} if numbers else tables
         self._schemas = {path: _schema(path, table) for path, table in self._tables.items()} if numbers else schemas
         first = next(iter(self._schemas.values()))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from eigenlens.data.files.number_format import is_number
+from eigenlens.errors import DataError
 
 MAX_LINES = 40
 """The number of lines among which the first ruler, next to the names, is looked for."""
@@ -26,8 +27,17 @@ BARS = str.maketrans(dict.fromkeys("│┃║┆┊", "|"))
 RULER = re.compile(r"(?=.*(-{2}|={2}|:-|-:|[─━═╌┄]{2}))[-=+|:,;\s\u2500-\u257f]+")
 """A line of dashes, perhaps with bars, crosses or separators between them."""
 
-COUNT = re.compile(r"(?i)\(?[\d,]+ rows?( affected| selected| returned| in set\b.*)?\.?\)?|shape: \(\d+, \d+\)")
+COUNT = re.compile(
+    r"(?i)\(?[\d,]+ rows?( affected| selected| returned| in set\b.*)?\.?\)?"
+    r"|[\d,]+ rows\s+[\d,]+ columns|shape: \([\d_,]+, [\d_,]+\)"
+)
 """The number of rows, which clients of databases write below a table, and Polars above it."""
+
+TYPE = re.compile(
+    r"[fiu]\d+|u?(big|huge|small|tiny)?int(eger)?\d*|double|float\d*|str(ing)?|varchar|bool(ean)?|cat|enum|date|time(stamp)?"
+    r"|(datetime|duration|decimal|list|array|struct|enum)[\[(].*[\])]|binary|blob|null|object"
+)
+"""The type of a column, as Polars and DuckDB write it below the name."""
 
 GROUP = re.compile(r"-{2,}|={2,}|[─━═╌┄]{2,}")
 
@@ -49,13 +59,23 @@ class DrawnTable:
 
     def text(self, lines: Iterable[str]) -> Iterator[str]:
         """Yield the lines that hold cells or other text, as delimited text."""
+        rows = 0
         for place, line in enumerate(lines):
             bare = line.rstrip("\r\n").removeprefix("\ufeff")
             layout = RULER.fullmatch(bare) and (self.kind != "ruler" or place < MAX_LINES)
             if self.kind == "latex":
                 yield from _latex_cells(bare)
-            elif not layout and not (self.kind != "ruler" and COUNT.fullmatch(bare.strip())):
-                yield (_inner(bare) if self.kind == "bars" else self._cut(bare)) + "\n"
+            elif not layout and not (self.kind != "ruler" and COUNT.fullmatch(_inner(bare).strip())):
+                rows += 1
+                yield from self._cells(bare, rows)
+
+    def _cells(self, line: str, row: int) -> Iterator[str]:
+        """Yield a line with text as delimited text, unless it is the second row, below the names, and holds types."""
+        if self.kind != "bars":
+            yield self._cut(line) + "\n"
+        elif not (row == 2 and _are_types(line)):
+            _require_all_rows(line)
+            yield _inner(line) + "\n"
 
     def _cut(self, line: str) -> str:
         """Return a line with a tab between columns; one with a word across the start of a column stays as it is."""
@@ -139,6 +159,26 @@ def _inner(line: str) -> str:
     bare = line.translate(BARS)
     ends = bare.strip()
     return ends[1:-1] if len(ends) > 1 and ends[0] == ends[-1] == "|" else bare
+
+
+def _are_types(line: str) -> bool:
+    """Return whether the cells of a row are the types of columns.
+
+    >>> _are_types("│ f64 ┆ str ┆ datetime[μs] │"), _are_types("│ 1.5 ┆ str ┆ date │")
+    (True, False)
+    """
+    cells = [cell.strip() for cell in _inner(line).split("|")]
+    return any(cells) and all(TYPE.fullmatch(cell) for cell in cells if cell)  # none below columns that are not shown
+
+
+def _require_all_rows(line: str) -> None:
+    """Check that a row does not represent others, which a printed frame leaves out."""
+    cells = [cell.strip() for cell in _inner(line).split("|")]
+    if len(cells) > 1 and all(re.fullmatch(r"…|\.\.\.|·", cell) for cell in cells):
+        what = f"the table is a printed frame that leaves out rows, where it has {cells[0]!r} in every column"
+        raise DataError(
+            what, fix="write the frame itself to a file, such as frame.write_csv('table.csv') does in Polars"
+        )
 
 
 def _latex_cells(line: str) -> Iterator[str]:
