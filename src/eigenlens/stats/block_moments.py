@@ -24,8 +24,9 @@ MAX_SHIFT_ERROR = {np.dtype(np.float64): 1e4, np.dtype(np.float32): 1.0}
 1e4 variances cost 4 of the 16 digits of float64; float32 rows have 7 digits and none to spare.
 """
 
-MAX_EXACT_STEPS = 2.0**52
-"""Numbers below this have all integers near them."""
+CENTRE_STEP, MAX_EXACT_STEPS = 2.0**-12, 2.0**52
+"""Centres are multiples of this share of a deviation, so near the mean that moving to it costs no digit; numbers below
+the second have all integers near them."""
 
 SHIFT_ROWS = 128
 """Rows whose mean is the provisional mean of a block: enough to come within a tenth of a deviation."""
@@ -217,17 +218,19 @@ def _sample_rows(n: int, weight: Array | None) -> tuple[Any, Array]:
 def _provisional_mean(rows: Array, weight: Array | None) -> Array:
     """Return a centre (d,) near the rows with positive weight, exact in their dtype.
 
-    It is the multiple of a power of two, about the deviation of a column, that is nearest to the mean. So rows have the
-    same deviations from it, bit by bit, as the same rows about another offset; and where every column is within half a
-    deviation of zero the centre is zero: that costs a third of a bit, and BLAS can read the rows in place.
+    Where every column is within a third of a deviation of zero, the centre is zero: that costs a sixth of a bit, and
+    BLAS can read the rows in place. Elsewhere it is the multiple of a power of two, small beside the deviation of the
+    column, that is nearest to the mean: rows about another such offset have the same deviations, bit by bit.
     """
     chosen, w = _sample_rows(len(rows), weight)
     some = rows[chosen].astype(np.float64)
     w, total = w[:, None], w.sum()
     mean = (w * some).sum(axis=0) / total
-    deviation = np.sqrt((w * (some - mean) ** 2).sum(axis=0) / total)
-    unit = np.ldexp(0.5, np.frexp(deviation)[1])
-    steps = np.rint(np.divide(mean, unit, out=np.full_like(mean, np.inf), where=deviation > 0.0))
+    square = (w * (some - mean) ** 2).sum(axis=0) / total
+    if (9.0 * mean**2 < square).all():
+        return np.zeros(rows.shape[1])
+    unit = np.ldexp(CENTRE_STEP, np.frexp(np.sqrt(square))[1])
+    steps = np.rint(np.divide(mean, unit, out=np.full_like(mean, np.inf), where=square > 0.0))
     centre = np.where(np.abs(steps) < MAX_EXACT_STEPS, steps * unit, mean)
     return np.asarray(centre.astype(rows.dtype), dtype=np.float64)
 
