@@ -365,7 +365,7 @@ def test_calibration_takes_tiny_weights():
 
 
 @pytest.mark.parametrize("names", [[1, True, "b"], [1, "1", "b"], ["b", "b", 1]])
-def test_names_that_are_equal_are_told(names):
+def test_names_that_are_equal_are_an_error(names):
     frame = pd.DataFrame(X)
     frame.columns = names
     for fit in (eigenlens.PCA(1).fit, lambda rows: eigenlens.NaiveBayes().fit(rows, Y), densities.Gaussian.fit):

@@ -63,8 +63,9 @@ def fold_chunks(
     others = [c.rows for c in chunks[1:] if c.rows.dask is not chunks[0].rows.dask]  # none of a Dask array
     given = [chunks[0].rows, *others, shared, *(w for w in weights if w is not None)]
     whole = HighLevelGraph.from_collections(name, graph, given)
-    failing = [c._replace(rows=Delayed(key, whole, layer=name)) for c, key in zip(chunks, parts, strict=True)]
-    total: S = compute_named([Delayed(keys[0], whole, layer=name)], failing, X)[0]
+    delayed: Any = partial(Delayed, dsk=whole, layer=name)  # which has no types
+    failing = [c._replace(rows=delayed(key)) for c, key in zip(chunks, parts, strict=True)]
+    total: S = compute_named([delayed(keys[0])], failing, X)[0]
     return total
 
 

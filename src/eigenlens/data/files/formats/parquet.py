@@ -192,7 +192,8 @@ class TableReader(Reader):
     def _of(self, path: Path) -> Self:
         other = copy.copy(self)
         other._tables, other._schemas, other._slabs = {path: self._tables[path]}, {path: self._schemas[path]}, None
-        other._stored = tuple({path: each[path]} for each in self._stored)
+        tables, schemas = self._stored
+        other._stored = {path: tables[path]}, {path: schemas[path]}
         return other
 
     def count(self) -> int:
