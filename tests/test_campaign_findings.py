@@ -17,7 +17,7 @@ import eigenlens
 from eigenlens import datasets, densities, plot, textbook
 from eigenlens.cli.options import ParsingOptions
 from eigenlens.data.coerce import as_source
-from eigenlens.errors import DataError, EigenlensError, ModelFileError, OptionError
+from eigenlens.errors import DataError, DataWarning, EigenlensError, ModelFileError, OptionError
 from eigenlens.estimator.storage import TABLE_ENTRY_TYPES, TEXTS
 
 pytest.importorskip("torch", reason="PYTORCH IS NOT INSTALLED")
@@ -398,6 +398,15 @@ def test_a_chunk_without_rows_has_a_largest_modulus_of_0():
 def test_a_variance_that_overflows_between_classes_is_an_error():
     with pytest.raises(DataError, match=r"squares overflow, in 1 of 2 Gaussian columns \(1\)"):
         eigenlens.NaiveBayes("gaussian").fit([[1.0, 1e160], [2.0, -1e160], [4.0, 5e159]], [0, 1, 2])
+
+
+def test_draws_of_a_column_without_entries_are_missing_with_a_warning():
+    rows = np.column_stack([np.arange(24) % 3, np.full(24, np.nan)])
+    model = eigenlens.NaiveBayes("categorical").fit(rows, Y)
+    with pytest.warns(DataWarning, match="column 1 of X had no observed entry in the fit"):
+        drawn = model.sample(5, random_state=0)
+    assert pd.isna(drawn[:, 1]).all()
+    assert not pd.isna(drawn[:, 0]).any()
 
 
 @pytest.mark.parametrize("returned", ["text", None, [[1.0], [2.0, 3.0]], {}, 10**400], ids=repr)
