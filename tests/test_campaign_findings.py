@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import dask.array
 import numpy as np
 import pandas as pd
+import pyarrow
 import pytest
 from scipy import sparse
 
 import eigenlens
 from eigenlens import datasets, densities, plot, textbook
+from eigenlens.cli.options import ParsingOptions
 from eigenlens.data.coerce import as_source
-from eigenlens.errors import DataError, EigenlensError, OptionError
+from eigenlens.errors import DataError, DataWarning, EigenlensError, ModelFileError, OptionError
+from eigenlens.estimator.storage import TABLE_ENTRY_TYPES, TEXTS
 
 pytest.importorskip("torch", reason="PYTORCH IS NOT INSTALLED")
 sys.path.append(str(Path(__file__).parents[1]))
@@ -221,7 +225,6 @@ def test_scores_may_be_tensors_of_any_numbers(dtype):
     "call",
     [
         eigenlens.KernelPCA(None).fit,
-        eigenlens.ProbabilisticPCA(1).fit(X).posterior,
         plot.pairs,
     ],
 )
@@ -229,6 +232,12 @@ def test_chunks_that_are_all_empty_are_no_rows(call):
     empty = dask.array.from_array(X, chunks=(8, 3))
     with pytest.raises(DataError, match="X has 0 rows"):
         call(empty[empty[:, 0] > 1e9])
+
+
+def test_a_posterior_of_chunks_that_are_all_empty_has_no_rows():
+    empty = dask.array.from_array(X, chunks=(8, 3))
+    means, _ = eigenlens.ProbabilisticPCA(1).fit(X).posterior(empty[empty[:, 0] > 1e9])
+    assert means.compute().shape == (0, 1)
 
 
 @pytest.mark.parametrize("density", [densities.Categorical([0.5, 0.5]), densities.Bernoulli(0.5)])
@@ -350,3 +359,105 @@ def test_odd_calls_are_errors_of_the_package(name, tmp_path, monkeypatch):
 def test_calibration_takes_tiny_weights():
     table = eigenlens.NaiveBayes().fit(X, Y)
     assert plot.calibration(table, X, Y, sample_weight=np.full(24, 1e-300)) is not None
+
+
+# ---- names, empty blocks and columns that overflow ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("names", [[1, True, "b"], [1, "1", "b"], ["b", "b", 1]])
+def test_names_that_are_equal_are_an_error(names):
+    frame = pd.DataFrame(X)
+    frame.columns = names
+    for fit in (eigenlens.PCA(1).fit, lambda rows: eigenlens.NaiveBayes().fit(rows, Y), densities.Gaussian.fit):
+        with pytest.raises(DataError, match="two columns named"):
+            fit(frame)
+
+
+def test_equal_columns_of_arrow_have_names_of_their_own():
+    table = pyarrow.table({"a": X[:, 0], "b": X[:, 0]})
+    assert eigenlens.PCA(1).fit(table).feature_names_in_.tolist() == ["a", "b"]
+
+
+def test_blocks_of_rows_that_weigh_nothing_change_nothing():
+    n = len(X)
+    weight, whole = np.r_[np.zeros(n), np.ones(n)], np.concatenate([X + 5.0, X])
+    chunks = dask.array.from_array(whole, chunks=(n, 3))
+    for model in (eigenlens.LinearDiscriminant(), eigenlens.QuadraticDiscriminant(), eigenlens.NaiveBayes()):
+        fitted = model.fit(chunks, np.r_[Y, Y], sample_weight=weight).predict_log_proba(X)
+        np.testing.assert_allclose(fitted, model.fit(X, Y).predict_log_proba(X), rtol=1e-9, atol=1e-12)
+    loadings = eigenlens.ProbabilisticPCA(1).fit(chunks, sample_weight=weight).get_covariance()
+    np.testing.assert_allclose(loadings, eigenlens.ProbabilisticPCA(1).fit(X).get_covariance(), rtol=1e-9)
+
+
+def test_a_chunk_without_rows_has_a_largest_modulus_of_0():
+    empty = dask.array.concatenate([dask.array.zeros((0, 3)), dask.array.from_array(X, chunks=(8, 3))])
+    np.testing.assert_allclose(eigenlens.PCA(2).fit(empty).mean_, X.mean(axis=0))
+
+
+@pytest.mark.filterwarnings("ignore:column 0 is constant in class 0")
+def test_a_variance_that_overflows_between_classes_is_an_error():
+    with pytest.raises(DataError, match=r"squares overflow, in 1 of 2 Gaussian columns \(1\)"):
+        eigenlens.NaiveBayes("gaussian").fit([[1.0, 1e160], [2.0, -1e160], [4.0, 5e159]], [0, 1, 2])
+
+
+def test_draws_of_a_column_without_entries_are_missing_with_a_warning():
+    rows = np.column_stack([np.arange(24) % 3, np.full(24, np.nan)])
+    model = eigenlens.NaiveBayes("categorical").fit(rows, Y)
+    with pytest.warns(DataWarning, match="column 1 of X had no observed entry in the fit"):
+        drawn = model.sample(5, random_state=0)
+    assert pd.isna(drawn[:, 1]).all()
+    assert not pd.isna(drawn[:, 0]).any()
+
+
+@pytest.mark.parametrize("returned", ["text", None, [[1.0], [2.0, 3.0]], {}, 10**400], ids=repr)
+def test_a_rotation_that_returns_no_matrix_is_named(returned):
+    def mine(L):
+        return returned
+
+    model = eigenlens.PCA(2).fit(X)
+    for call in (lambda: plot.rotation(model, mine), lambda: eigenlens.PCA(2, rotation=mine).fit(X)):
+        with pytest.raises(OptionError, match="rotation='mine' returned"):
+            call()
+
+
+@pytest.mark.parametrize("solver", ["minres", "principal-axis"])
+def test_without_factors_uniquenesses_have_the_errors_of_variances(solver):
+    errors = eigenlens.FactorAnalysis(0, solver=solver).fit(X).standard_errors()
+    expected = X.var(axis=0) * np.sqrt(2.0 / len(X))
+    np.testing.assert_allclose(errors.noise_variance, expected, rtol=1e-9)
+
+
+# ---- what a model file remembers of its table -----------------------------------------------------------------
+
+REMEMBERED = {"separator": ";", "na": ["x"], "header": True, "skip": 1, "max_ratio": 300.5, "transpose": False}
+
+
+def _with_table(path, text=(), columns=()):
+    model = eigenlens.PCA(1).fit(X)
+    model.table_ = {"text": dict(text), "columns": dict(columns), "rows": 24, "digest": ""}
+    model.save(path)
+    return eigenlens.load(path).table_
+
+
+def test_options_of_a_table_are_of_their_types(tmp_path):
+    path = tmp_path / "model.safetensors"
+    assert _with_table(path, REMEMBERED, {"id": "a", "label": ["b"]})["text"] == REMEMBERED
+    for name, value in {
+        "separator": True,
+        "na": "x",
+        "header": 1,
+        "skip": "auto",
+        "max_ratio": "much",
+        "what": "x",
+    }.items():
+        with pytest.raises(ModelFileError, match=name):
+            _with_table(tmp_path / "other.safetensors", REMEMBERED | {name: value})
+    for name, value in {"id": ["a"], "label": "b", "weight": 3, "text": ["c"]}.items():
+        with pytest.raises(ModelFileError, match=name):
+            _with_table(tmp_path / "other.safetensors", {}, {name: value})
+
+
+def test_every_option_for_reading_a_table_has_a_type_in_model_files():
+    types = {"str": "str", "bool": "bool", "int": "int", "float": "float"}
+    options = {each.name: types.get(str(each.type).partition(" ")[0], TEXTS) for each in fields(ParsingOptions)}
+    assert TABLE_ENTRY_TYPES["text"] == options | {"markers": TEXTS, "text": TEXTS}

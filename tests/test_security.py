@@ -40,8 +40,8 @@ LOAD = (
 LOADERS = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "marshal", "shelve", "jsonpickle"}
 """Modules that can run a program while they load a file."""
 
-DUMPS_ONLY = {"errors.py"}
-"""Modules that ask whether a value could be sent to a worker, and load nothing."""
+DUMPS_ONLY = {"errors.py", "workers.py"}
+"""Modules that ask whether a value could be sent to a worker, or how large it is, and load nothing."""
 
 NAMED_ELSEWHERE = {"__init__.py", "catalogue.py", "arrays.py", "checkpoint/encode.py"}
 """Modules that import others by names from their own lists, or of this package alone, or the library of an array."""

@@ -70,7 +70,7 @@ def fails(folder, monkeypatch, capsys):
 
 
 def test_all_commands_are_here():
-    assert {*START, *MODELS_ONLY, "demo", "completion"} == set(COMMANDS)
+    assert {*START, *MODELS_ONLY, "demo", "completion", "explore"} == set(COMMANDS)
 
 
 @pytest.mark.parametrize("name", [*START, *MODELS_ONLY])

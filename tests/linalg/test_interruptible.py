@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 
-from eigenlens.linalg import unlocked_lapack
+from eigenlens.linalg import symmetric, unlocked_lapack
 from eigenlens.linalg.symmetric import _vectors
 from eigenlens.resources import interruptible
 
@@ -66,3 +66,28 @@ def test_bits_are_those_of_the_wrappers_of_scipy(k, monkeypatch):
 def test_a_routine_of_another_signature_is_left_to_scipy():
     assert unlocked_lapack._routine("dsytrd", 11) is None
     assert unlocked_lapack._routine("no such routine", 3) is None
+
+
+@pytest.mark.parametrize("size", [1, 1000])
+def test_a_routine_that_fails_is_an_error(size, monkeypatch):
+    monkeypatch.setattr(unlocked_lapack, "MIN_UNLOCKED_SIZE", size)
+    for spoilt in (np.nan, np.inf):
+        diagonal, off = np.ones(50), np.full(49, 0.1)
+        diagonal[3] = spoilt
+        with pytest.raises(np.linalg.LinAlgError, match=r"dsterf .* 50 columns"):
+            unlocked_lapack.tridiagonal_eigenvalues(diagonal, off)
+        with pytest.raises(np.linalg.LinAlgError, match=r"dstevd .* 50 columns"):
+            unlocked_lapack.divide_and_conquer(diagonal, off)
+
+
+def test_a_matrix_too_large_for_divide_and_conquer_has_its_vectors_one_by_one(monkeypatch):
+    monkeypatch.setattr(symmetric, "MAX_DIVIDED_SIZE", 10)
+    monkeypatch.setattr(unlocked_lapack, "MAX_DIVIDED_SIZE", 10)
+    d = len(SYMMETRIC)
+    reduced, *rest = unlocked_lapack.tridiagonal_form(SYMMETRIC)
+    values, vectors = _vectors(reduced, *rest, d)
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(SYMMETRIC)[::-1], atol=1e-12)
+    np.testing.assert_allclose(SYMMETRIC @ vectors, vectors * values, atol=1e-12)
+    with pytest.raises(np.linalg.LinAlgError, match="at most 10 columns"):
+        unlocked_lapack.divide_and_conquer(*rest[:2])
+    assert 1 + 4 * 46_338 + 46_338**2 < 2**31 <= 1 + 4 * 46_339 + 46_339**2

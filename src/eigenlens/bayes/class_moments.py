@@ -35,7 +35,7 @@ def split_by_class(block: Block) -> Iterator[tuple[int, Block]]:
         index = np.arange(len(codes)) if marks.shape[1] == 1 else np.flatnonzero(marks[:, 0] > 0.0)
         order = index[np.argsort(codes[index], kind="stable")]
         present, first = np.unique(codes[order], return_index=True)
-        for c, mine in zip(present, np.split(order, first[1:]), strict=True):
+        for c, mine in zip(present, np.split(order, first)[1:], strict=True):
             rows = select_rows(block.rows, start + mine)
             yield int(c), Block(rows, None if marks.shape[1] == 1 else np.ascontiguousarray(marks[mine, 0]))
 

@@ -203,8 +203,8 @@ class BayesRule(ClassifierMixin):  # type: ignore[misc]
     def sample(self, n_samples: int = 1, *, random_state: Any = None, return_labels: bool = False) -> Any:
         """Draw rows (n_samples, d) from the model; with return_labels also the class (n_samples,) of each.
 
-        A column that had no observed entry in the fit is missing in all of them. `X, y = classifier.sample(n)`, without
-        return_labels, is an error.
+        A column that had no observed entry in the fit is missing in all of them, with a warning.
+        `X, y = classifier.sample(n)`, without return_labels, is an error.
         """
         check_is_fitted(self)
         n = checks.sample_size("n_samples", n_samples, self.n_features_in_)

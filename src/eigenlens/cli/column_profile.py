@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigenlens.cli.advice.totals import is_total
 from eigenlens.cli.output import one_line
-from eigenlens.cli.table_checks import MIN_ROWS
 from eigenlens.data.column_kinds import ColumnKind
 from eigenlens.data.files.base import pl
 from eigenlens.data.files.cells import BOOLEAN, INTEGER, MAX_MARKERS, describe_cell, parse_numbers, plain_cells
@@ -25,6 +24,9 @@ TYPE_NAMES = {ColumnKind.NUMBER: "float", ColumnKind.EMPTY: "float"}
 """How kinds of columns are called where that is not their name."""
 
 NUMERIC = (ColumnKind.NUMBER, ColumnKind.EMPTY, ColumnKind.INTEGER, ColumnKind.BOOLEAN)
+
+MIN_ROWS = 10
+"""With fewer rows it cannot be known whether a column numbers or names them."""
 
 MAX_VALUES = 10_000
 """The number of different texts of a column that are counted; fewer where there are hundreds of columns."""

@@ -24,8 +24,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from eigenlens.cli.advice.calendar_columns import CALENDAR, calendar_part
-from eigenlens.cli.column_profile import Profile
-from eigenlens.cli.table_checks import MIN_ROWS
+from eigenlens.cli.column_profile import MIN_ROWS, Profile
 from eigenlens.data.files.cells import describe_cell
 from eigenlens.data.files.decision import Decision
 from eigenlens.errors import join_limited

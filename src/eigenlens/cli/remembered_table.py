@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,6 @@ from eigenlens.cli.column_roles import ColumnRoles
 from eigenlens.cli.options import TEXT_OPTIONS, ReadingOptions
 from eigenlens.data.files.scan import FileSource, format_options
 from eigenlens.data.source import Source
-from eigenlens.errors import ModelFileError
 from eigenlens.estimator.storage import OPTIONAL_PARTS
 
 DIGEST_ROWS = 1_000
@@ -105,21 +104,7 @@ def recall_columns(
 def _remembered(model: Any) -> dict[str, Any]:
     """Return what a model remembers, or the first of several that does; {} without any."""
     known = (getattr(each, "table_", None) for each in getattr(model, "models", (model,)))
-    found: dict[str, Any] = next((each for each in known if each), {})
-    for part in ("text", "columns"):
-        for name, value in found.get(part, {}).items():
-            kind = OPTION_TYPES.get(name)
-            if kind is None or type(value) is not kind:
-                what = f"'table' of the model has {value!r} for {name!r}, which is no such option"
-                raise ModelFileError(what, fix="save the model again")
-    return found
-
-
-OPTION_TYPES = {MARKERS: list} | {
-    each.name: {"str": str, "bool": bool, "int": int, "float": float}.get(str(each.type).partition(" ")[0], list)
-    for each in fields(ReadingOptions)
-}
-"""The types of the options for reading a table."""
+    return next((each for each in known if each), {})
 
 
 def is_fitted_table(model: Any, table: Any) -> bool:

@@ -20,6 +20,7 @@ from eigenlens.cli.advice.spellings import spelling_warnings
 from eigenlens.cli.advice.totals import describe_totals
 from eigenlens.cli.advice.unknown_categories import warn_unknown_categories, warn_unknown_classes
 from eigenlens.cli.advice.zeros import zero_warnings
+from eigenlens.cli.column_profile import MIN_ROWS
 from eigenlens.cli.errors import fail
 from eigenlens.cli.options import ReadingOptions
 from eigenlens.cli.remembered_table import feature_units, recall_label, recall_units
@@ -32,9 +33,6 @@ from eigenlens.tables.text_table import count_noun
 if TYPE_CHECKING:
     from eigenlens.cli.input_table import Table
 
-
-MIN_ROWS = 10
-"""With fewer rows it cannot be known whether a column numbers or names them."""
 
 MAX_CELLS = 100
 """The number of cells of a column that must look alike to be called numbers."""

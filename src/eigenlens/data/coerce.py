@@ -388,4 +388,4 @@ def _count(block: Block) -> _Counts:
         return _Counts((nan, infinite, np.full(d, np.abs(rows.data).max(initial=0.0))))
     values = to_numpy(rows)
     finite = np.where(np.isfinite(values), np.abs(values), 0.0)
-    return _Counts((np.isnan(values).sum(axis=0), np.isinf(values).sum(axis=0), finite.max(axis=0)))
+    return _Counts((np.isnan(values).sum(axis=0), np.isinf(values).sum(axis=0), finite.max(axis=0, initial=0.0)))

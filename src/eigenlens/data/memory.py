@@ -5,7 +5,7 @@ Nothing is copied whole. Integers become float64 one block at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from numbers import Real
 from typing import Any
@@ -111,7 +111,7 @@ class FrameSource(Source):
     def __init__(self, frame: Any, *, block_rows: int | None = None) -> None:
         import narwhals.stable.v2 as nw
 
-        reject_repeated_names([str(name) for name in getattr(frame, "columns", ())])
+        reject_repeated_names(native_names(frame))
         self.frame = nw.from_native(frame, eager_only=True)
         self.n_rows, self.n_features = self.frame.shape
         self.names = tuple(map(str, self.frame.columns))
@@ -195,10 +195,20 @@ def _summarise_mapped(block: Block, function: Callable[[Any], Array], summarise:
     return summarise(Block(function(block.rows), block.weight))
 
 
-def reject_repeated_names(names: Sequence[str], argument: str = "X") -> None:
-    """Raise where two columns of X, or of another argument, have one name."""
-    if len(set(names)) < len(names):
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
+def native_names(frame: Any) -> list[Any]:
+    """Return the names of the columns of a pandas, Polars or Arrow frame as they are: numbers stay numbers."""
+    names = getattr(frame, "column_names", None)  # of Arrow, where `columns` are the values
+    return list(getattr(frame, "columns", ()) if names is None else names)
+
+
+def reject_repeated_names(names: Iterable[Any], argument: str = "X") -> None:
+    """Raise where two columns of X, or of another argument, have one name: 1 and "1" are one, and so are 1 and True."""
+    seen: set[Any] = set()
+    for name in names:
+        if name not in seen and str(name) not in seen:
+            seen |= {name, str(name)}
+            continue
+        twice = str(name)
         raise DataError(f"{argument} has two columns named {twice!r}", columns=[twice], fix="give them different names")
 
 

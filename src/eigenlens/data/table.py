@@ -14,7 +14,7 @@ import numpy as np
 from eigenlens.arrays import Array, dense, is_integer, is_sparse, to_numpy
 from eigenlens.data.categories import EncodedColumn, encode, encode_numbers
 from eigenlens.data.column_kinds import ColumnKind, Field, array_kind, frame_field, plain_column
-from eigenlens.data.memory import VIEW_BYTES, reject_repeated_names
+from eigenlens.data.memory import VIEW_BYTES, native_names, reject_repeated_names
 from eigenlens.data.source import BLOCK_BYTES, Block, Source, column_block
 from eigenlens.errors import DataError
 
@@ -310,7 +310,7 @@ class MixedSource(Source):
         """Return a source of the columns of a pandas, Polars or Arrow frame."""
         import narwhals.stable.v2 as nw
 
-        _check_names(list(map(str, getattr(frame, "column_names", None) or frame.columns)), len(frame))
+        _check_names(native_names(frame), len(frame))
         table = nw.from_native(_without_sparse(frame), eager_only=True)
         fields = [frame_field(name, column) for name, column in zip(table.columns, table.iter_columns(), strict=True)]
         return cls.of_slices([_in_place(column) for column in table.iter_columns()], fields, block_rows=block_rows)
@@ -419,7 +419,7 @@ def _without_sparse(frame: Any) -> Any:
     return frame.astype(kinds) if kinds else frame
 
 
-def _check_names(names: Sequence[str], n: int) -> None:
+def _check_names(names: Sequence[Any], n: int) -> None:
     if not names:
         # The words that scikit-learn's checks of estimators look for.
         raise DataError(f"has 0 feature(s) (shape=({n}, 0)) while a minimum of 1 is required", argument="X")

@@ -15,7 +15,7 @@ from eigenlens import checks
 from eigenlens.arrays import Array, Like, dense, is_sparse, is_tensor, namespace, slices
 from eigenlens.data.coerce import as_source, explain_nonfinite, is_dask, require_finite, require_no_infinity
 from eigenlens.data.column_range import require_range
-from eigenlens.data.memory import ArraySource, FrameSource
+from eigenlens.data.memory import ArraySource, FrameSource, native_names, reject_repeated_names
 from eigenlens.data.rows import row_count, stack_rows
 from eigenlens.data.source import Source
 from eigenlens.densities.fitting import single_column_table
@@ -61,6 +61,7 @@ def check_feature_names(estimator: BaseEstimator, X: Any, *, reset: bool) -> Non
         what = f"has columns whose names are of several types ({', '.join(kinds)})"
         raise DataError(what, argument="X", fix="make all of them text: X.columns = X.columns.astype(str)") from None
     except ValueError as error:
+        reject_repeated_names(native_names(X))
         raise DataError(str(error).strip(), within="X", fix="use the columns of the fit") from None
 
 

@@ -102,6 +102,18 @@ TABLE_TYPES = {
 OPTIONAL_PARTS = ("words", "units")
 """What it knows of some tables only."""
 
+TEXTS = "tuple[str, ...]"
+
+TABLE_ENTRY_TYPES = {
+    "text": dict.fromkeys(("markers", "na", "dates", "fill_down", "text"), TEXTS)
+    | dict.fromkeys(("separator", "decimal", "thousands", "comment", "encoding", "sheet", "dataset"), "str")
+    | {"header": "bool", "transpose": "bool", "header_rows": "int", "skip": "int", "footer": "int"}
+    | {"max_ratio": "float"},
+    "columns": {"id": "str", "weight": "str"}
+    | dict.fromkeys(("label", "supplementary", "ignore_case", "columns"), TEXTS),
+}
+"""The options for reading a table and the roles of its columns, with the type of each."""
+
 
 def check_parameter_names(cls: Any, parameters: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters of a class once they are all that it takes, or all that an earlier version took."""
@@ -115,16 +127,16 @@ def check_parameter_names(cls: Any, parameters: dict[str, Any]) -> dict[str, Any
 
 
 def _check_table(table: dict[str, Any]) -> dict[str, Any]:
-    """Return what is known of a table: options and names of columns are texts, numbers, or lists of texts."""
+    """Return what is known of a table once every option, role and word is of its type."""
     for name in table:
         if name not in TABLE_TYPES:
             raise ModelFileError(f"'table' has {name!r}, which is not one of {', '.join(TABLE_TYPES)}")
         value = entry(table, name, TABLE_TYPES[name])
-        for key, inner in value.items() if isinstance(value, dict) else ():
-            texts = inner if isinstance(inner, list) else [inner]
-            plain = (str, bool, int) if name == "text" else (str,)
-            if not texts or not all(isinstance(each, plain) for each in texts):
-                raise ModelFileError(f"'table' has {inner!r} for {key!r}")
+        for key in value if isinstance(value, dict) else ():
+            kind = TABLE_ENTRY_TYPES[name].get(key) if name in TABLE_ENTRY_TYPES else "str"
+            if kind is None:
+                raise ModelFileError(f"{name!r} of 'table' has {key!r}, which is not an option of tables")
+            entry(value, key, kind)
     missing = [name for name in TABLE_TYPES if name not in table and name not in OPTIONAL_PARTS]
     if missing:
         raise ModelFileError(f"'table' lacks {missing[0]!r}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import importlib
 import json
 import socket
 import threading
@@ -11,6 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass, field
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -167,8 +167,9 @@ def make_explorer_app(explorer: Explorer, guard: Guard, *, frames: bool = False)
 
     frames: whether a notebook on this machine may show the page in a cell.
     """
-    responses, routing, threads = map(import_part_of, ("starlette.responses", "starlette.routing", "anyio.to_thread"))
-    limiter = import_part_of("anyio").CapacityLimiter(WORKERS)
+    library = import_libraries()
+    responses, routing, threads = library.responses, library.routing, library.to_thread
+    limiter = library.CapacityLimiter(WORKERS)
 
     async def page(request: Any) -> Any:
         return responses.HTMLResponse(page_html())
@@ -191,7 +192,7 @@ def make_explorer_app(explorer: Explorer, guard: Guard, *, frames: bool = False)
 
     routes = [routing.Route("/", page, methods=["GET"]), routing.Route("/data", partial(ask, method="page_data"))]
     routes += [routing.Route(f"/{name}", partial(ask, method=name), methods=["POST"]) for name in QUESTIONS]
-    return guarded(import_part_of("starlette.applications").Starlette(routes=routes), guard, frames=frames)
+    return guarded(library.Starlette(routes=routes), guard, frames=frames)
 
 
 def _json(found: Any) -> bytes:
@@ -258,19 +259,28 @@ def answer_headers(frames: bool) -> dict[str, str]:
     }
 
 
-def import_part_of(module: str) -> Any:
-    """Return a module of Starlette, of the AnyIO below it, or of Uvicorn; an error names the extra."""
+def import_libraries() -> Any:
+    """Return the parts of Starlette, of the AnyIO below it, and of Uvicorn that the server needs."""
     try:
-        return importlib.import_module(module)
-    except ImportError:
-        raise MissingExtra(module.partition(".")[0], extra="explore", need="the explorer") from None
+        import uvicorn
+        from anyio import CapacityLimiter, to_thread
+        from starlette import responses, routing
+        from starlette.applications import Starlette
+    except ImportError as error:
+        raise MissingExtra(
+            (error.name or "starlette").partition(".")[0], extra="explore", need="the explorer"
+        ) from None
+    return SimpleNamespace(
+        uvicorn=uvicorn, CapacityLimiter=CapacityLimiter, to_thread=to_thread, responses=responses, routing=routing,
+        Starlette=Starlette,
+    )  # fmt: skip
 
 
 class ExplorerServer:
     """A server on a free port of this machine: `run` until it is stopped, or `start` it in a thread."""
 
     def __init__(self, explorer: Explorer, *, port: int = 0, token: str | None = None, frames: bool = False) -> None:
-        uvicorn = import_part_of("uvicorn")
+        uvicorn = import_libraries().uvicorn
         self._socket = socket.create_server((LOOPBACK, port))
         self.guard = Guard(self._socket.getsockname()[1], token or new_token())
         app = make_explorer_app(explorer, self.guard, frames=frames)

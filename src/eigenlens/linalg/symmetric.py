@@ -9,6 +9,7 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.linalg.spectrum import Requested
 from eigenlens.linalg.unlocked_lapack import (
+    MAX_DIVIDED_SIZE,
     divide_and_conquer,
     largest_tridiagonal_eigenpairs,
     times_reflectors,
@@ -75,7 +76,8 @@ def _count(wanted: Requested, values: Array, total: float) -> int:
 def _vectors(reduced: Array, diagonal: Array, off: Array, tau: Array, k: int) -> tuple[Array, Array]:
     """Return the k largest eigenpairs: those of the tridiagonal matrix, with the vectors transformed back."""
     d = diagonal.size
-    few = largest_tridiagonal_eigenpairs(diagonal, off, k) if k <= MANY_VECTORS_SHARE * d else None
+    one_by_one = k <= MANY_VECTORS_SHARE * d or d > MAX_DIVIDED_SIZE
+    few = largest_tridiagonal_eigenpairs(diagonal, off, k) if one_by_one else None
     w, z = _many(diagonal, off, k) if few is None else few
     # The reflectors lie below the subdiagonal, as a QR factorisation of the trailing block would leave them.
     reflectors, tail = np.asfortranarray(reduced[1:, :-1]), np.asfortranarray(z[1:])

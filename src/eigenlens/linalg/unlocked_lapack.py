@@ -12,13 +12,16 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cython_lapack, lapack
+from scipy.linalg import LinAlgError, cython_lapack, lapack
 
 from eigenlens.arrays import Array
 from eigenlens.resources import interruptible
 
 MIN_UNLOCKED_SIZE = 500
 """Matrices with fewer columns take less than a tenth of a second."""
+
+MAX_DIVIDED_SIZE = 46_338
+"""Up to this size d the 1 + 4 d + d² numbers of dstevd's work space can be counted by integers of 32 bits."""
 
 
 def tridiagonal_form(A: Array) -> tuple[Array, Array, Array, Array]:
@@ -50,13 +53,18 @@ def times_reflectors(reflectors: Array, tau: Array, C: Array) -> Array:
 def divide_and_conquer(diagonal: Array, off: Array) -> tuple[Array, Array]:
     """Return all eigenvalues (d,), ascending, and vectors (d, d) of a tridiagonal matrix, by dstevd."""
     d = diagonal.size
+    if d > MAX_DIVIDED_SIZE:
+        raise LinAlgError(f"divide and conquer takes at most {MAX_DIVIDED_SIZE:,} columns, and there are {d:,}")
     call = _routine("dstevd", 11) if d >= MIN_UNLOCKED_SIZE else None
     if call is None:
-        w, z, _ = lapack.dstevd(diagonal, off, compute_v=1)
-        return w, z
-    w, rest, z = diagonal.copy(), np.append(off, 0.0), np.empty((d, d), order="F")
-    space, places = np.empty(1 + 4 * d + d * d), np.empty(3 + 5 * d, dtype=np.intc)
-    interruptible(lambda: call("V", d, w, rest, z, d, space, len(space), places, len(places), 0))
+        w, z, info = lapack.dstevd(diagonal, off, compute_v=1)
+    else:
+        w, rest, z = diagonal.copy(), np.append(off, 0.0), np.empty((d, d), order="F")
+        space, places = np.empty(1 + 4 * d + d * d), np.empty(3 + 5 * d, dtype=np.intc)
+        status = np.zeros(1, dtype=np.intc)
+        interruptible(lambda: call("V", d, w, rest, z, d, space, len(space), places, len(places), status))
+        info = status[0]
+    _require_success("dstevd", info, w)
     return w, z
 
 
@@ -69,10 +77,13 @@ def tridiagonal_eigenvalues(diagonal: Array, off: Array) -> Array:
     d = diagonal.size
     call = _routine("dsterf", 4) if d >= MIN_UNLOCKED_SIZE else None
     if call is None:
-        return np.asarray(lapack.dsterf(diagonal, off)[0])
-    w, rest = diagonal.copy(), off.copy()
-    interruptible(lambda: call(d, w, rest, 0))
-    return w
+        w, info = lapack.dsterf(diagonal, off)
+    else:
+        w, rest, status = diagonal.copy(), off.copy(), np.zeros(1, dtype=np.intc)
+        interruptible(lambda: call(d, w, rest, status))
+        info = status[0]
+    _require_success("dsterf", info, w)
+    return np.asarray(w)
 
 
 def largest_tridiagonal_eigenpairs(diagonal: Array, off: Array, k: int) -> tuple[Array, Array] | None:
@@ -96,6 +107,12 @@ def largest_tridiagonal_eigenpairs(diagonal: Array, off: Array, k: int) -> tuple
         )  # fmt: skip
         found, info = counts[:, 0]
     return (w[:k], np.asfortranarray(z[:, :k])) if info == 0 and found == k else None
+
+
+def _require_success(routine: str, info: int, values: Array) -> None:
+    """Raise LinAlgError unless a routine found all eigenvalues: infinite entries give NaN without a word."""
+    if info != 0 or not np.isfinite(values).all():
+        raise LinAlgError(f"{routine} of LAPACK did not find the eigenvalues of {values.size:,} columns")
 
 
 @cache

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, to_numpy
-from eigenlens.data.memory import reject_repeated_names
+from eigenlens.data.memory import native_names, reject_repeated_names
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError
 from eigenlens.estimator.rows import dense_blocks
@@ -189,7 +189,7 @@ def _named_columns(columns: Any) -> dict[str, Array]:
         return {str(name): np.asarray(values) for name, values in columns.items()}
     import narwhals.stable.v2 as nw
 
-    reject_repeated_names([str(name) for name in getattr(columns, "columns", ())], "columns")
+    reject_repeated_names(native_names(columns), "columns")
     given: Any = nw.from_native(columns, eager_only=True, allow_series=True, pass_through=True)
     if isinstance(given, nw.DataFrame | nw.Series):
         frame = given.to_frame() if isinstance(given, nw.Series) else given

@@ -79,8 +79,13 @@ def _run_rotation(A: Array, rotation: str | Callable[..., Any], options: dict[st
 
 
 def _check_matrix(rotation: Any, matrix: Any, k: int) -> Array:
-    T = np.array(matrix, dtype=np.float64)
     name = getattr(rotation, "__name__", str(rotation))
+    try:
+        T = np.array(matrix, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        what = f"returned a {type(matrix).__name__}"
+        fix = f"return a Rotation, or T of shape ({k}, {k})"
+        raise OptionError(what, argument="rotation", value=name, fix=fix) from None
     if T.shape != (k, k):
         what = f"returned an array of shape {T.shape}"
         raise OptionError(what, argument="rotation", value=name, fix=f"return a Rotation, or T of shape ({k}, {k})")

@@ -46,6 +46,8 @@ def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]
     require(arrays, "means", "amounts")
     sizes = check_laws(DISCRIMINANT_LAWS, arrays, {"C": len(estimator.classes_)})
     prior, means = arrays["prior"], arrays["means"]
+    if not 1 <= arrays["amounts"].size <= len(means):
+        raise ModelFileError(f"'amounts' has {arrays['amounts'].size} numbers, and there are {len(means)} classes")
     if f"{POOLED}.axes" in arrays:
         pooled = unpack(replace(AXES_LAYOUT, prefix=f"{POOLED}."), arrays, {}, sizes)
         model: Any = FisherRule(prior, means, pooled, arrays.get("scale"))

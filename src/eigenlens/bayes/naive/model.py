@@ -13,6 +13,7 @@ import numpy as np
 
 from eigenlens.arrays import Array, read_only
 from eigenlens.bayes.naive.families.base import Conditional, LinearRule
+from eigenlens.errors import DataWarning, warn_user
 
 
 class Group(NamedTuple):
@@ -77,6 +78,10 @@ class NaiveModel:
         drawn: dict[int, Array] = {}
         for columns, conditional in self.groups:
             drawn |= dict(zip(columns.tolist(), conditional.sample(labels, rng), strict=True))
+        for j, values in drawn.items():
+            if values.size and values.dtype == object and all(value is None for value in values):
+                what = f"column {j} of X had no observed entry in the fit, and its draws are missing values"
+                warn_user(DataWarning(what, fix="leave it out of the fit"))
         return [drawn[j] for j in range(self.n_features)]
 
     def take(self, classes: Array) -> NaiveModel:

@@ -277,7 +277,7 @@ class FactorAnalysis(LatentGaussian):
         model, fit, T = self.model_, self._fitted, self._rotation_matrix
         d, k = model.loadings.shape
         require_standard_errors(fit, max_factors(d))
-        least_squares = fit.solver in LEAST_SQUARES_SOLVERS
+        least_squares = fit.solver in LEAST_SQUARES_SOLVERS and k > 0  # without factors all solvers agree
         equations = factor_equations(self.rotation, k, self.rotation_options or {}, least_squares=least_squares)
         fixed = np.isin(np.arange(d), heywood_columns(model, self.min_uniqueness))
         if least_squares:

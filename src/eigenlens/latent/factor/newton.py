@@ -186,7 +186,7 @@ def minimise_by_newton(stack: ProfileStack, starts: Array, options: FactorOption
 
 
 def _last_digits(stack: ProfileStack, end: ProfilePoints, low: float, most: int) -> ProfilePoints:
-    """Return an end after plain Newton steps, at most so many, for as long as they halve its gradient.
+    """Return an end after at most `most` plain Newton steps, for as long as they halve its gradient.
 
     Along flat directions a gradient within the tolerance leaves few digits of psi; these steps cost little.
     """

@@ -138,8 +138,10 @@ def factor_errors(
     parameters = FactorParameters(at, equations.oblique, fixed)
     covariance = spread(parameters, first, equations.residuals)
     if covariance is None:
-        what = "the rows do not determine the loadings: others fit them equally well"
-        raise DataError(what, fix="use fewer factors")
+        d, k = A.shape
+        what = f"have no standard errors: the rows do not determine {k} x {d} of them, and others fit equally well"
+        fix = "use a smaller n_components, or leave out repeated columns"
+        raise DataError(what, argument="loadings_", fix=fix)
     reported = ReportedFactors(equations.step, np.linalg.solve(first, T), standardize)
     slopes = complex_step_jacobian(lambda vector: reported(parameters.unpack(vector)), parameters.vector)
     variances = np.maximum(np.einsum("ij,ij->i", slopes @ covariance, slopes), 0.0)

@@ -117,8 +117,8 @@ class GaussianFactor(Factor):
         too where its own is 0 and the floor is 0. A constant column has variance 1 in every class, so that it does not
         influence the classes.
         """
-        _check_finite(statistics, fields)
-        middle, total = statistics.pooled.mean, _pooled_variance(statistics)
+        middle, total = _pooled_moments(statistics)
+        _check_finite(statistics, total, fields)
         empty = statistics.weight <= 0.0
         if self.shared:
             n = statistics.weight.sum(axis=0)
@@ -165,16 +165,16 @@ class GaussianFactor(Factor):
         """Return where (C, g) the floor is above the variance of a class."""
         if self.shared:
             return np.zeros(statistics.weight.shape, dtype=bool)
-        with np.errstate(invalid="ignore"):  # values that are not finite are reported by the estimate
-            total = _pooled_variance(statistics)
+        _, total = _pooled_moments(statistics)
         below = statistics.square <= options.floor * total * statistics.weight
         return np.asarray((statistics.weight > 0.0) & below & (total > 0.0))
 
 
-def _pooled_variance(statistics: ColumnMoments) -> Array:
-    """Return the variance (g,) of each column over the rows of all classes."""
-    pooled = statistics.pooled
-    return np.asarray(pooled.square / np.where(pooled.weight > 0.0, pooled.weight, 1.0))
+def _pooled_moments(statistics: ColumnMoments) -> tuple[Array, Array]:
+    """Return the mean and the variance (g,) of each column over the rows of all classes."""
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is reported by the estimate
+        pooled = statistics.pooled
+        return pooled.mean, np.asarray(pooled.square / np.where(pooled.weight > 0.0, pooled.weight, 1.0))
 
 
 def _is_constant(statistics: ColumnMoments, variance: Array) -> Array:
@@ -183,8 +183,9 @@ def _is_constant(statistics: ColumnMoments, variance: Array) -> Array:
     return np.asarray(variance <= (4.0 * np.finfo(np.float64).eps * size) ** 2)
 
 
-def _check_finite(statistics: ColumnMoments, fields: tuple[Field, ...]) -> None:
-    bad = ~np.isfinite(statistics.mean).all(axis=0) | ~np.isfinite(statistics.square).all(axis=0)
+def _check_finite(statistics: ColumnMoments, variance: Array, fields: tuple[Field, ...]) -> None:
+    """Raise where a mean or a square of a class, or the variance (g,) of all rows, is not finite."""
+    bad = ~(np.isfinite([*statistics.mean, *statistics.square]).all(axis=0) & np.isfinite(variance))
     if bad.any():
         names = [str(fields[j].name) for j in np.flatnonzero(bad)]
         listed = join_limited([repr(fields[j].name) for j in np.flatnonzero(bad)])
