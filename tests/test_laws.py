@@ -22,7 +22,7 @@ EXAMPLES = {
     "finite": ("(*)", [-1.0, 0.0], [np.inf]),
     "positive": ("(*)", [1e-300], [1.0, 0.0]),
     "of a finite square": ("(*)", [-1e152], [1e154]),
-    "infinite or of a finite square": ("(*)", [-np.inf, 1e152], [1e154]),
+    "infinite or of a finite square": ("(*) not NaN,", [-np.inf, 1e152], [1e154]),
     "between 1e-300 and 1e300": ("(*)", [1e-300, 1e300], [1e-301]),
     "0 or of a finite inverse square": ("(*)", [0.0, -1e-152], [1e-154]),
     "not negative": ("(*)", [0.0], [1.0, -1e-9]),

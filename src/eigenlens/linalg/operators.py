@@ -90,6 +90,7 @@ class CentredRows:
     As a `SymmetricOperator` it is X̃ᵀX̃ (d, d): `size`, `trace`, `matmat`. Every product is one
     pass over the source; `passes` counts them.
 
+    >>> from eigenlens.data.memory import ArraySource
     >>> rows = CentredRows(ArraySource(np.array([[1.0, 0.0], [3.0, 0.0], [5.0, 3.0]])))
     >>> rows.trace, rows.dense()
     (7.0, array([[4., 3.], [3., 3.]]))
