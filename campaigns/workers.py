@@ -30,10 +30,10 @@ from campaigns.base import Outcome, Result, case_rng
 from eigenlens.errors import EigenlensError
 from eigenlens.missing import expectation
 
-LIMIT = 700.0
+LIMIT = 400.0
 """Seconds that one case may take, with the start of its workers."""
 
-FIT_LIMIT = 400.0
+FIT_LIMIT = 150.0
 """Seconds that the fit may take on a busy machine; undisturbed ones take 1 to 3, and the error without workers 30."""
 
 N_WORKERS, N, STEP = 3, 1200, 100

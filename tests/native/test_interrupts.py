@@ -18,7 +18,7 @@ def test_an_interrupt_ends_the_work_in_the_middle(threads):
     points = np.random.default_rng(0).standard_normal((500_000, 3))
     cloud, sums = Cloud(points, np.ones(len(points)), None, "gaussian"), np.full((2, len(points)), np.nan)
     assert cloud.packed is not None  # made here, so that the interrupt comes while sums are made
-    threading.Timer(0.3, signal.raise_signal, [signal.SIGINT]).start()
+    threading.Timer(1.5, signal.raise_signal, [signal.SIGINT]).start()  # queries are sorted first
     with pytest.raises(KeyboardInterrupt):
         kernels.tile_sums(cloud.packed, points, "gaussian", 1e-14, sums, threads)
     left = np.isnan(sums[0]).mean()

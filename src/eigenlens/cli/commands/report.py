@@ -49,7 +49,8 @@ def report_models(
         table = read_aloud(now, tables, reading, model=group, mixed=mixed, guess=True)
         if all(hasattr(each, "fit_covariance") for each in found.values()) and find_covariance(table) is not None:
             table = table.without_rows
-        _warn_of_rows(group, table)
+        else:
+            _warn_of_rows(group, table)
         table = table.scored(next(iter(found.values())))
         now.add_facts(models=list(found))
         if running.dry_run or target is None:
