@@ -332,7 +332,7 @@ def test_a_column_of_the_models_classes_is_found(run, tmp_path):
     (tmp_path / "bare.csv").write_text(
         (tmp_path / "wide.csv").read_text().replace(",y\n", ",z\n").replace(",u\n", ",w\n")
     )
-    assert "add --label COLUMN" in run("score", "lda.safetensors", "bare.csv")[2]
+    assert "name another with --label COLUMN, or predict them" in run("score", "lda.safetensors", "bare.csv")[2]
     assert run("predict", "lda.safetensors", "bare.csv")[0] == 0
 
 
