@@ -78,7 +78,7 @@ WORDS = {
 
 
 def test_every_command_is_tried_here():
-    assert {words[0] for words in WORDS.values()} == set(COMMANDS)
+    assert {words[0] for words in WORDS.values()} == set(COMMANDS) - {"explore"}  # a server, which writes no file
 
 
 @pytest.mark.parametrize("case", WORDS)
