@@ -184,7 +184,8 @@ def best_fit(
         raise KeyboardInterrupt
     stopped |= any(end is None or end.interrupted for end in ends)
     best = replace(min(results, key=partial(rank_result, problem)), interrupted=stopped)
-    if best.converged and options.accelerate and not (stopped or problem.reg_covar):
+    # With tol=0 the most likely model counts to the last bit, and there is no tolerance within which another may do.
+    if best.converged and options.tol > 0.0 and options.accelerate and not (stopped or problem.reg_covar):
         best = settle(problem, best, tol=options.tol, max_iter=left + 1)
     model = best.mixture if options.in_order else _largest_first(best.mixture)
     return _make_fit(model, replace(best, steps=min(best.steps, left)), problem)
