@@ -11,13 +11,19 @@ PIP := $(RUN) -m pip install --quiet --disable-pip-version-check --no-compile --
 # One test process per processor, each with one thread.
 TESTS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(RUN) -m pytest -q -n auto --dist worksteal
 
-.PHONY: demo test test-all campaigns sanitize docs search browser browser-tools web web-check check format bench clean
+.PHONY: demo test test-gpu test-all campaigns sanitize docs search browser browser-tools web web-check check format bench clean
 
 demo: $(VENV)/demo.stamp
 	$(RUN) -m eigenlens.cli.commands.demo
 
 test: $(VENV)/dev.stamp
 	$(TESTS) -m "not long"
+
+# On a machine with a GPU; those of its tests that need none are part of `make test`.
+test-gpu: $(VENV)/dev.stamp
+	@$(RUN) -c "import torch; assert torch.cuda.is_available()" 2>/dev/null \
+		|| echo "*** No CUDA device was found (or no PyTorch), so nothing is tested on one. ***"
+	$(RUN) -m pytest -q -rs tests/gpu
 
 # The long campaigns too: minutes, not seconds.
 test-all: $(VENV)/dev.stamp

@@ -81,8 +81,9 @@ def _seconds(text: str) -> float | None:
 
 
 def pages() -> dict[str, str]:
-    """generated/speed.md: a section for each race. generated/compared.md: one for each comparison."""
+    """generated/speed.md: a section for each race; speed-gpu.md: one GPU; compared.md: one for each comparison."""
     return {
+        "speed-gpu.md": _gpu_table() + "\n",
         "speed.md": "\n\n".join(_section(name, run) for name, run in runs().items()) + "\n",
         "compared.md": "\n\n".join(_compared(name, run) for name, run in comparisons().items()) + "\n",
     }
@@ -110,6 +111,16 @@ def _section(name: str, run: dict[str, Any]) -> str:
     every = _grid(run["contestants"])
     fold = f"::::{{dropdown}} Every contestant\n\n{every}\n\n::::"
     return "\n\n".join([f"## {TITLES.get(name, name)}", text, "\n".join(lines), fold])
+
+
+def gpu_words() -> str:
+    """The device, its rates and the versions of the run of benchmarks/gpu.py that was kept."""
+    run = _kept()["gpu"]
+    return f"Kept on {run['date']}. {run['of']}"
+
+
+def _gpu_table() -> str:
+    return "\n\n".join(_grid(part["table"]) for part in _kept()["gpu"]["parts"])
 
 
 def _grid(table: dict[str, Any]) -> str:

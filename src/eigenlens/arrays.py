@@ -5,6 +5,7 @@ float32 in gives float32 out; everything else is computed in float64. Sums are a
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
 from collections.abc import Iterator
@@ -37,7 +38,13 @@ array-api-strict has the functions of the array API standard and nothing else: c
 
 def is_tensor(x: Any) -> bool:
     """Return whether x is one of `TENSORS`, or of a class derived from one; no library is imported to find out."""
-    return any(f"{kind.__module__.split('.')[0]}.{kind.__name__}" in TENSORS for kind in type(x).__mro__)
+    kind: Any = type(x)
+    return _is_tensor_class(kind)
+
+
+@functools.lru_cache
+def _is_tensor_class(kind: type) -> bool:
+    return any(f"{base.__module__.split('.')[0]}.{base.__name__}" in TENSORS for base in kind.__mro__)
 
 
 def is_sparse(x: Any) -> bool:
@@ -83,12 +90,19 @@ def to_numpy(x: Any, argument: str = "X") -> Array:
     >>> to_numpy([1.0, 2.0])
     array([1., 2.])
     """
+    if type(x) is np.ndarray:
+        return x
     if is_tensor(x) and hasattr(x, "detach"):
         check_tensor(x, argument)
         return np.asarray((x.float() if "bfloat16" in str(x.dtype) else x).detach().cpu())
     if hasattr(x, "dask") and x.ndim == 1:
         return np.concatenate([np.asarray(part) for part in compute_chunks(x)])
     return np.asarray(x.get() if is_tensor(x) and hasattr(x, "get") else x)
+
+
+def as_host(rows: Any) -> Any:
+    """Return a tensor as a NumPy array on the host, and anything else unchanged."""
+    return to_numpy(rows) if is_tensor(rows) else rows
 
 
 def dense(rows: Any) -> Array:
@@ -143,6 +157,10 @@ def read_only(value: Any, *names: str) -> None:
         object.__setattr__(value, name, array)
 
 
+def _is_float32(dtype: Any) -> bool:
+    return bool(dtype == np.float32) if isinstance(dtype, np.dtype) else "float32" in str(dtype)
+
+
 class Like:
     """The library, device and dtype of an array, into which NumPy results are converted.
 
@@ -150,7 +168,7 @@ class Like:
     """
 
     def __init__(self, x: Any, dtype: np.dtype[Any] | None = None) -> None:
-        single = dtype is None and "float32" in str(x.dtype)
+        single = dtype is None and _is_float32(x.dtype)
         self.dtype: np.dtype[Any] = dtype or np.dtype(np.float32 if single else np.float64)
         # The name of the library, not the library itself, which could not be pickled.
         self._library: str | None = namespace(x).__name__ if is_tensor(x) else None

@@ -8,6 +8,7 @@ import functools
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -19,9 +20,16 @@ T = TypeVar("T")
 def available_memory() -> int:
     """Return the bytes that this machine, or the container, can give without swapping; 8 GB where neither is known.
 
+    The system is asked at most ten times a second: that takes longer than some checks of it.
+
     >>> available_memory() > 0
     True
     """
+    return _available_memory(int(10.0 * time.monotonic()))
+
+
+@functools.lru_cache(maxsize=1)
+def _available_memory(tenths: int) -> int:
     return min(_machine_memory(), _container_memory())
 
 
@@ -64,7 +72,7 @@ def thread_count() -> int:
     1
     """
     pools = _thread_pools().lib_controllers
-    return min(pool.num_threads for pool in pools) if pools else os.cpu_count() or 1
+    return max(1, min(pool.num_threads for pool in pools)) if pools else os.cpu_count() or 1
 
 
 class _OneThread:
@@ -111,6 +119,20 @@ def one_thread() -> contextlib.AbstractContextManager[None]:
     return _one_thread
 
 
+MAX_ONE_THREAD_COLUMNS = 640
+"""Up to this size one thread is fast enough for LAPACK, and leaves none spinning beside the work that follows."""
+
+
+def one_thread_for(columns: int) -> contextlib.AbstractContextManager[None]:
+    """Return a context for LAPACK on matrices of this many columns: BLAS uses one thread where they are few.
+
+    >>> with one_thread_for(50):
+    ...     thread_count()
+    1
+    """
+    return _one_thread if columns <= MAX_ONE_THREAD_COLUMNS else contextlib.nullcontext()
+
+
 MIN_INTERRUPTIBLE_ENTRIES = 1 << 17
 """Work on matrices with fewer entries takes less time than anybody waits."""
 
@@ -147,6 +169,15 @@ def interruptible(work: Callable[[], T], entries: int = MIN_INTERRUPTIBLE_ENTRIE
     while not ended.wait(SECONDS_BETWEEN_LOOKS):
         pass  # Python looks for signals here: one that another thread received does not end a wait
     return done.result()
+
+
+def interruptible_call(function: Callable[..., Any], A: Any, **options: Any) -> Any:
+    """Return function(A), a factorisation by NumPy of matrices A, which for large ones answers Ctrl-C meanwhile.
+
+    >>> interruptible_call(abs, -2)
+    2
+    """
+    return interruptible(functools.partial(function, A, **options), getattr(A, "size", 0))
 
 
 def in_slices(work: Callable[[slice], T], n: int, step: int) -> list[T]:

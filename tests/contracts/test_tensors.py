@@ -6,8 +6,6 @@ uses no function that another library might lack.
 
 from __future__ import annotations
 
-import importlib
-
 import numpy as np
 import pytest
 
@@ -19,14 +17,6 @@ X = RNG.standard_normal((60, 4)) @ RNG.standard_normal((4, 4)) + [0.0, 1.0, -1.0
 INCOMPLETE = np.where(np.arange(240).reshape(60, 4) % 23 == 5, np.nan, X)
 Y = (X[:, 0] > 0.0).astype(int)
 W = np.arange(60) % 3 + 0.5
-
-
-@pytest.fixture(params=["torch", "array_api_strict"])
-def library(request):
-    try:
-        return importlib.import_module(request.param)
-    except ImportError:
-        pytest.skip(f"{request.param} is not installed, so nothing was tested about its arrays")
 
 
 def transform(model, rows=X, **given):

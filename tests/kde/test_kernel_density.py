@@ -305,7 +305,9 @@ def test_rows_that_are_rejected():
     X = rows()
     spoilt = X.copy()
     spoilt[3, 1] = np.nan
-    with pytest.raises(DataError, match=r"contains NaN: 1 entries in 1 of 200 rows.*ProbabilisticPCA.*GaussianMixture"):
+    with pytest.raises(
+        DataError, match=r"contains NaN: 1 entry in 1 of 200 rows is missing.*ProbabilisticPCA.*GaussianMixture"
+    ):
         KernelDensity().fit(spoilt)
     spoilt[3, 1] = np.inf
     with pytest.raises(DataError, match="infinity"):

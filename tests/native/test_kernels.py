@@ -15,6 +15,7 @@ from eigenlens.native.moments import NARROW, moments_about, moments_about_numpy
 from eigenlens.native.runtime import active, kernels
 from eigenlens.native.sparse import normal_product, normal_product_numpy
 from eigenlens.resources import thread_count
+from eigenlens.stats import block_moments
 
 SETS = ["baseline", "avx2", "avx512"]
 needs_kernels = pytest.mark.skipif(kernels is None, reason="the kernels were not built here")
@@ -43,6 +44,40 @@ def test_moments_of_any_size(instructions, n, d, dtype):
     shift = np.full(d, 5.0)
     for weight in (None, rng.uniform(0.0, 2.0, n)):
         agree(moments_about(X, weight, shift), slow_moments(X, weight, shift), 1e-13)
+
+
+@pytest.mark.parametrize("offset", [0.0, 0.3, 1e3, 1e7])
+@pytest.mark.parametrize("n", [1, 2, 127, 300, 1000])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_moments_about_the_mean(instructions, monkeypatch, n, dtype, offset):
+    """A constant column, columns of other units, weights of zero, any strides; a first centre that is far away."""
+    rng = np.random.default_rng(n)
+    X = (rng.standard_normal((n, 6)) * [1.0, 1e-3, 1e3, 1.0, 1.0, 1.0] + offset * np.arange(6)).astype(dtype)
+    X[:, 3] = 0.1
+    X[1::2, 4] += 100.0
+    for weight in (None, rng.uniform(0.0, 2.0, n) * (np.arange(n) % 3 < 2)):
+        total = float(n if weight is None else weight.sum())
+        for rows in (X, np.asfortranarray(X), X[:, ::-1]):
+            found = block_moments.mean_and_scatter(rows, weight, total)
+            with monkeypatch.context() as twin:
+                twin.setattr(block_moments, "kernels", None)
+                expected = block_moments.mean_and_scatter(rows, weight, total)
+            np.testing.assert_allclose(found[0], expected[0], rtol=1e-15, atol=1e-15 * (1.0 + offset))
+            deviations = np.sqrt(expected[1].diagonal())
+            scale = np.outer(deviations, deviations) + 1e-20 * total * (1.0 + offset) ** 2
+            assert np.abs((found[1] - expected[1]) / scale).max() < 1e-12
+            np.testing.assert_array_equal(found[1].diagonal() == 0.0, expected[1].diagonal() == 0.0)
+
+
+def test_moments_about_the_mean_of_entries_that_are_not_finite(instructions):
+    for bad in (np.nan, np.inf):
+        X = np.ones((5, 2))
+        X[3, 1] = bad
+        with np.errstate(all="ignore"):
+            mean, scatter, _ = block_moments.mean_and_scatter(X, None, 5.0)
+        assert mean[0] == 1.0
+        assert not np.isfinite(mean[1])
+        assert not np.isfinite(scatter[1, 1])
 
 
 @pytest.mark.few(10)

@@ -11,10 +11,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from eigenlens.arrays import Array, dense
+from eigenlens.arrays import Array, dense, namespace, slices, to_numpy
 from eigenlens.data.rows import select_rows, stack_rows
 from eigenlens.data.source import Block, Source
+from eigenlens.gpu.class_sums import class_members
+from eigenlens.gpu.runtime import on_device
 from eigenlens.stats.moments import Moments, merge_means
+
+DEVICE_PIECE_ENTRIES = 1 << 28
+"""The same on a device: the copy takes 1 GB of float32."""
 
 CLASS_PIECE_ENTRIES = 1 << 22
 """Entries of rows that are sorted by class at a time: the sorted copy takes 32 MB."""
@@ -27,7 +32,13 @@ def attach_classes(source: Source, codes: Array) -> Source:
 
 
 def split_by_class(block: Block) -> Iterator[tuple[int, Block]]:
-    """Yield the rows with positive weight of a block with classes, class by class, one piece at a time."""
+    """Yield the rows with positive weight of a block with classes, class by class, one piece at a time.
+
+    Rows on a device are sorted there, in pieces that fill it.
+    """
+    if on_device(block.rows):
+        yield from _split_on_device(block)
+        return
     step = max(1, CLASS_PIECE_ENTRIES // block.rows.shape[1])
     for start in range(0, block.rows.shape[0], step):
         marks = block.weight[start : start + step]
@@ -38,6 +49,16 @@ def split_by_class(block: Block) -> Iterator[tuple[int, Block]]:
         for c, mine in zip(present, np.split(order, first)[1:], strict=True):
             rows = select_rows(block.rows, start + mine)
             yield int(c), Block(rows, None if marks.shape[1] == 1 else np.ascontiguousarray(marks[mine, 0]))
+
+
+def _split_on_device(block: Block) -> Iterator[tuple[int, Block]]:
+    xp = namespace(block.rows)
+    for part in slices(block.rows.shape[0], max(1, DEVICE_PIECE_ENTRIES // block.rows.shape[1])):
+        marks, rows = block.weight[part], block.rows[part, :]
+        weight = None if marks.shape[1] == 1 else marks[:, 0]
+        codes = marks[:, -1] if weight is None else np.where(weight > 0.0, marks[:, -1], -1.0)
+        for c, mine in class_members(codes, rows):
+            yield c, Block(xp.take(rows, mine, axis=0), None if weight is None else weight[to_numpy(mine)])
 
 
 # ---- one statistic per class ----------------------------------------------------------------------------------
@@ -129,6 +150,12 @@ class PooledMoments:
     rest: Any = 0.0
     triangles: tuple[Array, ...] = ()
 
+    @classmethod
+    def of_no_rows(cls, n_classes: int, d: int) -> Self:
+        """Return the moments of no rows, in arrays that may be written."""
+        rows, weight = np.zeros(n_classes, dtype=np.int64), np.zeros(n_classes)
+        return cls(rows, weight, np.zeros((n_classes, d)), np.zeros((d, d)), np.zeros((n_classes, d)))
+
     def __add__(self, other: Self) -> Self:
         both = merge_means(self, other)
         scatter = self.scatter + other.scatter + (both.delta * both.factor).T @ both.delta
@@ -147,14 +174,15 @@ class PooledMoments:
 
 def summarise_pooled(block: Block, n_classes: int) -> PooledMoments:
     """Return the means of the classes in a block with classes, and their scatter. Cost b d² flops for any C."""
-    d = block.rows.shape[1]
-    rows, weight, mean = np.zeros(n_classes, dtype=np.int64), np.zeros(n_classes), np.zeros((n_classes, d))
-    total = PooledMoments(rows, weight, mean, np.zeros((d, d)))
+    total, here = None, PooledMoments.of_no_rows(n_classes, block.rows.shape[1])
     for c, mine in split_by_class(block):
-        found, only = Moments.of(mine), np.arange(n_classes) == c
-        mean, rest = only[:, None] * found.mean, only[:, None] * found.rest
-        total = total + PooledMoments(only * found.rows, only * found.weight, mean, found.scatter, rest)
-    return total
+        if here.rows[c]:  # the next piece of the block has rows of this class too
+            total, here = merge_optional(total, here), PooledMoments.of_no_rows(n_classes, block.rows.shape[1])
+        found = Moments.of(mine)
+        here.rows[c], here.weight[c], here.mean[c], here.rest[c] = found.rows, found.weight, found.mean, found.rest
+        here.scatter[...] += found.scatter
+    found_all: PooledMoments = merge_optional(total, here)
+    return found_all
 
 
 # ---- the rows themselves, where there are fewer of them than columns ------------------------------------------

@@ -12,6 +12,7 @@ from eigenlens.arrays import Array, dense
 from eigenlens.bayes.class_moments import ClassMoments, PooledMoments, split_by_class
 from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.densities.covariance_axes import inverse_or_zero
+from eigenlens.resources import interruptible_call
 from eigenlens.stats.moments import full_rest
 from eigenlens.stats.triangles import MAX_CHEAP_FLOPS, triangle
 
@@ -69,7 +70,7 @@ def add_triangles(
     """Return the moments with triangles, read in a second pass over rows with classes, where moments lose digits."""
     scatters = [statistics.scatter] if pooled else [part.scatter for part in statistics.parts if part is not None]  # type: ignore[union-attr]
     cheap = float(statistics.rows.sum()) * rows.n_features**2 <= MAX_CHEAP_FLOPS
-    if min(map(_smallest_share, scatters)) >= (MIN_CHEAP_SHARE if cheap else MIN_EXACT_SHARE):
+    if _smallest_share(np.stack(scatters)) >= (MIN_CHEAP_SHARE if cheap else MIN_EXACT_SHARE):
         return statistics
     if isinstance(statistics, PooledMoments):
         rest = full_rest(statistics)
@@ -83,10 +84,16 @@ def add_triangles(
 
 
 def _smallest_share(S: Array) -> float:
-    """Return the smallest eigenvalue of the correlations of a scatter (d, d), as a share of the largest."""
-    inverse = inverse_or_zero(np.sqrt(np.maximum(S.diagonal(), 0.0)))
-    kept = inverse > 0.0
-    if not np.all(np.isfinite(S)) or not kept.any():
+    """Return the smallest eigenvalue of the correlations of scatters (C, d, d), as a share of the largest of each."""
+    inverse = inverse_or_zero(np.sqrt(np.maximum(np.einsum("cii->ci", S), 0.0)))
+    varies = inverse > 0.0
+    if not (varies.all() and np.isfinite(S).all()):
+        return min(map(_share_of_varying, S, varies))
+    values = interruptible_call(np.linalg.eigvalsh, inverse[:, :, None] * S * inverse[:, None])
+    return float((values[:, 0] / values[:, -1]).min())
+
+
+def _share_of_varying(S: Array, varies: Array) -> float:
+    if not np.isfinite(S).all() or not varies.any():
         return 1.0  # nothing that a second pass could find better
-    values = np.linalg.eigvalsh((inverse[:, None] * S * inverse)[np.ix_(kept, kept)])
-    return float(values[0] / values[-1])
+    return _smallest_share(S[np.ix_(varies, varies)][None])

@@ -13,6 +13,7 @@ from eigenlens.bayes.discriminant.options import warn_about_linear
 from eigenlens.bayes.naive.options import check_naive_options, warn_naive_fit
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import DataWarning, join_limited, recorded_warnings
+from eigenlens.resources import interruptible_call
 
 MAX_COLUMNS = 500
 """The largest number of columns for which the covariance of each class is looked at."""
@@ -43,5 +44,5 @@ def singular_classes(covariances: Array, total: Array) -> Array:
     array([1])
     """
     scale = np.sqrt(np.where(total > 0.0, total, 1.0))
-    smallest = np.linalg.eigvalsh(covariances / scale / scale[:, None])[:, 0]
+    smallest = interruptible_call(np.linalg.eigvalsh, covariances / scale / scale[:, None])[:, 0]
     return np.flatnonzero(smallest < 2.0 * VARIANCE_FLOOR)

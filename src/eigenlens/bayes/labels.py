@@ -13,6 +13,8 @@ from eigenlens import checks
 from eigenlens.arrays import Array, dimensions, is_sparse, is_tensor, to_numpy
 from eigenlens.data.categories import EncodedColumn, category_positions, encode
 from eigenlens.errors import DataError, EigenlensError, OptionError, closest, suggest
+from eigenlens.gpu.class_sums import integer_classes
+from eigenlens.gpu.runtime import on_device
 
 
 class ClassLabels(NamedTuple):
@@ -30,6 +32,10 @@ def encode_labels(y: Any, X: Any = None, n_rows: int | None = None) -> ClassLabe
     >>> encode_labels(["b", "a", "b"])
     ClassLabels(classes=array(['a', 'b'], dtype='<U1'), codes=array([1, 0, 1], dtype=int32))
     """
+    if on_device(y) and getattr(y, "ndim", 0) == 1 and n_rows in (None, y.shape[0]):
+        found = integer_classes(y)
+        if found is not None:
+            return ClassLabels(*found)
     values = _label_array(X.read_label() if y is None and hasattr(X, "read_label") else y)
     if n_rows is not None and len(values) != n_rows:
         what = f"has {len(values)} labels, but X has {n_rows} rows: inconsistent numbers of samples"

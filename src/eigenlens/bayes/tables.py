@@ -77,7 +77,11 @@ def decision(
         raise DataError(f"columns {chosen[0]!r} and {chosen[1]!r} of X have no finite entries to plot", columns=chosen)
     categories = [_numeric_categories(model, j, rows[:, j]) for j in pair]
     steps = (_step(categories[0]), _step(categories[1]))
-    x, ordinate = (_range(points[:, j], size, steps[j]) for j in (0, 1))
+    with np.errstate(over="ignore", invalid="ignore"):
+        x, ordinate = (_range(points[:, j], size, steps[j]) for j in (0, 1))
+    if not (np.isfinite(x).all() and np.isfinite(ordinate).all()):
+        chosen = [names[j] for j in pair]
+        raise DataError(f"columns {chosen[0]!r} and {chosen[1]!r} of X extend too far to plot", columns=chosen)
     grids = [_nearest(known, places) for known, places in zip(categories, (x, ordinate), strict=True)]
     C = len(model.classes_)
     proba, others = _over_plane(rows, pair, grids, C, lambda plane: _proba(model, plane, source, X))

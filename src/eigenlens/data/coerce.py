@@ -363,7 +363,7 @@ def explain_nonfinite(source: Source) -> DataError:
 
 def require_finite(X: Any, *results: Any) -> None:
     """Raise the error that explains what is wrong with X if something that was computed from it is not finite."""
-    if not all(np.all(np.isfinite(to_numpy(result))) for result in results):
+    if not all(np.isfinite(to_numpy(result)).all() for result in results):
         raise explain_nonfinite(as_source(X))
 
 

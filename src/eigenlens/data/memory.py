@@ -15,9 +15,14 @@ import numpy as np
 from eigenlens.arrays import Array, namespace, slices, working_dtype
 from eigenlens.data.source import BLOCK_BYTES, Block, Progress, S, Source, column_block
 from eigenlens.errors import DataError
+from eigenlens.gpu.runtime import free_memory
 
 VIEW_BYTES = 1 << 30
 """The size of a block that is a view of rows in memory: large, because it costs nothing."""
+
+
+MAX_DEVICE_BYTES = 16 << 30
+"""The size of a block on a device, if that has eight times as much free: every block costs launches and copies."""
 
 
 def _block_rows(n_features: int, itemsize: int, block_rows: int | None, target: int = BLOCK_BYTES) -> int:
@@ -91,9 +96,12 @@ class TensorSource(Source):
 
     def __init__(self, X: Any, *, block_rows: int | None = None) -> None:
         self.tensor = X.detach() if hasattr(X, "detach") else X
+        self.near = self.tensor
         self.n_rows, self.n_features = X.shape
         self.dtype = np.dtype(np.float32) if "float32" in str(X.dtype) else np.dtype(np.float64)
-        self._step = _block_rows(self.n_features, self.dtype.itemsize, block_rows, VIEW_BYTES)
+        free = free_memory(X)
+        target = VIEW_BYTES if free is None else max(VIEW_BYTES, min(MAX_DEVICE_BYTES, free // 8))
+        self._step = _block_rows(self.n_features, self.dtype.itemsize, block_rows, target)
 
     def rows(self) -> Iterator[Any]:
         """Yield views of the tensor; integers are converted one block at a time."""

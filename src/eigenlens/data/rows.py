@@ -15,9 +15,11 @@ from typing import Any, Self
 import numpy as np
 
 from eigenlens.arrays import Array, dense, is_sparse, is_tensor, namespace, slices
+from eigenlens.checkpoint.passes import current_call
 from eigenlens.data.dask import DaskSource
 from eigenlens.data.memory import ArraySource, SparseSource, TensorSource
 from eigenlens.data.source import BLOCK_BYTES, Block, Progress, S, Source, accumulate
+from eigenlens.resources import available_memory
 
 
 class ChosenRows(Source):
@@ -146,6 +148,32 @@ def _drawn(n: int, share: float, rng: np.random.Generator) -> Array:
 def row_count(source: Source) -> int:
     """Return the number n of rows, counted in a pass of its own where the source does not know it."""
     return source.n_rows if source.n_rows is not None else accumulate(source, _length)
+
+
+MIN_COLLECTED_COLUMNS = 2_000
+"""Rows of fewer columns are read again in every pass."""
+
+MAX_COLLECTED_BYTES = 512 << 20
+"""The most memory that rows of files take, and at most an eighth of what is free."""
+
+
+def few_rows_in_memory(source: Source) -> Source:
+    """Return the rows of files in memory where they are few and have thousands of columns; else the source itself.
+
+    Such rows have a small matrix of inner products, by which all components are known, and which needs columns of all
+    rows at once. From files the same would take dozens of passes.
+    """
+    d = source.n_features
+    if d < MIN_COLLECTED_COLUMNS or source.in_memory or source.on_workers or current_call() is not None:
+        return source
+    most = min(d // 2, min(MAX_COLLECTED_BYTES, available_memory() // 8) // (8 * d))
+    parts, n = [], 0
+    for rows in source.rows():
+        n += rows.shape[0]
+        if n > most or not isinstance(rows, np.ndarray):
+            return source
+        parts.append(rows)
+    return ArraySource(np.concatenate(parts), names=source.names).weighted(source.weight) if parts else source
 
 
 def _length(block: Block) -> int:

@@ -74,6 +74,7 @@ class Source(ABC):
         in_memory: whether a pass costs no reading; a solver may then make many.
         reads_ahead: whether a second thread should fetch the next block while this one is used.
         on_workers: whether rows are with the workers of a cluster, where a fold runs, and are better left there.
+        near: a tensor in the memory where the blocks are, if they are tensors; else None.
 
     >>> class Stripes(Source):
     ...     n_rows, n_features, dtype = 600, 2, np.dtype(np.float64)
@@ -94,6 +95,7 @@ class Source(ABC):
     in_memory: bool = False
     reads_ahead: bool = False
     on_workers: bool = False
+    near: Any = None
 
     @abstractmethod
     def rows(self) -> Iterator[Any]:

@@ -10,13 +10,14 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
-from eigenlens.arrays import Array, Like, is_tensor, to_numpy
+from eigenlens.arrays import Array, Like, is_tensor, namespace, to_numpy
 from eigenlens.data.coerce import explain_nonfinite
-from eigenlens.data.memory import ArraySource
+from eigenlens.data.memory import ArraySource, TensorSource
 from eigenlens.data.source import Source
 from eigenlens.errors import OptionError
 from eigenlens.estimator.base import DensityEstimator
 from eigenlens.estimator.rows import column_as_table, dense_blocks, per_row, validate_rows
+from eigenlens.gpu.runtime import on_device
 from eigenlens.kde import storage
 from eigenlens.kde.model import KernelEstimate
 from eigenlens.kde.options import (
@@ -121,6 +122,23 @@ class KernelDensity(StandardizedColumns, DensityEstimator, DensityMixin, BaseEst
         return self.model_.derivative(self._rows(X)[:, 0] if self.n_features_in_ == 1 else np.empty(0))
 
     def _log_densities(self, source: Source) -> Array:
+        found = self._device_log_densities(source)
+        return self._host_log_densities(source) if found is None else found
+
+    def _device_log_densities(self, source: Source) -> Array | None:
+        """Return the log densities of rows on a device where all are finite and sums are taken there; else None."""
+        if not isinstance(source, TensorSource) or source.weight is not None or not on_device(source.tensor):
+            return None
+        found = []
+        for rows in source.rows():
+            xp = namespace(rows)
+            part = self.model_.device_log_density(rows) if bool(xp.all(xp.isfinite(rows))) else None
+            if part is None:
+                return None
+            found.append(part)
+        return np.concatenate(found)
+
+    def _host_log_densities(self, source: Source) -> Array:
         found, start = [], 0
         for block in dense_blocks(source):
             if source.weight is not None:

@@ -124,6 +124,16 @@ class KernelEstimate:
             out[which] = 0.0 if part is None else part._log_density(here)
         return out
 
+    def device_log_density(self, X: Any) -> Array | None:
+        """Return ln f (m,) at complete rows X (m, d) of a tensor, summed on its device; None where that cannot be done.
+
+        Sums of float32 rows have a relative error of about 1e-6, whatever `tol` is.
+        """
+        open_ended = not np.isfinite(self.bounds).any()
+        if self.n_features == 1 or not (open_ended and isinstance(self._space, Space) and self._space.on_device):
+            return None
+        return np.asarray(self._space.device_log_density(X) - np.log(self.total))
+
     def density(self, X: Array) -> Array:
         """Return f (m,) at the rows of X (m, d)."""
         return np.exp(self.log_density(X))

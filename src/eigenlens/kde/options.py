@@ -68,8 +68,8 @@ def read_complete_rows(source: Source) -> tuple[Array, Array | None]:
     if missing.any():
         entries, incomplete = int(missing.sum()), int(missing.any(axis=1).sum())
         raise MissingValues(
-            f"contains NaN: {entries} entries in {incomplete} of {len(rows)} rows are missing, and a kernel density "
-            "needs complete rows",
+            f"contains NaN: {entries} {'entry' if entries == 1 else 'entries'} in {incomplete} of {len(rows)} rows "
+            f"{'is' if entries == 1 else 'are'} missing, and a kernel density needs complete rows",
             argument="X",
             fix="leave those rows out, fill them in with ProbabilisticPCA(k).fit(X).impute(X), or fit a "
             "GaussianMixture, which takes incomplete rows",

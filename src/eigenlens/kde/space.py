@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from eigenlens.arrays import Array, slices
+from eigenlens.arrays import Array, Like, namespace, slices
+from eigenlens.gpu.log_sums import SUMMABLE, DevicePoints
 from eigenlens.kde.kernels import SmoothingKernel
 from eigenlens.native.kernel_sums import FORMS, Cloud, cloud_sums
 
@@ -41,6 +43,21 @@ class Space:
             exponent, value = cloud_sums(self.cloud, U, self.tol)
             constant = U.shape[1] * float(self.kernel.log_profile(np.zeros(1))[0])
             return np.asarray(exponent + np.log(value) + constant - self._log_volume)
+
+    def device_log_density(self, Y: Any) -> Array:
+        """Return `log_density` of rows Y (m, d) of a tensor, summed on its device; of forms in `SUMMABLE` alone."""
+        like = Like(Y, np.dtype(np.float64))
+        xp = namespace(Y)
+        U = xp.astype(Y, xp.float64) - like(self._centre)
+        U = U / like(self.bandwidth) if self._root is None else xp.matmul(U, like(np.linalg.inv(self._root).T))
+        points = DevicePoints(self.cloud.points, self.cloud.weights, self.kernel.name, Y)
+        constant = U.shape[1] * float(self.kernel.log_profile(np.zeros(1))[0])
+        return np.asarray(points.log_sums(U) + constant - self._log_volume)
+
+    @property
+    def on_device(self) -> bool:
+        """Whether sums can be taken on a device: every point has the same bandwidth, and the kernel never ends."""
+        return self.scales is None and self.kernel.name in SUMMABLE
 
     def integral(self, Y: Array, low: Array) -> Array:
         """Return the integral of the sum from `low` (d,) to each row of Y (m, d), for one bandwidth per column."""

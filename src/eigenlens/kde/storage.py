@@ -39,7 +39,9 @@ def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]
     check_laws({"scale": "(d) positive, of a finite square, 0 or of a finite inverse square"}, arrays, sizes)
     estimator.n_features_in_ = estimator._model.n_features
     check_kde_options(estimator)
-    check_bounds(estimator.bounds, estimator._model.points, estimator.boundary)
+    bounds = check_bounds(estimator.bounds, estimator._model.points, estimator.boundary)
+    if not np.array_equal(bounds, estimator._model.bounds):
+        raise ModelFileError("'bounds' of 'parameters' are not the 'bounds' of the density")
     check_bounds(estimator._model.bounds, estimator._model.points, estimator._model.boundary)
     check_bandwidth(estimator.bandwidth, estimator.n_features_in_)
 

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
-from eigenlens.arrays import Array, Like, dense, to_numpy
+from eigenlens.arrays import Array, Like, as_host, dense, is_tensor, to_numpy
 from eigenlens.data.coerce import as_source, is_dask, require_finite, rereadable
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source, progress_callback
@@ -154,7 +154,7 @@ class KernelPCA(StandardizedColumns, ProjectionEstimator):
                 fit, self._exact_fit = None, False
                 model, outcome = self._approximate(rows, n_components, rng, progress)
         self._rows_like, self._scale = Like(X, source.dtype), None if units is None else units.scale
-        model = replace(model, scale=self._scale)
+        model = replace(model, scale=self._scale, rows=model.rows if is_tensor(X) else as_host(model.rows))
         self.model_, self.solver_, self.n_samples_ = model, outcome, row_count(source)
         self._inverse: dict[int, InverseMap] = {}
         return fit
@@ -189,7 +189,7 @@ class KernelPCA(StandardizedColumns, ProjectionEstimator):
             center=self.center,
             solver=check_gram_solver(self.solver),
             tol=checks.real("tol", self.tol, 0.0, 1.0),
-            max_memory=memory_budget(self.max_memory),
+            max_memory=memory_budget(self.max_memory, rows),
             rng=rng,
             progress=progress,
         )

@@ -160,7 +160,7 @@ def fit_feature_components(
     require_finite(source, sums.trace, sums.moments.mean)
     moments, (mean, S) = sums.moments, _about(sums.moments, center)
     total = float(np.trace(S)) + sums.left
-    lam, V = _eigenpairs(S, n_components, total, ROUNDING_OF_TRACE * sums.trace)
+    lam, V = _eigenpairs(S, n_components, total, ROUNDING_OF_TRACE * sums.trace, mapping.rows)
     A = mapping.spread(V)
     signs = column_signs(input_directions(mapping.rows, A) if mapping.kernel.identity else A)
     return KernelComponents(
@@ -206,15 +206,20 @@ def _panel_sums(block: Block, mapping: FeatureMap) -> _Sums:
     return _Sums(Moments.of(Block(F, block.weight)), float(w @ left), float(w @ k))
 
 
-def _eigenpairs(S: Array, n_components: int | float | None, total: float, floor: float) -> tuple[Array, Array]:
-    """Return the requested eigenpairs: a number of them, a share of the total, or all above the floor."""
+def _eigenpairs(
+    S: Array, n_components: int | float | None, total: float, floor: float, near: Any
+) -> tuple[Array, Array]:
+    """Return the requested eigenpairs: a number of them, a share of the total, or all above the floor.
+
+    They are computed where the rows `near` are.
+    """
     p = len(S)
 
     def choose(values: Array, _: float) -> int | None:
         rank = int(np.count_nonzero(values > max(floor, p * np.finfo(np.float64).eps * values[0])))
         return _chosen(n_components, rank, values[:rank], total)
 
-    _, lam, V = leading_eigenpairs(S, Requested(p, p, choose))
+    _, lam, V = leading_eigenpairs(S, Requested(p, p, choose), near=near)
     return lam, V
 
 

@@ -13,6 +13,8 @@ from eigenlens.arrays import Array, Like, is_sparse, is_tensor, namespace, to_nu
 from eigenlens.data.coerce import require_finite
 from eigenlens.data.source import Progress
 from eigenlens.errors import DataError, OptionError
+from eigenlens.gpu.runtime import on_device
+from eigenlens.kernel_pca.device_gram import DeviceGram, krylov
 from eigenlens.kernel_pca.kernels.base import Kernel
 from eigenlens.kernel_pca.kernels.gram import CentredGram, KernelOperator, upper_gram
 from eigenlens.kernel_pca.kernels.precomputed import Precomputed
@@ -33,7 +35,7 @@ from eigenlens.linalg.symmetric import leading_eigenpairs
 from eigenlens.resources import one_thread, thread_count
 from eigenlens.tables.text_table import count_noun
 
-Operator = CentredGram | KernelOperator
+Operator = CentredGram | KernelOperator | DeviceGram
 
 ROUNDING_SHARE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-6}
 """An eigenvalue below this share of the largest is rounding of a Gram matrix in this dtype."""
@@ -106,14 +108,15 @@ def fit_kernel_pca(
     n, limit = X.shape[0], _check_row_count(X, weight) - int(center)
     k = max(10, limit // 20) if isinstance(n_components, float) else n_components
     stored = isinstance(kernel, Precomputed)
-    route = choose_eigen_route(n, k, Like(X).dtype.itemsize, max_memory, solver, stored=stored)
+    device = on_device(X)
+    route = choose_eigen_route(n, k, Like(X).dtype.itemsize, max_memory, solver, stored=stored, device=device)
     rows, operator = _centred(kernel, rows, weight, center, route, progress)
     nothing = ROUNDING_SHARE[Like(rows).dtype]
     most = limit if solver != "auto" or route.solver == "dense" else max(k or 0, n // DENSE_ROWS_PER_COMPONENT)
-    spectrum = GRAM_SOLVERS[route.solver](operator, _wanted(n_components, limit, most, nothing), tol, rng)
+    spectrum = _ROUTE_SOLVERS[route.solver](operator, _wanted(n_components, limit, most, nothing), tol, rng)
     if isinstance(n_components, float) and spectrum.values.sum() < n_components * spectrum.total and most < limit:
         route = choose_eigen_route(n, None, Like(rows).dtype.itemsize, max_memory)  # all cost less than that many
-        spectrum = GRAM_SOLVERS[route.solver](operator, _wanted(n_components, limit, limit, nothing), tol, rng)
+        spectrum = _ROUTE_SOLVERS[route.solver](operator, _wanted(n_components, limit, limit, nothing), tol, rng)
     rounding = 1e2 * np.finfo(Like(rows).dtype).eps * abs(operator.whole)
     if spectrum.values[0] <= rounding and abs(operator.trace) <= rounding:
         raise no_variance_error()
@@ -161,11 +164,12 @@ def _centred(
 def _operator(
     kernel: Kernel, X: Any, weight: Array | None, center: bool, route: EigenRoute, progress: Progress | None
 ) -> Operator:
+    if route.device:
+        return DeviceGram(kernel, X, weight, not route.matrix_free, progress, center)
     if route.matrix_free:
         return KernelOperator(kernel, X, weight, progress=progress, center=center)
-    if isinstance(kernel, Precomputed):
-        return CentredGram(kernel(X, None), weight, center)
-    return CentredGram(upper_gram(kernel, X, progress), weight, center)
+    K = kernel(X, None) if isinstance(kernel, Precomputed) else upper_gram(kernel, X, progress)
+    return CentredGram(K, weight, center, definite=kernel.definite)
 
 
 def _wanted(n_components: int | float | None, limit: int, most: int, nothing: float) -> Requested:
@@ -180,8 +184,8 @@ def _wanted(n_components: int | float | None, limit: int, most: int, nothing: fl
 
 
 def _dense(operator: Operator, wanted: Requested, tol: float, rng: np.random.Generator) -> Spectrum:
-    """Return the leading eigenpairs of A; the smallest eigenvalue follows the leading ones."""
-    values, leading, U = leading_eigenpairs(operator.dense(), wanted)
+    """Return the leading eigenpairs of A, and after them the smallest eigenvalue where it may be negative."""
+    values, leading, U = leading_eigenpairs(operator.dense(), wanted, all_values=not operator.definite)
     outcome = Outcome("dense", residuals=residual_norms(operator, U, leading))
     total = max(operator.trace, float(values[values > 0.0].sum()))
     return Spectrum(np.append(leading, values[-1]), U, total, outcome)
@@ -204,6 +208,8 @@ GRAM_SOLVERS: dict[str, Callable[[Operator, Requested, float, np.random.Generato
     "lanczos": _lanczos,
     "randomized": _randomized,
 }
+
+_ROUTE_SOLVERS = {**GRAM_SOLVERS, "krylov": krylov}
 
 GRAM_SOLVER_ALIASES = {"arpack": "lanczos"}
 """The name of scikit-learn for the same solver."""

@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 from scipy.linalg import blas, lapack
 
-from eigenlens.arrays import Array, slices
+from eigenlens.arrays import Array, Like, namespace, slices, to_numpy
 from eigenlens.data.coerce import require_finite
 from eigenlens.data.rows import ROW_LOOKUPS, draw_rows, select_rows, stack_rows, take_rows
 from eigenlens.data.source import Block, FieldSums, Progress, Source, accumulate
 from eigenlens.errors import ResourceError
+from eigenlens.gpu.runtime import on_device
 from eigenlens.kernel_pca.kernels.base import Kernel
 from eigenlens.kernel_pca.panels import (
     dense_column_means,
@@ -164,9 +165,19 @@ class Landmarks:
         """The number m of landmarks, which is that of features."""
         return len(self.index)
 
-    def features(self, X: Any) -> Array:
-        """Return F (n, m) of rows as given, in float64. Cost n m (2d + m)."""
-        return self._features(to_float64_rows(X, self.origin))
+    def features(self, X: Any) -> Any:
+        """Return F (n, m) of rows as given, in float64; on a device for rows on one. Cost n m (2d + m)."""
+        rows = to_float64_rows(X, self.origin)
+        return self._device_features(rows) if on_device(X) and self.size else self._features(rows)
+
+    def _device_features(self, rows: Any) -> Any:
+        """Return F as one product with C⁻ᵀ: a substitution of this many columns would leave a device idle."""
+        K = self.kernel(rows, to_float64_rows(self.rows))
+        return namespace(K).matmul(K, Like(K)(self._inverse.T))
+
+    @cached_property
+    def _inverse(self) -> Array:
+        return np.asarray(np.tril(lapack.dtrtri(self.factor, lower=1)[0]))
 
     def _features(self, X: Any) -> Array:
         if not self.size:
@@ -292,7 +303,9 @@ def _panel_residual(block: Block, landmarks: Landmarks, relative: bool) -> Resid
     kept = np.where(left > SPANNED_SHARE * k, left, 0.0)
     if relative:
         kept = np.divide(kept, k, out=kept, where=kept > 0.0)
-    return Residual((kept,), w @ np.square(F, out=F), float(w @ left), float(w @ k))
+    F *= F
+    explained = to_numpy(Like(F)(w) @ F) if on_device(F) else w @ F
+    return Residual((kept,), explained, float(w @ left), float(w @ k))
 
 
 def _round(

@@ -10,6 +10,8 @@ import numpy as np
 
 from eigenlens.arrays import Array, Like, dense, is_sparse, is_tensor, namespace, slices, to_numpy
 from eigenlens.data.column_scale import over_scale
+from eigenlens.gpu.kernel_sums import kernel_matmul
+from eigenlens.gpu.runtime import on_device
 from eigenlens.kernel_pca.kernels.base import Kernel
 from eigenlens.kernel_pca.kernels.custom import Custom
 from eigenlens.kernel_pca.kernels.rbf import RBF
@@ -116,7 +118,10 @@ class KernelComponents:
         """Return the scores (n, k) of rows (n, d) in their dtype and library, computed in blocks. Cost n m (d + k)."""
         like = Like(X)
         if is_tensor(X):
-            rows = self.rows if is_tensor(self.rows) else like(dense(self.rows))
+            here = is_tensor(self.rows) and self.rows.device == X.device
+            rows = self.rows if here else like(dense(self.rows))
+            if on_device(X):
+                return self._device_scores(X, rows, like)
             onto, offset = like(self.coefficients), like(self.offset)
             parts = [self.kernel(block, rows) @ onto - offset for block in self._blocks(X, like)]
             return parts[0] if len(parts) == 1 else namespace(X).concat(parts)
@@ -129,6 +134,13 @@ class KernelComponents:
         # A user's function may not be thread-safe.
         with single_threaded_map(1 if isinstance(self.kernel, Custom) else thread_count()) as each:
             return np.concatenate(list(each(part, self._blocks(X, like))))
+
+    def _device_scores(self, X: Any, rows: Any, like: Like) -> Any:
+        """Return the scores of rows on a device, where kernel values are multiplied as they are made."""
+        xp, shift = namespace(X), 0.0 if self.origin is None else like(self.origin)
+        block = (X if self.scale is None else over_scale(X, self.scale)) - shift
+        wide, onto = (Like(X, np.dtype(np.float64))(a) for a in (self.offset, self.coefficients))
+        return xp.astype(kernel_matmul(block, rows, onto, self.kernel) - wide, X.dtype)
 
     def squared_distances(self, X: Array, norms: Array | None = None) -> tuple[Array, Array]:
         """Return squared distances (n,) in feature space of rows (n, d) from the centre, and from the subspace.

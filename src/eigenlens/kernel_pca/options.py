@@ -12,6 +12,7 @@ from eigenlens.arrays import Array, is_sparse, is_tensor, slices, to_numpy
 from eigenlens.data.source import Source
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError, warn_user
 from eigenlens.estimator.rows import collect_rows
+from eigenlens.gpu.runtime import free_memory
 from eigenlens.kernel_pca.features import COUNTED_IN_FEATURES
 from eigenlens.kernel_pca.fit import GRAM_SOLVER_ALIASES, GRAM_SOLVERS, KernelPCAFit
 from eigenlens.kernel_pca.gamma import GAMMA_RULES, nearest_and_mean, resolve_gamma, some_rows
@@ -141,10 +142,14 @@ def rows_in_memory(estimator: Any, source: Source) -> Any:
     return rows
 
 
-def memory_budget(max_memory: Any) -> int:
-    """Return the bytes that an exact fit may use beside the rows: by default 80 per cent of the free memory."""
+def memory_budget(max_memory: Any, rows: Any = None) -> int:
+    """Return the bytes that an exact fit may use beside the rows: by default 80 per cent of the free memory.
+
+    For rows on a device that is the memory of the device.
+    """
     if max_memory is None:
-        return int(0.8 * available_memory())
+        free = free_memory(rows)
+        return int(0.8 * (available_memory() if free is None else free))
     return checks.memory("max_memory", max_memory)
 
 

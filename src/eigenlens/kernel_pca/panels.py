@@ -13,6 +13,7 @@ import numpy as np
 from eigenlens.arrays import Array, Like, is_sparse, is_tensor, namespace, slices, to_numpy
 from eigenlens.data.source import Block, Progress, S, Source, accumulate
 from eigenlens.errors import DataError, OptionError
+from eigenlens.gpu.runtime import on_device
 from eigenlens.kernel_pca.kernels.base import Kernel
 from eigenlens.kernel_pca.kernels.custom import Custom
 from eigenlens.resources import single_threaded_map, thread_count
@@ -20,6 +21,9 @@ from eigenlens.stats.moments import ColumnMoments
 
 FEATURE_PANEL_BYTES, MIN_PANEL_ROWS = 8 << 20, 1024
 """The size of a panel: its features stay in cache, and its products are large enough for BLAS."""
+
+DEVICE_PANEL_BYTES = 1 << 30
+"""The size of a panel on a device, whose launches cost more than its cache saves."""
 
 PANELS_PER_THREAD = 8
 """Panels per thread whose sums may wait to be added."""
@@ -50,15 +54,16 @@ def sum_panels(summarise: Callable[[Block], S], block: Block, m: int, kernel: Ke
 
 
 def _panels(block: Block, m: int) -> Iterator[Block]:
-    step = max(MIN_PANEL_ROWS, m, FEATURE_PANEL_BYTES // (8 * max(1, m, block.rows.shape[1])))
+    size = DEVICE_PANEL_BYTES if on_device(block.rows) else FEATURE_PANEL_BYTES
+    step = max(MIN_PANEL_ROWS, m, size // (8 * max(1, m, block.rows.shape[1])))
     for part in slices(block.rows.shape[0], step):
         yield Block(block.rows[part, :], None if block.weight is None else block.weight[part])
 
 
-def residual_diagonal(kernel: Kernel, rows: Any, F: Array) -> tuple[Array, Array]:
+def residual_diagonal(kernel: Kernel, rows: Any, F: Any) -> tuple[Array, Array]:
     """Return k(x_i, x_i) (n,) of float64 rows, and the part of it that the features F (n, m) leave, never negative."""
     k = float64_values(kernel.diagonal(rows))
-    left = k - np.einsum("ij,ij->i", F, F)
+    left = k - (to_numpy(namespace(F).sum(F * F, axis=1)) if is_tensor(F) else np.einsum("ij,ij->i", F, F))
     if not kernel.definite and np.any(left < -INDEFINITE_RESIDUAL * np.abs(k)):
         i = int(np.argmin(left))
         raise OptionError(

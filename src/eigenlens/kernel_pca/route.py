@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from eigenlens.errors import ResourceError
+from eigenlens.kernel_pca.device_gram import KRYLOV_BLOCK, SPARE_COLUMNS, device_bytes
 from eigenlens.kernel_pca.kernels.gram import GRAM_PANEL_ROWS, tile_side
 from eigenlens.resources import thread_count
 
@@ -31,14 +32,16 @@ class EigenRoute(NamedTuple):
     """How the eigenpairs of a Gram matrix are computed.
 
     Attributes:
-        solver: "dense", "lanczos" or "randomized".
+        solver: "dense", "lanczos", "randomized", or "krylov" on a device.
         matrix_free: whether the Gram matrix is never stored.
         reason: why.
+        device: whether the operator and its vectors stay on the device of the rows.
     """
 
     solver: str
     matrix_free: bool
     reason: str
+    device: bool = False
 
 
 def memory_needed(n: int, itemsize: int, k: int) -> MemoryNeeded:
@@ -69,7 +72,13 @@ def gram_bytes(n: int, itemsize: int) -> int:
 
 
 def choose_eigen_route(
-    n: int, k: int | None, itemsize: int, budget: int, solver: str = "auto", stored: bool = False
+    n: int,
+    k: int | None,
+    itemsize: int,
+    budget: int,
+    solver: str = "auto",
+    stored: bool = False,
+    device: bool = False,
 ) -> EigenRoute:
     """Choose the fastest exact route that fits the memory: the first line that applies.
 
@@ -77,6 +86,7 @@ def choose_eigen_route(
     |---------------------------------------------------------|---------------------------------------------------|
     | a solver is given                                       | that one; iterations with K if it fits, else not  |
     | n ≤ 500, or all components, or k > n/8                  | dense                                             |
+    | the rows are on a device                                | krylov there: fused with the kernel, or on K      |
     | K and a basis fit the budget, or K is given             | lanczos on K                                      |
     | a basis fits                                            | lanczos, tiles of K recomputed in every pass      |
 
@@ -93,6 +103,8 @@ def choose_eigen_route(
         _require(needed.dense, budget, n, "all eigenvalues", "fewer components, ")
         reason = f"n={n} is small" if small else "all components" if k is None else f"k={k} of n={n} are many"
         return EigenRoute("dense", False, "asked for" if solver == "dense" else reason)
+    if device and solver != "randomized":
+        return _device_route(n, k, itemsize, budget, "" if solver == "auto" else "asked for; ", stored)
     name = "lanczos" if solver == "auto" else solver
     asked = "" if solver == "auto" else "asked for; "
     if stored or needed.matrix <= budget:
@@ -101,6 +113,19 @@ def choose_eigen_route(
         )
     _require(needed.matrix_free, budget, n, "a basis", "")
     return EigenRoute(name, True, f"{asked}the Gram matrix would take {_gb(needed.matrix)} of {_gb(budget)}")
+
+
+def _device_route(n: int, k: int | None, itemsize: int, budget: int, asked: str, stored: bool) -> EigenRoute:
+    """Return the route of rows on a device: K is kept where it takes at most half the budget beside the vectors.
+
+    It is not even then where products are fused with the evaluation of the kernel, which is faster.
+    """
+    block = min(n, max(KRYLOV_BLOCK, n if k is None else k + 2 * SPARE_COLUMNS))
+    vectors = device_bytes(n, block)
+    _require(vectors, budget, n, "a basis on the device", "")
+    fits = n * n * itemsize <= (budget - vectors) // 2
+    reason = f"{asked}k={k} of n={n} are few, and the rows are on a device"
+    return EigenRoute("krylov", not (fits or stored), reason, device=True)
 
 
 def _require(needed: int, budget: int, n: int, what: str, way: str) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from eigenlens.arrays import Array, slices
 from eigenlens.native.moments import symmetric
-from eigenlens.native.runtime import aligned, as_readable, kernels, plain, readable
+from eigenlens.native.runtime import aligned, as_readable, kernel_of, kernels, plain, readable
 from eigenlens.resources import thread_count
 
 DEEPEST = 1024
@@ -38,8 +38,8 @@ class Points:
     @cached_property
     def packed(self) -> Any:
         """The points in the layout of the compiled kernel."""
-        suffix = "_by_float64" if self.double and self.rows.dtype == np.float32 else ""
-        pack = getattr(kernels, f"points_{self.rows.dtype.name}{suffix}")
+        wide = self.double and self.rows.dtype == np.float32
+        pack = kernels.points_float32_by_float64 if wide else kernel_of("points", self.rows.dtype)
         return pack(as_readable(self.rows), self.gamma, plain(self.centre), thread_count())
 
     def beside(self, X: Array) -> Points:
@@ -151,7 +151,7 @@ def gaussian_gram(x: Points, out: Upper) -> Upper:
     """
     if kernels is None or x.rows.shape[1] > DEEPEST:
         return gaussian_gram_numpy(x, out)
-    getattr(kernels, f"gaussian_gram_{out.dtype.name}")(x.packed, list(out.panels), out.step, thread_count())
+    kernel_of("gaussian_gram", out.dtype)(x.packed, list(out.panels), out.step, thread_count())
     return out
 
 
@@ -190,7 +190,7 @@ def symmetric_product(K: Upper, V: Array, workers: int | None = None) -> Array:
     width = -(-b // 8) * 8
     right, left = aligned(n, width), aligned(n, width)
     right[:, :b], right[:, b:] = V, 0.0
-    getattr(kernels, f"symmetric_{K.dtype.name}")(list(K.panels), K.step, right, left, workers or thread_count())
+    kernel_of("symmetric", K.dtype)(list(K.panels), K.step, right, left, workers or thread_count())
     return left[:, :b]
 
 

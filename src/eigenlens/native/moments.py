@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 from scipy.linalg import blas
 
@@ -37,6 +39,17 @@ def moments_about(
     total, scatter = np.empty(d), np.empty((d, d))
     run_kernel("moments", rows, plain(weight), plain(shift), plain(triangle), wide, total, scatter)
     return total, scatter
+
+
+def moments_about_mean(rows: Array, weight: Array | None, n: float) -> tuple[Array, Array, Array]:
+    """Return the mean (d,) and scatter (d, d) of rows of total weight n, and what the mean lost by rounding (d,).
+
+    Only compiled: the twin is `stats.block_moments.mean_and_scatter` without the compiled module.
+    """
+    d = rows.shape[1]
+    mean, scatter, rest = np.empty(d), np.empty((d, d)), np.empty(d)
+    run_kernel("moments_about_mean", rows, plain(weight), n, d > NARROW[rows.dtype], mean, scatter, rest)
+    return mean, scatter, rest
 
 
 def moments_about_numpy(
@@ -80,6 +93,11 @@ def symmetric(upper: Array) -> Array:
     for start in range(0, n, TRIANGLE_BLOCK):
         stop = min(start + TRIANGLE_BLOCK, n)
         square = upper[start:stop, start:stop]
-        square[...] = np.triu(square) + np.triu(square, 1).T  # entries below the diagonal may be anything, even NaN
+        np.copyto(square, square.T, where=_below_diagonal(stop - start))  # what is there may be anything, even NaN
         upper[stop:, start:stop] = upper[start:stop, stop:].T
     return upper
+
+
+@functools.lru_cache
+def _below_diagonal(n: int) -> Array:
+    return np.tri(n, k=-1, dtype=bool)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 from typing import Any
@@ -60,7 +61,13 @@ def plain(values: Array | None, dtype: Any = np.float64) -> Any:
 def run_kernel(name: str, rows: Array, *arguments: Any, threads: int | None = None) -> None:
     """Call the kernel of this name for the dtype of the rows, on this many threads, or all; on one for few entries."""
     count = threads or (1 if rows.size <= MAX_ONE_THREAD_ENTRIES else thread_count())
-    getattr(kernels, f"{name}_{rows.dtype.name}")(as_readable(rows), *arguments, count)
+    kernel_of(name, rows.dtype)(as_readable(rows), *arguments, count)
+
+
+@functools.cache
+def kernel_of(name: str, dtype: np.dtype[Any]) -> Any:
+    """Return the kernel of this name for a dtype; NumPy takes longer to make the name than some kernels to run."""
+    return getattr(kernels, f"{name}_{dtype.name}")
 
 
 def aligned(n: int, columns: int) -> Array:

@@ -6,7 +6,7 @@ about the shift are then moved to the mean itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import reduce, singledispatch
 from operator import add
 from typing import Any
@@ -15,7 +15,9 @@ import numpy as np
 from scipy import sparse
 
 from eigenlens.arrays import Array, namespace, slices, to_numpy
-from eigenlens.native.moments import moments_about
+from eigenlens.gpu.moments import tensor_moments, tensor_squares
+from eigenlens.native.moments import moments_about, moments_about_mean
+from eigenlens.native.runtime import kernels
 from eigenlens.resources import in_slices
 
 MAX_SHIFT_ERROR = {np.dtype(np.float64): 1e4, np.dtype(np.float32): 1.0}
@@ -42,9 +44,6 @@ CACHE_ENTRIES = 1 << 17
 
 THREADED_ENTRIES = 1 << 19
 """Sums over fewer entries than this are made before threads have started."""
-
-FLOAT32_RUN, FLOAT64_RUN = 4096, 1 << 16
-"""Rows of a tensor multiplied at a time: float32 sums over longer runs would lose digits, float64 ones do not."""
 
 
 def add_outer(A: Array, factor: Any, v: Array) -> Array:
@@ -91,23 +90,15 @@ def mean_and_scatter(rows: Any, weight: Array | None, n: float) -> tuple[Array, 
 
     This implementation is for tensors.
     """
-    xp = namespace(rows)
-
-    def about(shift: Array) -> tuple[Array, Array]:
-        total, scatter = 0.0, 0.0
-        for w, piece in _tensor_pieces(rows, weight, shift):
-            total = total + xp.sum(w * piece, axis=0)
-            factor = xp.astype(xp.sqrt(w) * piece, rows.dtype)
-            scatter = scatter + xp.astype(xp.matmul(factor.T, factor), xp.float64)
-        return to_numpy(total), to_numpy(scatter)
-
-    dtype = np.dtype(np.float32 if rows.dtype == xp.float32 else np.float64)
-    return _centre(about, _tensor_shift(rows, weight), n, dtype)
+    dtype = np.dtype(np.float32 if rows.dtype == namespace(rows).float32 else np.float64)
+    return _centre(lambda c: tensor_moments(rows, weight, c), _tensor_shift(rows, weight), n, dtype)
 
 
 @mean_and_scatter.register
 def _(rows: np.ndarray, weight: Array | None, n: float) -> tuple[Array, Array, Array]:
-    return _centre(lambda c: moments_about(rows, weight, c), _provisional_mean(rows, weight), n, rows.dtype)
+    if kernels is None:
+        return _centre(lambda c: moments_about(rows, weight, c), _provisional_mean(rows, weight), n, rows.dtype)
+    return moments_about_mean(rows, weight, n)
 
 
 @mean_and_scatter.register
@@ -154,13 +145,11 @@ def mean_and_squares(rows: Any, weight: Array | None, n: float) -> tuple[Array, 
 
     This implementation is for tensors.
     """
-    xp, shift = namespace(rows), _tensor_shift(rows, weight)
-    total, square = 0.0, 0.0
-    for w, piece in _tensor_pieces(rows, weight, shift):
-        total, square = total + xp.sum(w * piece, axis=0), square + xp.sum(w * piece * piece, axis=0)
-    delta = to_numpy(total) / n
+    shift = _tensor_shift(rows, weight)
+    total, square = tensor_squares(rows, weight, shift)
+    delta = total / n
     mean, rest = add_exactly(shift, delta)
-    return mean, np.maximum(to_numpy(square) - n * delta * delta, 0.0), rest
+    return mean, np.maximum(square - n * delta * delta, 0.0), rest
 
 
 @mean_and_squares.register
@@ -205,11 +194,10 @@ def _(rows: sparse.csr_matrix, weight: Array | None, n: float) -> tuple[Array, A
 # ---- provisional means ----------------------------------------------------------------------------------------
 
 
-def _sample_rows(n: int, weight: Array | None) -> tuple[Any, Array]:
+def _sample_rows(n: int, weight: Array | None) -> tuple[Any, Array | None]:
     """Return the indices of some rows with positive weight, spread evenly over all of them, and their weights."""
     if weight is None:
-        step = max(1, n // SHIFT_ROWS)
-        return slice(0, n, step), np.ones(-(-n // step))
+        return slice(0, n, max(1, n // SHIFT_ROWS)), None
     positive = np.flatnonzero(weight)
     chosen = positive[:: max(1, len(positive) // SHIFT_ROWS)]
     return chosen, weight[chosen]
@@ -222,17 +210,26 @@ def _provisional_mean(rows: Array, weight: Array | None) -> Array:
     BLAS can read the rows in place. Elsewhere it is the multiple of a power of two, small beside the deviation of the
     column, that is nearest to the mean: rows about another such offset have the same deviations, bit by bit.
     """
-    chosen, w = _sample_rows(len(rows), weight)
-    some = rows[chosen].astype(np.float64)
-    w, total = w[:, None], w.sum()
-    mean = (w * some).sum(axis=0) / total
-    square = (w * (some - mean) ** 2).sum(axis=0) / total
-    if (9.0 * mean**2 < square).all():
+    mean, square = _sample_moments(rows, weight)
+    if (9.0 * mean * mean < square).all():
         return np.zeros(rows.shape[1])
     unit = np.ldexp(CENTRE_STEP, np.frexp(np.sqrt(square))[1])
-    steps = np.rint(np.divide(mean, unit, out=np.full_like(mean, np.inf), where=square > 0.0))
-    centre = np.where(np.abs(steps) < MAX_EXACT_STEPS, steps * unit, mean)
+    steps = np.rint(mean / unit)
+    centre = np.where((np.abs(steps) < MAX_EXACT_STEPS) & (square > 0.0), steps * unit, mean)
     return np.asarray(centre.astype(rows.dtype), dtype=np.float64)
+
+
+def _sample_moments(rows: Array, weight: Array | None) -> tuple[Array, Array]:
+    """Return the means and variances (d,) of some of the rows."""
+    chosen, w = _sample_rows(len(rows), weight)
+    some = rows[chosen].astype(np.float64)
+    if w is None:
+        mean = np.add.reduce(some) / len(some)
+        some -= mean
+        return mean, np.add.reduce(some * some) / len(some)
+    w, total = w[:, None], w.sum()
+    mean = (w * some).sum(axis=0) / total
+    return mean, (w * (some - mean) ** 2).sum(axis=0) / total
 
 
 def _tensor_shift(rows: Any, weight: Array | None) -> Array:
@@ -243,17 +240,3 @@ def _tensor_shift(rows: Any, weight: Array | None) -> Array:
         rows[chosen, :] if isinstance(chosen, slice) else xp.take(rows, xp.asarray(chosen, device=rows.device), axis=0)
     )
     return np.asarray(np.average(some.astype(np.float64), axis=0, weights=w), dtype=some.dtype).astype(np.float64)
-
-
-def _tensor_pieces(rows: Any, weight: Array | None, shift: Array) -> Iterator[tuple[Any, Any]]:
-    """Yield weights (b, 1) and rows − shift (b, d) of runs of a tensor, in float64 on its device.
-
-    float32 is multiplied in float32 within a run; the runs are added in float64.
-    """
-    xp = namespace(rows)
-    centre = xp.asarray(shift, dtype=xp.float64, device=rows.device)
-    step = FLOAT32_RUN if rows.dtype == xp.float32 else FLOAT64_RUN
-    for run in slices(rows.shape[0], step):
-        part = xp.astype(rows[run, :], xp.float64) - centre
-        w = np.ones(part.shape[0]) if weight is None else weight[run]
-        yield xp.asarray(w[:, None], dtype=xp.float64, device=rows.device), part

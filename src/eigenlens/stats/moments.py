@@ -17,6 +17,8 @@ import numpy as np
 
 from eigenlens.arrays import Array, as_floats, dense, slices
 from eigenlens.data.source import Block, S
+from eigenlens.gpu.class_sums import tensor_class_sums
+from eigenlens.gpu.runtime import on_device
 from eigenlens.laws import Laws, Relations
 from eigenlens.native.class_sums import class_sums
 from eigenlens.resources import one_thread
@@ -118,7 +120,7 @@ class ColumnMoments:
         return cls(weight, mean, square, rest=rest)
 
     @classmethod
-    def of_classes(cls, rows: Array, y: Array, weight: Array | None, n_classes: int) -> Self:
+    def of_classes(cls, rows: Any, y: Array, weight: Array | None, n_classes: int) -> Self:
         """Return the moments (C, d) of the observed entries of rows (b, d) in classes y (b,). Cost b d, by a kernel.
 
         >>> y = np.zeros(2, dtype=np.int32)
@@ -129,15 +131,16 @@ class ColumnMoments:
         """
         first, zeros = slice(0, CENTRE_ROWS), np.zeros((n_classes, rows.shape[1]))
         with np.errstate(all="ignore"):  # the mean shows what is not finite, and the caller explains it
-            centre = cls._of_class_rows(zeros, rows[first], y[first], None if weight is None else weight[first]).mean
+            centre = cls._of_class_rows(zeros, rows[first, :], y[first], None if weight is None else weight[first]).mean
             found = cls._of_class_rows(np.where(np.isfinite(centre), centre, 0.0), rows, y, weight)
             moved = found.weight * (found.mean - centre) ** 2
             again = np.any(moved > MAX_CENTRE_ERROR * found.square) and np.all(np.isfinite(found.mean))
         return cls._of_class_rows(found.mean, rows, y, weight) if again else found
 
     @classmethod
-    def _of_class_rows(cls, centre: Array, rows: Array, y: Array, weight: Array | None) -> Self:
-        return cls.about(centre, *class_sums(rows, y, weight, centre))
+    def _of_class_rows(cls, centre: Array, rows: Any, y: Array, weight: Array | None) -> Self:
+        sums = tensor_class_sums if on_device(rows) else class_sums
+        return cls.about(centre, *sums(rows, y, weight, centre))
 
     @classmethod
     def of_shared(cls, rows: Array, shares: Array) -> Self:

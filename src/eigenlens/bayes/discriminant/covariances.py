@@ -37,6 +37,7 @@ from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.densities.covariance import Covariance, Full
 from eigenlens.densities.covariance_axes import MIN_AXIS_SHARE, Axes, inverse_or_zero
 from eigenlens.errors import DataError
+from eigenlens.resources import interruptible_call
 from eigenlens.stats.moments import Moments
 
 MIN_VARIANCE, MAX_VARIANCE = 1e-290, 1e300
@@ -70,6 +71,8 @@ class Shrinkage:
 
     def apply(self, S: Array, a: float) -> Array:
         """Return the regularised matrix (d, d)."""
+        if a == 0.0 and self.reg == 0.0 and isinstance(self.target, str):
+            return S  # a function is called all the same, so that a wrong one is reported
         C = (1.0 - self.reg) * (1.0 - a) * S
         C[np.diag_indices_from(C)] += self.added_diagonal(S.diagonal(), a)
         return np.asarray(C)
@@ -197,8 +200,7 @@ def class_covariances(statistics: Any, shrinkage: Shrinkage) -> ClassCovariances
     matrices = [shrinkage.apply(part.scatter / part.weight, a) for part, a in zip(parts, amounts, strict=True)]
     total = statistics.variances + _variances_between(statistics)
     constant = is_constant(total + shrinkage.reg, statistics.mean)
-    pairs = zip(matrices, statistics.mean, strict=True)
-    singular = ~np.array([has_density(C, mean, constant, shrinkage.min_share) for C, mean in pairs])
+    singular = ~_have_density(np.stack(matrices), statistics.mean, constant, shrinkage.min_share)
     floor = np.diag(VARIANCE_FLOOR * total)
     triangles = statistics.triangles or (None,) * len(parts)
     made = [
@@ -230,7 +232,7 @@ def _clamp(C: Array, floor: Array, constant: Array, min_share: float) -> Covaria
     """Return C plus the floor; variances of at most `min_share` in some direction are chance, and first set to 0."""
     root = np.sqrt(np.maximum(C.diagonal(), 0.0))
     inverse = inverse_or_zero(root)
-    values, V = np.linalg.eigh(inverse[:, None] * C * inverse)
+    values, V = interruptible_call(np.linalg.eigh, inverse[:, None] * C * inverse)
     kept = root[:, None] * (V * np.where(values > min_share, values, 0.0)) @ V.T * root
     return Axes.of_matrix(kept + floor, constant)
 
@@ -248,12 +250,24 @@ def has_density(C: Array, means: Array, constant: Array, min_share: float = 0.0)
     if constant.any():
         kept = ~constant
         C, means = C[np.ix_(kept, kept)], means[:, kept]
-    variances = C.diagonal()
-    if is_constant(variances, means).any():
+    if is_constant(C.diagonal(), means).any():
         return False
-    inverse = 1.0 / np.sqrt(variances)
-    bound = max(min_share, len(C) * MIN_AXIS_SHARE)
-    return not len(C) or bool(np.linalg.eigvalsh(inverse[:, None] * C * inverse)[0] > bound)
+    return not len(C) or bool(_all_axes_vary(C[None], min_share)[0])
+
+
+def _have_density(C: Array, means: Array, constant: Array, min_share: float) -> Array:
+    """Return the answers of `has_density` for several covariances (C, d, d), each of rows with one mean (d,)."""
+    still = is_constant(np.einsum("cii->ci", C), means[None])
+    if not constant.any() and not still.any() and np.isfinite(C).all():
+        return _all_axes_vary(C, min_share)
+    return np.array([has_density(each, mean, constant, min_share) for each, mean in zip(C, means, strict=True)])
+
+
+def _all_axes_vary(C: Array, min_share: float) -> Array:
+    """Return whether the correlations of covariances (C, d, d) have no eigenvalue at or below the bound."""
+    inverse = 1.0 / np.sqrt(np.einsum("cii->ci", C))
+    bound = max(min_share, C.shape[1] * MIN_AXIS_SHARE)
+    return np.asarray(interruptible_call(np.linalg.eigvalsh, inverse[:, :, None] * C * inverse[:, None])[:, 0] > bound)
 
 
 def total_deviations(statistics: ClassMoments | ClassDeviations) -> Array:

@@ -336,10 +336,11 @@ class LinearDiscriminant(NamedScores, GaussianClasses):
         check_is_fitted(self)
         rows = np.concatenate(list(finite_blocks(self, X)))
         rule, classes = self.model_, self.classes_
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             log_prior = np.log(rule.prior)
-        a, b = classes_to_compare(classes, self._log_densities(rows) + log_prior, of, against)
-        parts = linear_contributions(rule, rows, a, b)
+            a, b = classes_to_compare(classes, self._log_densities(rows) + log_prior, of, against)
+            parts = linear_contributions(rule, rows, a, b)
+        require_finite(X, parts)
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))
         return Explanation(tuple(names), classes[a], classes[b], parts, log_prior[a] - log_prior[b])
 

@@ -27,6 +27,7 @@ from eigenlens.densities.gaussian import Gaussian
 from eigenlens.densities.mixture import Mixture
 from eigenlens.linalg.operators import project_rows
 from eigenlens.linalg.spectrum import orient
+from eigenlens.resources import interruptible_call
 
 MAX_ROUNDING = 1e-11
 """The most that the logarithm of a probability, or a score, may lose to rounding because rows are far from zero."""
@@ -108,7 +109,7 @@ class FisherRule:
         M = np.sqrt(self.prior)[:, None] * (self.means - self.centre)
         solved = np.sqrt(self.prior)[:, None] * self.coef
         products = M @ solved.T
-        values, U = np.linalg.eigh(0.5 * (products + products.T))
+        values, U = interruptible_call(np.linalg.eigh, 0.5 * (products + products.T))
         values, U = values[::-1][: len(M) - 1], U[:, ::-1][:, : len(M) - 1]
         kept = values > len(M) * MIN_AXIS_SHARE * values.max(initial=0.0)
         V = solved.T @ (U[:, kept] / np.sqrt(values[kept]))

@@ -25,7 +25,7 @@ from eigenlens.bayes.naive.model import NaiveModel
 from eigenlens.bayes.naive.plan import Plan
 from eigenlens.bayes.rule import log_sum_and_posterior
 from eigenlens.data.source import Block, FieldSums, Progress, Source, accumulate
-from eigenlens.laws import Laws, Relations
+from eigenlens.laws import PATH_RELATIONS, Laws, Relations
 from eigenlens.missing.result import step_label
 from eigenlens.optim.em import (
     EMResult,
@@ -92,7 +92,8 @@ class LatentClassFit:
     }
 
     relations: ClassVar[Relations] = {
-        "'path' does not end with 'loglik'": lambda fit: not fit.path or np.isclose(fit.path[-1], fit.loglik)
+        **PATH_RELATIONS,
+        "'path' does not end with 'loglik'": lambda fit: not fit.path or np.isclose(fit.path[-1], fit.loglik),
     }
 
     model: NaiveModel

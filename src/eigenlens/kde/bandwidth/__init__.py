@@ -139,7 +139,10 @@ def _check_result(rule: Any, value: Any, d: int) -> Array:
 
 def _read_rows(x: Any) -> Array:
     """Return x as finite float64 rows (n, d); numbers (n,) are one column."""
-    source = require_range(as_source(single_column_table(x)))
+    try:
+        source = require_range(as_source(single_column_table(x)))
+    except DataError as error:  # that calls rows X
+        raise error.replace(argument="x" if error.argument == "X" else error.argument) from error
     rows = np.concatenate([dense(part) for part in source.rows()])
     incomplete = int(np.isnan(rows).any(axis=1).sum())
     if incomplete and not np.isinf(rows).any():

@@ -57,7 +57,8 @@ def _shifted(X: Any, Y: Any) -> tuple[Any, Any]:
 def sample_median(Y: Any) -> Any:
     """Return the median (d,) of some rows, in their dtype: any shift that both sides share will do, if robust."""
     some = Y[:: max(1, Y.shape[0] // MEDIAN_SAMPLE_ROWS), :]
-    middle = np.median(to_numpy(some), axis=0).astype(to_numpy(some).dtype)
+    half = some.shape[0] // 2
+    middle = np.partition(to_numpy(some), half, axis=0)[half]
     return namespace(Y).asarray(middle, device=Y.device) if is_tensor(Y) else middle
 
 

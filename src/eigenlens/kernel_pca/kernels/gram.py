@@ -69,13 +69,14 @@ def gram_matrix(kernel: Kernel, X: Any, progress: Progress | None = None) -> Any
     return K if is_tensor(K) else K.full()
 
 
-class _Centred(ABC):
+class CentredCovariance(ABC):
     """The centring that both operators share, given products with K and its diagonal."""
 
     size: int
     weight: Array
     passes: int
     center: bool
+    definite = False
 
     @abstractmethod
     def product(self, V: Array) -> Array:
@@ -123,7 +124,7 @@ class _Centred(ABC):
         return Z
 
 
-class CentredGram(_Centred):
+class CentredGram(CentredCovariance):
     """The operator A (n, n) of a Gram matrix K (n, n) in memory: whole, or half of it (`Upper`).
 
     Products use the factored form above: both centrings act on the vectors, so the large constant part of K cancels
@@ -135,18 +136,19 @@ class CentredGram(_Centred):
         weight: w (n,) in float64.
         passes: products with K so far.
         center: whether the mean of phi is subtracted.
+        definite: whether no eigenvalue is negative beyond rounding.
 
     >>> A = CentredGram(np.array([[1.0, 0.0], [0.0, 3.0]]))
     >>> A.trace, A.matmat(np.eye(2))
     (2.0, array([[ 1., -1.], [-1.,  1.]]))
     """
 
-    def __init__(self, K: Any, weight: Array | None = None, center: bool = True) -> None:
+    def __init__(self, K: Any, weight: Array | None = None, center: bool = True, definite: bool = False) -> None:
         self._K = Upper.of(K) if isinstance(K, np.ndarray) else K
         self._workers = thread_count()  # also while BLAS is limited to one, as its threads would spin beside ours
         self.size = self._K.n if isinstance(self._K, Upper) else int(K.shape[0])
         self.weight = np.ones(self.size) if weight is None else np.asarray(weight, dtype=np.float64)
-        self.passes, self.center = 0, center
+        self.passes, self.center, self.definite = 0, center, definite
 
     def dense(self) -> Array:
         """Return A itself (n, n), in float64 and in memory of its own."""
@@ -171,7 +173,7 @@ class CentredGram(_Centred):
         return found.astype(np.float64)
 
 
-class KernelOperator(_Centred):
+class KernelOperator(CentredCovariance):
     """The operator A (n, n) without K in memory: tiles on and above the diagonal are recomputed in every pass.
 
     Each tile is used twice. Memory: one tile per thread. Cost of a product with b columns: n² (d + 2b) flops and n²/2

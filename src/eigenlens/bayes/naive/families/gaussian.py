@@ -12,7 +12,7 @@ import numpy as np
 from eigenlens.arrays import Array, read_only
 from eigenlens.bayes.naive.families.base import Conditional, Factor, LinearRule, NaiveOptions
 from eigenlens.data.column_kinds import Field
-from eigenlens.data.table import numbers_of
+from eigenlens.data.table import numbers_in_place, numbers_of
 from eigenlens.densities.covariance import Diagonal
 from eigenlens.densities.gaussian import Gaussian
 from eigenlens.errors import DataError, join_limited
@@ -102,7 +102,7 @@ class GaussianFactor(Factor):
 
     def summarise(self, rows: Any, columns: Array, y: Array, weight: Array | None, C: int) -> ColumnMoments:
         """Return the moments of each class."""
-        return ColumnMoments.of_classes(numbers_of(rows, columns), y, weight, C)
+        return ColumnMoments.of_classes(numbers_in_place(rows, columns), y, weight, C)
 
     def summarise_shared(
         self, rows: Any, columns: Array, shares: Array, model: GaussianColumns | None = None

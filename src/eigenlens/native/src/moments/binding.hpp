@@ -20,6 +20,20 @@ void moments(Arguments& given) {
   Moments<T>::about(rows, weight, shift, triangle, wide, sum, scatter, threads);
 }
 
+template <class T>
+void moments_about_mean(Arguments& given) {
+  const auto rows = given.rows<T>();
+  const std::size_t d = rows.d;
+  const auto weight = given.optional_input(rows.n);
+  const double total = given.real();
+  const bool wide = given.boolean();
+  const auto mean = given.output(d), scatter = given.output(d, d), rest = given.output(d);
+  const std::size_t threads = given.size();
+  given.require(rows.n > 0, "is given without rows");
+  const Unlocked unlocked(given);
+  Moments<T>::about_mean(rows, weight, total, wide, mean, scatter, rest, threads);
+}
+
 template <class T, class Index>
 void normal_product(Arguments& given) {
   const auto data = given.input<T>(ANY);
@@ -48,6 +62,8 @@ inline void normal_product_of_any(Arguments& given) {
 inline PyMethodDef moments_functions[] = {
     method<moments<double>>("moments_float64"),
     method<moments<float>>("moments_float32"),
+    method<moments_about_mean<double>>("moments_about_mean_float64"),
+    method<moments_about_mean<float>>("moments_about_mean_float32"),
     method<normal_product_of_any>("normal_product"),
     {},
 };

@@ -106,6 +106,88 @@ void Moments<T>::about(const Rows<T>& rows, const double* weight, const double* 
   narrow_moments(rows, root, shift, triangle ? blocks.data : nullptr, sum, scatter, threads);
 }
 
+namespace {
+
+// These are explained, and have the same values, in stats/block_moments.py, the twin of what follows.
+constexpr std::size_t SHIFT_ROWS = 128;
+constexpr double CENTRE_STEP = 0x1p-12, MAX_EXACT_STEPS = 0x1p52;
+template <class T>
+constexpr double MAX_SHIFT_ERROR = sizeof(T) == sizeof(double) ? 1e4 : 1.0;
+
+// Some rows of positive weight, spread evenly over all of them.
+std::vector<std::size_t> sample_rows(std::size_t n, const double* weight) {
+  std::vector<std::size_t> some;
+  const std::size_t positive = weight ? n - std::count(weight, weight + n, 0.0) : n;
+  const std::size_t step = std::max<std::size_t>(1, positive / SHIFT_ROWS);
+  for (std::size_t i = 0, seen = 0; i < n; ++i)
+    if ((!weight || weight[i] != 0.0) && seen++ % step == 0) some.push_back(i);
+  return some;
+}
+
+// A centre (d,) near the rows with positive weight, exact in T.
+template <class T>
+std::vector<double> provisional_mean(const Rows<T>& rows, const double* weight) {
+  const std::size_t d = rows.d;
+  const std::vector<std::size_t> some = sample_rows(rows.n, weight);
+  std::vector<double> mean(d), square(d);
+  double total = 0.0;
+  for (const std::size_t i : some) total += weight ? weight[i] : 1.0;
+  const auto average = [&](std::vector<double>& to, auto value) {
+    for (const std::size_t i : some)
+      for (std::size_t j = 0; j < d; ++j)
+        to[j] += (weight ? weight[i] : 1.0) * value(static_cast<double>(rows.at(i)[static_cast<std::ptrdiff_t>(j) * rows.column_stride]), j);
+    for (double& sum : to) sum /= total;
+  };
+  average(mean, [](double x, std::size_t) { return x; });
+  average(square, [&](double x, std::size_t j) { return (x - mean[j]) * (x - mean[j]); });
+  bool near = true;
+  for (std::size_t j = 0; j < d; ++j) near &= 9.0 * mean[j] * mean[j] < square[j];
+  if (near) return std::vector<double>(d);
+  for (std::size_t j = 0; j < d; ++j) {
+    int exponent = 0;
+    std::frexp(std::sqrt(square[j]), &exponent);
+    const double unit = std::ldexp(CENTRE_STEP, exponent), steps = std::rint(mean[j] / unit);
+    const bool exact = std::abs(steps) < MAX_EXACT_STEPS && square[j] > 0.0;
+    mean[j] = static_cast<double>(static_cast<T>(exact ? steps * unit : mean[j]));
+  }
+  return mean;
+}
+
+// Whether the sums about a shift cost too many digits.
+template <class T>
+bool is_far(const std::vector<double>& sum, const double* scatter, double total) {
+  const std::size_t d = sum.size();
+  for (std::size_t j = 0; j < d; ++j) {
+    const double lost = sum[j] * (sum[j] / total);
+    if (lost > MAX_SHIFT_ERROR<T> * std::max(scatter[j * d + j] - lost, 0.0)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+template <class T>
+void Moments<T>::about_mean(const Rows<T>& rows, const double* weight, double total, bool wide, double* mean,
+                            double* scatter, double* rest, std::size_t threads) {
+  const std::size_t d = rows.d;
+  std::vector<double> shift = provisional_mean(rows, weight), sum(d);
+  about(rows, weight, shift.data(), nullptr, wide, sum.data(), scatter, threads);
+  if (is_far<T>(sum, scatter, total)) {
+    for (std::size_t j = 0; j < d; ++j) shift[j] = static_cast<double>(static_cast<T>(shift[j] + sum[j] / total));
+    about(rows, weight, shift.data(), nullptr, wide, sum.data(), scatter, threads);
+  }
+  std::vector<double> delta(d);
+  for (std::size_t j = 0; j < d; ++j) delta[j] = sum[j] / total;
+  for (std::size_t i = 0; i < d; ++i)
+    for (std::size_t j = 0; j < d; ++j) scatter[i * d + j] -= sum[i] * delta[j];
+  for (std::size_t j = 0; j < d; ++j) {
+    scatter[j * d + j] = std::max(scatter[j * d + j], 0.0);  // rounding may leave a constant column below zero
+    mean[j] = shift[j] + delta[j];
+    const double added = mean[j] - shift[j];
+    rest[j] = (shift[j] - (mean[j] - added)) + (delta[j] - added);
+  }
+}
+
 template <class T, class Index>
 void SparseRows<T, Index>::check(std::size_t stored, std::size_t d) const {
   bool within = indptr[0] >= 0 && static_cast<std::size_t>(indptr[n]) <= stored;

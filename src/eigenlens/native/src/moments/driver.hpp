@@ -13,6 +13,10 @@ struct Moments {
   // `triangle` (d, d), by whose inverse narrow rows are whitened.
   static void about(const Rows<T>& rows, const double* weight, const double* shift, const double* triangle, bool wide,
                     double* sum, double* scatter, std::size_t threads);
+  // mean (d,), scatter (d, d) about it and what the mean lost by rounding, rest (d,), are written; `total` is the sum of
+  // the weights.
+  static void about_mean(const Rows<T>& rows, const double* weight, double total, bool wide, double* mean,
+                         double* scatter, double* rest, std::size_t threads);
 };
 
 // n compressed sparse rows; weight (n,) may be null.

@@ -1,0 +1,152 @@
+"""Blocks of rows from the host's memory to a device, through pinned buffers, while earlier blocks are computed with."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+
+from eigenlens.arrays import Array, slices
+from eigenlens.errors import MissingExtra, OptionError
+from eigenlens.gpu.runtime import device_memory
+
+BUFFER_BYTES, BUFFERS = 64 << 20, 3
+"""The pinned buffers: one is filled while another is sent."""
+
+MAX_COPY_THREADS = 16
+"""Threads that fill a buffer: one alone is several times slower than the bus."""
+
+BLOCK_BYTES_ON_DEVICE = 1 << 30
+"""The size of a block on the device: few blocks, as each costs a merge of statistics on the processor."""
+
+
+def find_device(device: Any) -> Any:
+    """Return a device of PyTorch by its name, such as "cuda" or "cuda:1"; raise if this machine has none of that name.
+
+    None for None and "cpu", the processor.
+    """
+    if device is None or str(device) == "cpu":
+        return None
+    try:
+        import torch
+    except ImportError as error:
+        raise MissingExtra("torch", extra="torch", need=f"device={str(device)!r}") from error
+    try:
+        found = torch.device(device)
+    except (RuntimeError, TypeError):
+        found = None
+    if found is None or found.type != "cuda":
+        what = "is not a device that rows can be sent to"
+        raise OptionError(
+            what, argument="device", value=str(device), fix='use "cuda" or "cuda:1", or leave it out for the processor'
+        )
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if (found.index or 0) >= count:
+        what = "is not a device of this machine, on which PyTorch finds no CUDA device"
+        if count:
+            what = f"is not a device of this machine, which has {', '.join(f'cuda:{i}' for i in range(count))}"
+        raise OptionError(
+            what, argument="device", value=str(device), fix="use one that it has, or leave it out for the processor"
+        )
+    return found
+
+
+def nothing_on(device: Any) -> Any:
+    """Return an empty tensor on a device, beside which others can be made."""
+    import torch
+
+    return torch.empty(0, device=device)
+
+
+@functools.cache
+def _copy_stream(device: Any) -> Any:
+    """Return the stream of copies to a device, one for all passes: PyTorch keeps freed memory for each stream."""
+    import torch
+
+    make: Any = torch.cuda.Stream
+    return make(device)
+
+
+def _event() -> Any:
+    import torch
+
+    make: Any = torch.cuda.Event
+    return make()
+
+
+class Sender:
+    """The pinned buffers of one pass over rows, and the stream of their copies to a CUDA device."""
+
+    def __init__(self, dtype: np.dtype[Any], device: Any) -> None:
+        import torch
+
+        self._dtype, self._device = getattr(torch, dtype.name), device
+        self._stream = _copy_stream(device)
+        self._pool = ThreadPoolExecutor(min(MAX_COPY_THREADS, os.cpu_count() or 1))
+        self._buffers: list[Any] = []
+        self._sent: list[Any] = []
+        self._turn = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stream.synchronize()
+        self._pool.shutdown()
+
+    def blocks(self, rows: Array) -> Iterator[Any]:
+        """Yield rows (b, d) as tensors on the device, at most `BLOCK_BYTES_ON_DEVICE` each.
+
+        A block that is yielded has arrived. Copies are made beside whatever the device computes.
+        """
+        step = max(1, BLOCK_BYTES_ON_DEVICE // (self._dtype.itemsize * max(1, rows.shape[1])))
+        for part in slices(rows.shape[0], step):
+            with device_memory("a block of rows", BLOCK_BYTES_ON_DEVICE, "free memory of the device for it"):
+                sent = self.send(rows[part])
+            yield sent
+
+    def send(self, rows: Array) -> Any:
+        """Return a copy of rows (b, d) on the device."""
+        import torch
+
+        with torch.cuda.stream(self._stream):
+            block = torch.empty(rows.shape, dtype=self._dtype, device=self._device)
+            step = max(1, BUFFER_BYTES // (block.element_size() * max(1, rows.shape[1])))
+            for part in slices(len(rows), step):
+                self._send_part(rows[part], block[part])
+        self._stream.synchronize()
+        block.record_stream(torch.cuda.current_stream(self._device))
+        return block
+
+    def _send_part(self, rows: Array, target: Any) -> None:
+        import torch
+
+        if len(self._buffers) < BUFFERS:
+            self._buffers.append(torch.empty(self._entries(target), dtype=self._dtype, pin_memory=True))
+            self._sent.append(_event())
+            here = len(self._buffers) - 1
+        else:
+            here = self._turn
+            self._sent[here].synchronize()
+        self._turn = (here + 1) % BUFFERS
+        buffer = self._buffers[here][: target.numel()].view(target.shape)
+        self._fill(buffer.numpy(), rows)
+        target.copy_(buffer, non_blocking=True)
+        self._sent[here].record(self._stream)
+
+    def _entries(self, target: Any) -> int:
+        return max(int(target.numel()), BUFFER_BYTES // int(self._dtype.itemsize))
+
+    def _fill(self, buffer: Array, rows: Array) -> None:
+        """Copy rows to a buffer of the same shape, in threads."""
+        step = max(1, -(-len(rows) // MAX_COPY_THREADS))
+        list(self._pool.map(partial(_copy, buffer, rows), slices(len(rows), step)))
+
+
+def _copy(buffer: Array, rows: Array, part: slice) -> None:
+    np.copyto(buffer[part], rows[part], casting="unsafe")

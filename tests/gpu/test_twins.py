@@ -1,0 +1,236 @@
+"""Operations on tensors beside those on NumPy arrays, with tensors in memory: what runs on a device without kernels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import eigenlens as el
+from eigenlens.arrays import to_numpy
+from eigenlens.errors import ResourceError
+from eigenlens.gpu.class_sums import class_members, integer_classes, tensor_class_sums
+from eigenlens.gpu.eigen import device_eigenpairs
+from eigenlens.gpu.kernel_sums import kernel_matmul
+from eigenlens.gpu.krylov import block_krylov, chirps, orthonormal_columns
+from eigenlens.gpu.log_sums import DevicePoints
+from eigenlens.gpu.mixture import tensor_mixture_pass
+from eigenlens.gpu.moments import tensor_moments, tensor_squares
+from eigenlens.gpu.runtime import device_memory, on_device, runs_triton
+from eigenlens.kernel_pca.kernels import Laplacian, Polynomial
+from eigenlens.kernel_pca.kernels.rbf import RBF
+from eigenlens.native.class_sums import class_sums_numpy
+from eigenlens.native.kernel_sums import Cloud, cloud_sums_numpy
+from eigenlens.native.mixture import mixture_passes_numpy
+from eigenlens.native.moments import moments_about_numpy
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((400, 4)) @ RNG.standard_normal((4, 4)) + [0.0, 1.0, -1.0, 2.0]
+Y = (X[:, 0] > 0.5).astype(int)
+W = np.arange(400) % 3 + 0.0
+UNEVEN = np.arange(400) % 3 + 0.5
+
+
+@pytest.fixture
+def xp(library):
+    return library
+
+
+def test_a_tensor_in_memory_is_not_on_a_device(xp):
+    assert not on_device(xp.asarray(X))
+    assert not runs_triton(xp.asarray(X))
+    assert not on_device(X)
+
+
+@pytest.mark.parametrize("weight", [None, UNEVEN])
+def test_moments_are_those_of_numpy(xp, weight):
+    shift = X.mean(axis=0)
+    expected = moments_about_numpy(X, weight, shift)
+    for found, true in zip(tensor_moments(xp.asarray(X), weight, shift), expected, strict=True):
+        np.testing.assert_allclose(found, true, rtol=1e-12, atol=1e-10)
+    total, squares = tensor_squares(xp.asarray(X), weight, shift)
+    np.testing.assert_allclose(total, expected[0], atol=1e-10)
+    np.testing.assert_allclose(squares, expected[1].diagonal(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", [RBF(0.3), Polynomial(0.2, 1.0, 3), Laplacian(0.1)], ids=lambda k: k.name)
+def test_a_product_with_a_kernel_matrix_needs_no_matrix(xp, kernel, monkeypatch):
+    monkeypatch.setattr("eigenlens.gpu.kernel_sums.PANEL_BYTES", 1 << 16)
+    Q = RNG.standard_normal((150, 3))
+    found = kernel_matmul(xp.asarray(X), xp.asarray(X[:150]), xp.asarray(Q), kernel)
+    np.testing.assert_allclose(to_numpy(found), kernel(X, X[:150]) @ Q, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("form", ["gaussian", "laplace"])
+def test_log_sums_are_those_of_numpy_also_far_away(xp, form):
+    queries = np.vstack([X[:30] * 2.0, np.full((1, 4), 1e4)])
+    exponent, value = cloud_sums_numpy(Cloud(X, UNEVEN, None, form), queries, 1e-12)
+    found = DevicePoints(X, UNEVEN, form, xp.asarray(queries)).log_sums(xp.asarray(queries))
+    np.testing.assert_allclose(found, exponent + np.log(value), rtol=1e-10)
+
+
+@pytest.mark.parametrize("full", [True, False])
+@pytest.mark.parametrize("weight", [None, W])
+def test_a_mixture_pass_is_that_of_numpy(xp, full, weight):
+    means = X[:3]
+    roots = np.linalg.inv(np.linalg.cholesky(np.cov(X.T)))
+    shapes = np.stack([roots, 2.0 * roots, 0.5 * roots]) if full else np.abs(X[3:6]) + 0.1
+    constants = np.array([0.1, -0.5, -np.inf])
+    rows = X.copy()
+    if weight is not None:
+        rows[W == 0.0] = np.nan  # absent rows may hold anything
+    expected = mixture_passes_numpy(rows, weight, constants, means, shapes)
+    loglik, *sums = tensor_mixture_pass(xp.asarray(rows), weight, constants, means, shapes)
+    np.testing.assert_allclose(loglik, expected.loglik[0], rtol=1e-12)
+    for found, true in zip(sums, expected[1:], strict=True):
+        np.testing.assert_allclose(found, true, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("weight", [None, W])
+def test_class_sums_are_those_of_numpy(xp, weight):
+    rows = np.where(np.arange(1600).reshape(400, 4) % 29 == 3, np.nan, X)
+    centre = np.stack([rows[0], rows[2]])
+    y = Y.astype(np.int32)
+    expected = class_sums_numpy(rows, y, weight, np.nan_to_num(centre))
+    found = tensor_class_sums(xp.asarray(rows), y, weight, np.nan_to_num(centre))
+    for one, true in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, true, rtol=1e-10, atol=1e-10)
+
+
+def test_classes_and_their_rows_are_found_without_sorting(xp):
+    labels = np.array([7, -2, 7, 5, -2])
+    classes, codes = integer_classes(xp.asarray(labels))
+    assert classes.tolist() == [-2, 5, 7]
+    assert codes.tolist() == [2, 0, 2, 1, 0]
+    members = {c: to_numpy(index).tolist() for c, index in class_members(np.array([1, -1, 0, 1]), xp.asarray(labels))}
+    assert members == {0: [2], 1: [0, 3]}
+    assert integer_classes(xp.asarray(X[:, 0])) is None
+
+
+def test_eigenpairs_are_descending(xp):
+    S = np.cov(X.T)
+    values, leading, vectors = device_eigenpairs(S, xp.asarray(X), lambda values: 2)
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(S)[::-1], rtol=1e-12)
+    np.testing.assert_allclose(S @ vectors, vectors * leading, atol=1e-12)
+
+
+def symmetric(n, values):
+    Q = np.linalg.qr(np.random.default_rng(1).standard_normal((n, n)))[0]
+    return (Q * values) @ Q.T
+
+
+def test_block_krylov_finds_close_eigenvalues(xp):
+    A = symmetric(300, np.r_[10.0, 9.999, 9.998, 1.0 / np.arange(1, 298)])
+    T = xp.asarray(A)
+    found = block_krylov(lambda V: xp.matmul(T, V), chirps(300, 8, T), 3, 1e-10, 100)
+    assert found.residuals.max() <= 1e-10
+    np.testing.assert_allclose(found.values[:3], [10.0, 9.999, 9.998], rtol=1e-12)
+    V = to_numpy(found.vectors)
+    np.testing.assert_allclose(V.T @ V, np.eye(8), atol=1e-12)
+
+
+def test_block_krylov_ends_where_the_space_is_invariant(xp):
+    A = symmetric(40, np.r_[3.0, 2.0, np.zeros(38)])
+    T = xp.asarray(A)
+    found = block_krylov(lambda V: xp.matmul(T, V), chirps(40, 6, T), 2, 0.0, 50)
+    np.testing.assert_allclose(found.values[:2], [3.0, 2.0], rtol=1e-12)
+
+
+def test_block_krylov_ends_after_its_products_or_where_they_are_not_finite(xp):
+    A = xp.asarray(symmetric(60, np.linspace(1.0, 2.0, 60)))
+    found = block_krylov(lambda V: xp.matmul(A, V), chirps(60, 4, A), 3, 1e-14, 5)
+    assert found.products == 5
+    assert found.residuals.max() > 1e-14
+    lost = block_krylov(lambda V: V * float("nan"), chirps(60, 4, A), 3, 1e-14, 5)
+    assert lost.products == 1
+
+
+def test_dependent_columns_are_left_out(xp):
+    W = xp.asarray(np.column_stack([X, X[:, 0] + X[:, 1], np.zeros(400)]))
+    Q = to_numpy(orthonormal_columns(W))
+    assert Q.shape == (400, 4)
+    np.testing.assert_allclose(Q.T @ Q, np.eye(4), atol=1e-12)
+
+
+def test_an_error_of_memory_names_the_need_and_the_way_out():
+    class OutOfMemoryError(RuntimeError):
+        pass
+
+    with (
+        pytest.raises(ResourceError, match=r"a covariance matrix needs 2\.0 GB; use less"),
+        device_memory("a covariance matrix", 2_000_000_000, "use less"),
+    ):
+        raise OutOfMemoryError
+    with pytest.raises(ValueError, match="another"), device_memory("x", 1, "y"):
+        raise ValueError("another error")
+
+
+MODELS = {
+    "PCA": lambda X, y, **w: el.PCA(2).fit(X, **w).transform(X),
+    "KernelPCA": lambda X, y, **w: el.KernelPCA(2, gamma=0.1, solver="lanczos").fit(X, **w).transform(X),
+    "KernelPCA laplacian": lambda X, y, **w: el.KernelPCA(
+        2, kernel="laplacian", gamma=0.1, center=False, solver="lanczos").fit(X, **w).eigenvalues_,
+    "KernelPCA share": lambda X, y, **w: el.KernelPCA(0.9, kernel="poly", solver="lanczos").fit(X, **w).eigenvalues_,
+    "KernelPCA landmarks": lambda X, y, **w: el.KernelPCA(
+        2, approximation="rpcholesky", n_landmarks=40, random_state=0).fit(X, **w).eigenvalues_,
+    "KernelDensity": lambda X, y, **w: el.KernelDensity(bandwidth=0.5).fit(X, **w).score_samples(3.0 * X),
+    "KernelDensity bounds": lambda X, y, **w: el.KernelDensity(
+        bandwidth=0.5, bounds=[(-20.0, 20.0)] * 4).fit(X, **w).score_samples(X),
+    "GaussianMixture": lambda X, y, **w: el.GaussianMixture(2, random_state=0).fit(X, **w).means_,
+    "GaussianMixture diag": lambda X, y, **w: el.GaussianMixture(
+        2, covariance_type="diag", random_state=0).fit(X, **w).means_,
+    "NaiveBayes": lambda X, y, **w: el.NaiveBayes("gaussian").fit(X, y, **w).predict_proba(X),
+    "LinearDiscriminant": lambda X, y, **w: el.LinearDiscriminant().fit(X, y, **w).predict_proba(X),
+    "QuadraticDiscriminant": lambda X, y, **w: el.QuadraticDiscriminant().fit(X, y, **w).predict_proba(X),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("weight", [None, UNEVEN], ids=["", "weighted"])
+@pytest.mark.parametrize("name", MODELS)
+def test_models_on_a_device_are_those_of_numpy(name, weight, as_if_on_device):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed, so nothing was tested about its tensors")
+    given = {} if weight is None else {"sample_weight": weight}
+    expected = np.asarray(MODELS[name](X, Y, **given))
+    found = to_numpy(MODELS[name](torch.asarray(X), torch.asarray(Y), **given))
+    np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-8)
+
+
+def test_the_outcome_names_the_solver_of_a_device(as_if_on_device):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed, so nothing was tested about its tensors")
+    fit = el.KernelPCA(2, gamma=0.1, solver="lanczos").fit(torch.asarray(X))
+    assert fit.solver_.solver == "krylov"
+    assert "on a device" in fit.solver_.reason
+    assert fit.solver_.residuals.max() <= 1e-9
+
+
+def test_a_fit_without_memory_names_the_way_out(as_if_on_device):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed, so nothing was tested about its tensors")
+    with pytest.raises(ResourceError, match="a basis on the device") as raised:
+        el.KernelPCA(2, solver="lanczos", max_memory="10kB").fit(torch.asarray(X))
+    assert "approximation='rpcholesky'" in str(raised.value)
+
+
+def test_nan_is_found_by_every_model(as_if_on_device):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed, so nothing was tested about its tensors")
+    rows = X.copy()
+    rows[7, 2] = np.nan
+    for model in (el.PCA(2), el.KernelPCA(2, solver="lanczos"), el.LinearDiscriminant()):
+        given = (torch.asarray(rows), torch.asarray(Y))
+        if isinstance(model, el.LinearDiscriminant):
+            model.fit(*given)  # a missing value, by maximum likelihood
+            continue
+        with pytest.raises(el.DataError, match="NaN"):
+            model.fit(given[0])
+
+
+def test_a_device_that_is_absent_is_an_error():
+    pytest.importorskip("torch", reason="PyTorch is not installed, so nothing was tested about its devices")
+    with pytest.raises(el.OptionError, match="'cuda:99' is not a device of this machine"), el.fitting(device="cuda:99"):
+        pass
+    with pytest.raises(el.OptionError, match="is not a device that rows can be sent to"), el.fitting(device="abacus"):
+        pass
+
+
+def test_the_processor_is_no_device_to_send_rows_to():
+    with el.fitting(device="cpu"):
+        expected = el.PCA(2).fit(X).components_
+    np.testing.assert_array_equal(expected, el.PCA(2).fit(X).components_)
