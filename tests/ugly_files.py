@@ -868,6 +868,126 @@ ugly(
 )  # fmt: skip
 
 
+# ---- a second hostile hour --------------------------------------------------------------------------------------
+
+LONG_NAMES = [f"{who} {'von ' * (place % 2)}Moe" for place, who in enumerate(PEOPLE)]
+
+
+def printed(rows: list[list[str]], widths: tuple[int, ...]) -> str:
+    """Rows as R prints a frame: names of rows flush left, numbers flush right."""
+    return "".join(row[0].ljust(widths[0]) + "".join(map(str.rjust, row[1:], widths[1:])) + "\n" for row in rows)
+
+
+FRAME_ROWS = [["", *NAMES], *([who, *cells[1:]] for who, cells in zip(LONG_NAMES, CELLS[1:], strict=True))]
+ugly(
+    "a frame as R prints it, with spaces in the names of its rows", printed(FRAME_ROWS, (16, 7, 6, 6)),
+    path="people.txt", notes=(DRAWN, "'column_1' names the rows"),
+)  # fmt: skip
+ugly(
+    "a frame as pandas prints it, numbered, with spaces in its text",
+    printed([["", "person", *NAMES], *([str(place), *row] for place, row in enumerate(FRAME_ROWS[1:]))],
+            (4, 14, 8, 6, 6)),
+    path="people.txt", notes=(DRAWN, "'person' names the rows", "'column_1' is left out"),
+)  # fmt: skip
+fails(
+    "a frame of R in two blocks of columns",
+    printed([row[:3] for row in FRAME_ROWS], (16, 7, 6)) + printed([[row[0], row[3]] for row in FRAME_ROWS], (16, 6)),
+    "a printed frame whose columns stand in blocks", path="people.txt",
+)  # fmt: skip
+fails(
+    "a frame of R that leaves out rows", "# A tibble: 99 x 4\n" + printed(FRAME_ROWS, (16, 7, 6, 6))
+    + "# i 75 more rows\n", "a printed frame that leaves out rows", path="people.txt",
+)  # fmt: skip
+ugly(
+    "a logger: a line of its own, names, units, and how each was averaged", '"TOA5","S7","CR1000","12","Std","Table"\n'
+    + text([("TIMESTAMP", ["TS", "", *(f"2024-03-01 {i // 6:02d}:{i % 6}0:00" for i in range(N))]),
+            *((name, [unit, how, *own]) for name, unit, how, own in zip(
+                NAMES, ("Deg C", "%", "mbar"), ("Avg", "Smp", "Avg"), X.T, strict=True))]),
+    path="people.dat",
+    notes=("the first line is taken for a title", "the 2 lines below the names hold units", "'TIMESTAMP' is left out"),
+)  # fmt: skip
+ugly(
+    "the World Bank: a title of its own width, years as names, a separator at each end",
+    '"Source","Indicators",\n\n"Updated","2024-05-30",\n\n'
+    + text([("Country", PEOPLE), ("Code", [f"C{i}" for i in range(N)]),
+            *zip(("2018", "2019", "2020"), X.T, strict=True), ("", [""] * N)]),
+    active=("2018", "2019", "2020"),
+    notes=("the first 4 lines", "is read as column names", "'Country' names", "'Code' is left", "'column_6' is left"),
+)  # fmt: skip
+ugly(
+    "a table of the USGS, with the widths of its columns below the names", "# provisional\n#\n" + text([
+        ("site", ["15s", *["0938"] * N]), *((name, ["14n", *values]) for name, values in people())], "\t"),
+    path="people.rdb", notes=("the line below the names", "'site' is left out"),
+)  # fmt: skip
+ugly(
+    "long texts of many lines", text([("note", (f'"{(who + chr(10)) * 900}"' for who in PEOPLE)), *people()]),
+    notes=("'note' names the rows",),
+)  # fmt: skip
+for title, to_cell in (
+    ("digits of Arabic", lambda x: str(x).translate(str.maketrans("0123456789.", "٠١٢٣٤٥٦٧٨٩٫"))),
+    ("exponents of Fortran", lambda x: f"{x:.6E}".replace("E", "D")),
+    ("numbers that a spreadsheet takes for text", lambda x: f'="{x}"'),
+    ("numbers that are about right", lambda x: f"~{x}" if x > 100 else f"ca. {x}"),
+    ("decimal points and decimal commas", lambda x: f'"{str(x).replace(".", ",")}"' if int(x) % 3 else str(x)),
+):
+    ugly(title, text(people(X, to_cell)), notes=("in column 'height' and 2 more is read as",))
+PROFIT = np.round(100.0 * AROUND)
+PROFIT[[3, 7], [0, 1]] = 0.0
+ugly(
+    "money that was lost, in brackets after its sign",
+    text(people(PROFIT, lambda x: f'"${x:,.2f}"' if x > 0 else f'"$({-x:,.2f})"' if x else "$ -")), rows=PROFIT,
+    notes=("in column 'height' and 2 more is read as",),
+)  # fmt: skip
+ugly(
+    "times of the web", text([("seen", (f"2024-{month:02d}-05T10:00:00Z" for month in cycled([3, 4]))), *people()]),
+    notes=("'seen' is left out (dates)",),
+)  # fmt: skip
+FILLED = np.hstack([X + 0.05, X[:, :1] + 0.05])
+FILLED[[2, 9], 0], FILLED[[5, 6], 1], FILLED[[4, 8], 2] = 9.96921e36, 99.0, -1.0
+FOUR = ("a", "b", "c", "d")
+ugly(
+    "fill values of NetCDF, 99 and -1 among decimals", text(list(zip(FOUR, FILLED.T, strict=True))), active=FOUR,
+    rows=FILLED, warnings=("9.96921e+36 stands in 2 cells", "-1 stands in 2 cells", "'a' has 100% of the variance"),
+)  # fmt: skip
+AGREED = ("Pas du tout d’accord", "Plutôt pas d’accord", "Neutre", "Plutôt d’accord", "Tout à fait d’accord")
+ugly(
+    "answers in French", text([
+        (name, [AGREED[a - 1] for a in own]) for name, own in zip(ITEMS[:3], ANSWERS.T, strict=True)]),
+    active=ITEMS[:3], rows=ANSWERS, notes=("are read as 1 … 5",),
+)  # fmt: skip
+STATISTICS = np.vstack([X, X.mean(axis=0).round(2), X.std(axis=0, ddof=1).round(2), np.full(3, N)])
+ugly(
+    "means, deviations and numbers below the rows",
+    text([("who", [*PEOPLE, "Mean", "SD", "N"]), *people(STATISTICS)]), rows=STATISTICS, notes=WHO,
+    warnings=("rows 25, 26, 27 are called 'Mean', 'SD', 'N' in column 'who': if they are not data, leave them out with "
+              "--footer 3",),
+)  # fmt: skip
+PLACES = np.column_stack([X, np.linspace(46.0, 49.0, N).round(4)[::-1] + cycled([0.0, 0.5]), cycled([9.5, 11.2, 16.1])])
+AT = (*NAMES, "lat", "lon")
+ugly(
+    "coordinates beside what was measured there", text(list(zip(AT, PLACES.T, strict=True))), active=AT, rows=PLACES,
+    warnings=("columns 'lat', 'lon' hold places, and are fitted like measurements; show them beside the result with "
+              "--supplementary lat,lon",),
+)  # fmt: skip
+KINDS = np.array(cycled([1, 3, 2, 1]))
+ugly(
+    "classes as numbers, and no line of names", text([*people(), ("kind", KINDS)]).partition("\n")[2],
+    active=("column_1", "column_2", "column_3", "column_4"), rows=np.column_stack([X, KINDS]),
+    notes=("the first line holds no names",), warnings=("if they are classes, give --label column_4",),
+)  # fmt: skip
+fails(
+    "correlations above the diagonal and p-values below it", matrix(np.where(np.tri(3, k=-1), np.abs(R) ** 3, R)),
+    "its halves differ, as correlations and their p-values do",
+)  # fmt: skip
+fails(
+    "correlations of an article: stars, dashes on the diagonal, means beside", ",M,SD,1,2,3,4\n" + "".join(
+        f"{i}. {name},{i}.5,1.{i},{','.join([f'.{i}1*', f'-.{i}', '.45**'][: i - 1] + ['—'] + [''] * (4 - i))}\n"
+        for i, name in enumerate(("anx", "dep", "str", "sle"), 1)),
+    "one half of a matrix of correlations",
+)  # fmt: skip
+fails("columns that are all constant", text([("a", [1] * N), ("b", [2] * N)]), "none has two different entries")
+
+
 # ---- the score table --------------------------------------------------------------------------------------------
 
 

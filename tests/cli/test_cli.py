@@ -380,6 +380,12 @@ def test_mixtures_predict_components(run, wine):
     assert all(len(found) <= 2 for found in by_kind.values())
 
 
+def test_compare_warns_once_of_what_all_folds_have(run, wine):
+    words = ("-c", "acid:ash", "--models", "gmm:k=3:max_iter=2,kde", "--cv", 4, "--json")
+    found = json.loads(done(run("compare", "wine.csv", *words)))
+    assert len([each for each in found["warnings"] if "stopped" in each]) == 1, found["warnings"]
+
+
 def test_compare_ranks_models(run, wine):
     words = ("compare", "wine.csv", "-c", "acid:ash", "--models", "gmm:k=1,gmm:k=3:n_init=3,ppca:k=1", "--cv", 4)
     out = done(run(*words, "-o", "table.csv"))

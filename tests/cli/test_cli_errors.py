@@ -64,7 +64,7 @@ BAD = {
     "broken.parquet": (b"PAR1 nothing else", "cannot be read", "write it again"),
     "broken.arrow": (b"ARROW1 nothing else", "cannot be read", "write it again"),
     "broken.npy": (b"\x93NUMPY\x01\x00", "", "numpy.save"),
-    "odd.xyz": (b"1,2\n", "has no known suffix", ".parquet"),
+    "odd.xyz": (b"1,2\n", "has no known suffix", "name a copy so: cp odd.xyz odd.txt"),
 }
 
 

@@ -50,6 +50,7 @@ def test_pca_of_a_bed_file_is_that_of_genotypes_and_one_command_draws_the_map(ru
     page = (tmp_path / "map.html").read_text(encoding="utf-8")
     assert page.index("Map of people") < page.index("Eigenvalues") < page.index("Weights of variants on PC1")
     assert "north" in page
+    assert f"45 people, {expected.n_features_in_:,} variants" in page
 
 
 def test_the_population_colours_without_being_named(run):

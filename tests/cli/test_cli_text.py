@@ -180,7 +180,7 @@ BELOW = {
     "a.csv.zst": ("(\xb5/\xfd", "is packed in a way that is not read", "zstd -d"),
     "a.npz": ("PK", "is several arrays", "np.save"),
     "a.pkl": ("x", "is a pickle", "to_parquet"),
-    "a.xyz": ("1,2\n", "has no known suffix", "rename it if it is in one"),
+    "a.xyz": ("1,2\n", "has no known suffix", "name a copy so: cp a.xyz a.txt"),
 }
 
 

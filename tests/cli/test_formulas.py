@@ -43,3 +43,12 @@ def test_names_of_columns_are_looked_at_too(model, capsys):
     pl.DataFrame(ROWS).rename({"name": "=HYPERLINK(1)"}).write_csv("u.csv")
     assert main(["transform", model, "u.csv", "--id", "=HYPERLINK(1)", "--escape-formulas", "-o", "scores.csv"]) == 0
     assert pl.read_csv("scores.csv").columns[0] == "'=HYPERLINK(1)"
+
+
+def test_formulas_in_several_columns_are_marked(model):
+    pl.DataFrame(ROWS).with_columns(pl.col("name").reverse().alias("group")).write_csv("v.csv")
+    asked = ["--id", "name", "--label", "group", "--escape-formulas", "-o", "scores.csv"]
+    assert main(["transform", model, "v.csv", *asked]) == 0
+    assert names("scores.csv") == ["'=1+1", "'@x", "'-y", "ok", "+2", None]
+    groups = pl.read_csv("scores.csv", infer_schema=False)["group"].to_list()
+    assert groups == [None, "+2", "ok", "'-y", "'@x", "'=1+1"]

@@ -69,6 +69,17 @@ SUSPECTED = {
     "99 among years at school": (with_codes(answers(0, 18), a=(99, 3)), [99]),
     "-9999 among temperatures": (with_codes(RNG.normal(8.0, 9.0, N).round(1), a=(-9999, 1)), [-9999]),
     "-99.9 among temperatures": (with_codes(RNG.normal(18.0, 4.0, N).round(1), a=(-99.9, 3)), [-99.9]),
+    "99 among decimals": (with_codes(RNG.normal(20.0, 3.0, N).round(2), a=(99, 2)), [99]),
+    "-1 twice below decimals": (with_codes(RNG.uniform(15.0, 40.0, N).round(2), a=(-1, 2)), [-1]),
+    "-200 among concentrations": (with_codes(RNG.gamma(4.0, 0.5, N).round(1), a=(-200, 9)), [-200]),
+    "7777 among counts": (with_codes(RNG.poisson(20.0, N), a=(7777, 3)), [7777]),
+    "-999.25 in a well log": (with_codes(RNG.normal(60.0, 9.0, N), a=(-999.25, 2)), [-999.25]),
+    "1e30": (with_codes(RNG.normal(1.7, 0.1, N), a=(1e30, 1)), [1e30]),
+    "the fill value of NetCDF": (
+        with_codes(RNG.normal(1.7, 0.1, N), a=(9.9692099683868690e36, 2)),
+        [9.969209968386869e36],
+    ),
+    "the largest integer of 16 bits": (with_codes(RNG.normal(300.0, 40.0, N).round(), a=(32767, 2)), [32767]),
     "9999 among lengths": (with_codes(RNG.normal(1.7, 0.1, N), a=(9999, 2)), [9999]),
 }
 
@@ -98,6 +109,10 @@ UNSUSPECTED = {
     "log values": np.log(RNG.exponential(1.0, N)),
     "coordinates": np.round(RNG.uniform(-100.0, -98.0, N), 1),
     "coordinates with -99": np.round(RNG.normal(-97.0, 5.0, N)),
+    "one loss of 200": with_codes(RNG.normal(5.0, 30.0, N).round(1), a=(-200, 1)),
+    "incomes, three of 900": with_codes(RNG.uniform(100.0, 400.0, N), a=(900, 3)),
+    "temperatures with one -1.0 below": np.append(RNG.uniform(3.0, 24.0, N).round(2), -1.0),
+    "magnitudes over thirty orders": 10.0 ** RNG.uniform(0.0, 30.0, N),
     "answers 1 to 9": answers(1, 9),
     "answers 0 to 10": ELEVEN,
     "answers -3 to 3": answers(-3, 3),

@@ -56,6 +56,29 @@ def test_mixture_of_mixed_columns(fitted, command):
     assert "column 'tree' has a category ('yew', in 1 row)" in found["warnings"][1]
 
 
+POINTED = (
+    TRAIN.partition("\n")[0]
+    + "\n"
+    + "".join(".,".join(line.split(",")).replace(".", "", 1) + ".\n" for line in TRAIN.splitlines()[1:])
+)
+
+
+@pytest.mark.parametrize("command", ["predict", "score"])
+def test_categories_with_a_point_at_their_end_have_an_option(run, tmp_path, command):
+    """As the classes of the test rows of a well-known table of incomes have one."""
+    (tmp_path / "train.csv").write_text(TRAIN)
+    (tmp_path / "new.csv").write_text(POINTED)
+    assert POINTED.splitlines()[1] == "0,clay.,oak."
+    assert run("fit", "nb", "train.csv", "--label", "tree", "-o", "nb.safetensors")[0] == 0
+    warnings = json.loads(run(command, "nb.safetensors", "new.csv", "--json")[1])["warnings"]
+    assert any("if 'clay.' means 'clay', fit again with --ignore-case soil" in each for each in warnings), warnings
+    assert any("if 'oak.' means 'oak', fit again with --ignore-case tree" in each for each in warnings), warnings
+    assert run("fit", "nb", "train.csv", "--label", "tree", "--ignore-case", "soil,tree", "-o", "f.safetensors")[0] == 0
+    one, other = (json.loads(run(command, "f.safetensors", name, "--json")[1]) for name in ("train.csv", "new.csv"))
+    assert not other.get("warnings")
+    assert one["accuracy"] == other["accuracy"] > 0.5
+
+
 def test_known_categories_are_not_warned_of(fitted):
     for model in ("nb", "mix"):
         assert not json.loads(fitted("predict", f"{model}.safetensors", "train.csv", "--json")[1]).get("warnings")

@@ -242,3 +242,12 @@ def test_damaged_tables_of_columns_are_errors_or_rows(tmp_path, write, place):
     with contextlib.suppress(DataError):
         source = eigenlens.scan(path)
         assert np.concatenate(list(source.rows())).shape == (source.n_rows, source.n_features)
+
+
+def test_a_parquet_file_of_hardly_anything_but_zeros_is_a_bomb_unless_that_is_allowed(tmp_path):
+    path = tmp_path / "zeros.parquet"
+    n = 40_000_000
+    pl.select(a=pl.repeat(0.0, n), b=pl.repeat(1.0, n)).write_parquet(path, row_group_size=n)
+    with pytest.raises(DataError, match=r"zeros.parquet' grows to [\d,]+ times its size"):
+        eigenlens.scan(path)
+    assert eigenlens.scan(path, max_ratio=1e6).n_rows == n

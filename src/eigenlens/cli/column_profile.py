@@ -7,12 +7,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
+from eigenlens.arrays import Array
 from eigenlens.cli.advice.totals import is_total
 from eigenlens.cli.output import one_line
 from eigenlens.data.column_kinds import ColumnKind
 from eigenlens.data.files.base import pl
 from eigenlens.data.files.cells import BOOLEAN, INTEGER, MAX_MARKERS, describe_cell, parse_numbers, plain_cells
 from eigenlens.data.files.dialect import MISSING_MARKERS, Dialect
+from eigenlens.data.files.layout.wide_rows import MIN_WIDE_COLUMNS
 from eigenlens.data.files.scan import FileSource
 from eigenlens.tables.text_table import count_noun
 
@@ -194,19 +198,40 @@ MAX_ALL_VALUES = 1_000_000
 
 PADDED = "^[+-]?0[0-9]+$"
 
+MAX_FIRST_COLUMNS = 50
+"""Of tables with hundreds of columns, these are looked at cell by cell: names, dates and codes stand at the left."""
+
 
 def profile_columns(source: FileSource, rows: int | None = None) -> tuple[list[Profile], int]:
     """Return profiles of all columns of files and the number of rows, or of the first `rows`; memory O(block)."""
     most = min(MAX_VALUES, max(100, MAX_ALL_VALUES // source.n_features))
     dialect = source.dialect if source.is_written else None
     found = [Profile(f.name, None if dialect else f.kind, most) for f in source.fields]
-    for frame in _first_rows(source.cells(), rows):
+    # Files of columns decode a whole block before its first rows are there.
+    source = source if rows is None else source.with_block_rows(rows)
+    plain = [] if dialect is None else _plain_columns(source)
+    for block in _first_rows(source.part(plain).rows(), rows) if plain else ():
+        _add_numbers([found[j] for j in plain], block)
+    rest = sorted(set(range(len(found))) - set(plain))
+    for frame in _first_rows(source.part(rest).cells(), rows):
         # All columns of a block are looked at together: one at a time, thousands of them take seconds.
         if dialect is None:
             _add_values(found, frame)
         else:
-            _add_cells(found, frame, dialect)
+            _add_cells([found[j] for j in rest], frame, dialect)
     return found, found[0].rows
+
+
+def _plain_columns(source: FileSource) -> list[int]:
+    """Return the columns of delimited text with hundreds of them of which the numbers show enough, cells aside.
+
+    The first columns, which may number, name or date the rows, are not among them.
+    """
+    if source.n_features < MIN_WIDE_COLUMNS:
+        return []
+    kinds, words = (ColumnKind.NUMBER, ColumnKind.INTEGER), source.words
+    rest = list(enumerate(source.fields))[MAX_FIRST_COLUMNS:]
+    return [j for j, each in rest if each.kind in kinds and each.name not in words]
 
 
 def profile_first_rows(source: FileSource, rows: int) -> list[Profile]:
@@ -220,11 +245,11 @@ def profile_first_rows(source: FileSource, rows: int) -> list[Profile]:
     return found
 
 
-def _first_rows(frames: Iterable[DataFrame], rows: int | None) -> Iterator[DataFrame]:
-    """Yield frames up to a number of rows; all of them for None."""
+def _first_rows(blocks: Iterable[Any], rows: int | None) -> Iterator[Any]:
+    """Yield frames or arrays up to a number of rows; all of them for None."""
     left = float("inf") if rows is None else rows
-    for frame in frames:
-        yield frame if len(frame) <= left else frame.head(int(left))
+    for frame in blocks:
+        yield frame if len(frame) <= left else frame[: int(left)]
         left -= len(frame)
         if left <= 0:
             return
@@ -258,6 +283,34 @@ def _texts(cells: DataFrame, numbers: DataFrame) -> tuple[Iterable[str], ...]:
                          *(numbers.to_series(j).rename(f"number {j}") for j in places)])  # fmt: skip
     texts = (pl.col(f"cell {j}").filter(pl.col(f"number {j}").is_null()).drop_nulls() for j in places)
     return both.select(text.unique(maintain_order=True).head(10).implode() for text in texts).row(0) if places else ()
+
+
+def _add_numbers(found: list[Profile], rows: Array) -> None:
+    """Add rows (b, d) of the numbers of delimited text, NaN where missing, to the profiles of d columns."""
+    whole, present = (rows == np.floor(rows)).sum(axis=0), np.isfinite(rows).sum(axis=0) + np.isinf(rows).sum(axis=0)
+    for j, (column, known) in enumerate(zip(found, _summarise_rows(rows, present), strict=True)):
+        column.add(len(rows), int(present[j]), known)
+        column.integers &= bool(whole[j] == present[j])
+        column.flags &= not present[j]
+        if len(column.values) <= (column.most if column.integers else 1):  # of measurements, whether they differ
+            kept = rows[:, j][~np.isnan(rows[:, j])].tolist()
+            column.remember(map(int, kept) if column.integers and not known.infinite else kept[:2])
+
+
+def _summarise_rows(rows: Array, present: Array) -> list[Numbers]:
+    """Return a summary of each column of an array, in which NaN is missing."""
+    missing = np.isnan(rows)
+    with np.errstate(all="ignore"):
+        least, greatest = np.where(missing, np.inf, rows).min(axis=0), np.where(missing, -np.inf, rows).max(axis=0)
+        total, whole = np.nansum(rows, axis=0), (rows == np.floor(rows)).sum(axis=0)
+        steps = np.diff(rows, axis=0).min(axis=0, initial=np.inf)
+    between = steps.tolist() if len(rows) > 1 else [None] * len(steps)
+    ends = list(zip(rows[0].tolist(), rows[-1].tolist(), between, strict=True))
+    for j in np.flatnonzero(missing.any(axis=0)):  # there the first and the last are others, and so are the steps
+        each = rows[~missing[:, j], j]
+        ends[j] = (each[0], each[-1], float(np.diff(each).min()) if each.size > 1 else None) if each.size else ends[j]
+    parts = (present, np.isinf(rows).sum(axis=0), least, greatest, total, whole)
+    return [Numbers(*numbers, *end) for *numbers, end in zip(*(part.tolist() for part in parts), ends, strict=True)]
 
 
 def _add_values(found: list[Profile], frame: DataFrame) -> None:

@@ -124,11 +124,21 @@ def _choose_features(
 
 def _reject_no_features(guesses: Mapping[Any, GuessedRole]) -> None:
     """Raise where no column is left to work on, with one that could be used."""
-    usable = [str(each.column) for each in guesses.values() if each.numeric and each.role != Role.ACTIVE]
-    text = bool(guesses) and not usable
-    fix = f"use one of those left out with --active {shlex.quote(usable[0])}" if usable else "drop fewer"
-    fix = f"fit {' or '.join(commands('mixed'))}, which take categories" if text else fix
-    what = "no column is left to work on" + ": none holds numbers" * text
+    aside = [each for each in guesses.values() if each.role != Role.ACTIVE]
+    varying = [each for each in aside if each.varies]
+    text = any(not each.numeric or each.role == Role.LABEL for each in varying)
+    usable = [str(each.column) for each in varying if each.numeric and not (text and each.role == Role.ID)]
+    if usable:
+        lack, fix = "", f"use one of those left out with --active {shlex.quote(usable[0])}"
+    elif any(each.role == Role.LABEL for each in varying):
+        lack, fix = ": none holds numbers", f"fit {' or '.join(commands('mixed'))}, which take categories"
+    elif varying:
+        lack, fix = ": none holds numbers or categories", "give a table that has some"
+    elif aside:
+        lack, fix = ": none has two different entries", "give a table in which they differ"
+    else:
+        lack, fix = "", "drop fewer"
+    what = f"no column is left to work on{lack}"
     fail(what, f"{fix}, or see the columns with eigenlens info", "data")
 
 

@@ -27,9 +27,11 @@ def find_covariance(table: Any) -> CovarianceTable | None:
     It is square, symmetric, has positive variances and no negative eigenvalue; one half of it may be missing. Row names
     that differ from the column names say that it is a table of rows.
     """
+    _reject_triangle(table)
     S, names = _square(table), getattr(table.source, "names", None)
     if S is None or names is None:
         return None
+    _reject_two_halves(S)
     try:
         correlations_from_covariance(S, names)
     except DataError:
@@ -64,6 +66,38 @@ def _warn_of_distances(S: Array, half: bool) -> None:
 MIN_VARIABLES = 3
 """A symmetric table of two rows may well be a coincidence."""
 
+MIN_TRIANGLE = 4
+"""The fewest rows that show the half of a matrix by its missing entries."""
+
+
+def _reject_two_halves(S: Array) -> None:
+    """Raise for a matrix with ones on its diagonal whose halves differ, such as correlations above p-values."""
+    if np.all(S.diagonal() == 1.0) and np.abs(S).max() <= 1.0 and not np.allclose(S, S.T, atol=1e-8):
+        what = "the table has ones on its diagonal, and its halves differ, as correlations and their p-values do"
+        fix = "empty the cells of the half that holds no correlations: the other one is a correlation matrix"
+        fail(what, fix, "data")
+
+
+def _reject_triangle(table: Any) -> None:
+    """Raise for a table of articles: half a matrix of correlations without ones, perhaps beside means."""
+    if not table.missing or not MIN_TRIANGLE <= table.n <= MAX_VARIABLES or not hasattr(table.source, "array"):
+        return
+    X = np.asarray(table.source.array, dtype=np.float64)
+    half = X[:, np.isnan(X).any(axis=0)]
+    below = np.tri(table.n, table.n, -1, dtype=bool)[:, : half.shape[1]]
+    if half.shape[1] in (table.n, table.n - 1) and np.array_equal(~np.isnan(half), below) and _are_correlations(half):
+        what = "the table is one half of a matrix of correlations, without the ones on its diagonal"
+        fix = "write 1 there, and leave out other columns, such as means: it is then a correlation matrix"
+        fail(what, fix, "data")
+
+
+def _are_correlations(half: Array) -> bool:
+    return bool(np.nanmax(np.abs(half)) <= 1.0)
+
+
+MAX_VARIABLES = 1_000
+"""The most variables of a table of correlations in an article."""
+
 
 def _fill_half(S: Array) -> Array:
     """Return a matrix of which one half is missing as a symmetric one; any other unchanged."""
@@ -79,11 +113,12 @@ def say_matrix(now: Any, table: Any, found: CovarianceTable) -> None:
 def fit_covariance_table(model: Any, found: CovarianceTable, n_samples: int | None, command: str) -> Decision:
     """Fit a model to a matrix, and return what was done as a decision."""
     if not hasattr(model, "fit_covariance"):
-        fix = "give the rows themselves, or fit pca, ppca, fa or spca; --rows takes its lines for rows"
-        fail(f"the table is a {found.called}, and {command} needs rows", fix, "data")
+        # Not in the way out, which is tried: its lines are hardly rows.
+        what = f"the table is a {found.called} (unless --rows says that its lines are rows), and {command} needs rows"
+        fail(what, "use pca, ppca, fa or spca, which take it, or give the rows themselves", "data")
     if n_samples is None and command in NEED_SAMPLES:
         what = f"the table is a {found.called}, and {command} needs the number of rows that it was computed from"
-        fail(what, "add --n-samples N; --rows takes its lines for rows", "usage")
+        fail(what, "add --n-samples N", "usage")
     from eigenlens.data.files.base import pl
 
     S, d = pl.DataFrame(found.S, schema=list(found.names)), len(found.S)

@@ -159,7 +159,7 @@ def _check_formulas(columns: Mapping[str, Any], escape: bool) -> Mapping[str, An
     if not any(column.any() for each in (frame, names) for column in each.select(formula).iter_columns()):
         return columns
     if escape:
-        marked = pl.when(formula).then(pl.concat_str(pl.lit("'"), cells)).otherwise(cells).name.keep()
+        marked = pl.when(formula).then(pl.lit("'") + cells).otherwise(cells).name.keep()
         return dict(zip(names.with_columns(marked)["names"], frame.with_columns(marked).iter_columns(), strict=True))
     found = frame.select(formula.sum()).row(0, named=True)
     first = [name for place, name in enumerate(columns) if found.get(str(place))] or list(columns)[:1]

@@ -65,8 +65,18 @@ CODE_NAME = re.compile(
 DAY = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(\.0)?")
 """Whole numbers that are dates, such as 20230131."""
 
+DATE_NAME, DATE_NUMBERS = re.compile(r"(?i)(.*[\W_])?(date|datum|fecha)([\W_].*)?|.*[a-z]Date"), (20_000, 60_000)
+"""Names of dates, and the days since 1900, from 1954 to 2064, by which spreadsheets number them."""
+
+TIME_NAME = re.compile(
+    r"(?i)(elapsed[\W_]*)?(time|timestamp|zeit|temps|tiempo|m?jd|[hb]jd|julian([\W_]?da(y|te))?)"
+    r"([\W_]*\[?\(?(s|secs?|seconds?|ms|min|minutes|h|hours?|d|days?)\)?\]?)?"
+)
+"""Names of times, which are those of the rows where they grow from row to row."""
+
 CLASS_NAME = re.compile(
-    r"(?i)y|(.*[\W_])?(class(es)?|labels?|target|species|diagnosis|outcome|category|cluster|group|digit)"
+    r"(?i)y|(.*[\W_])?(class(es)?|labels?|target|species|diagnosis|outcome|category|cluster|group|digit"
+    r"|survived|churn(ed)?|status|died|dead|event|types?|treatment|variety|cultivar|segment|cohort)"
 )
 """Names of columns of numbers that hold classes."""
 
@@ -80,6 +90,7 @@ MAX_CLASSES = 20
 """More different whole numbers than this are not classes, whatever their name."""
 
 NO_ENTRY, EVENLY_SPACED = "no entry", "evenly spaced numbers that grow from row to row"
+GROWING = "whole numbers that grow from row to row"
 
 
 class Role(StrEnum):
@@ -104,18 +115,24 @@ class GuessedRole(NamedTuple):
         """Whether the column is active and holds numbers."""
         return self.role == Role.ACTIVE and self.numeric
 
+    @property
+    def varies(self) -> bool:
+        """Whether the column is not left out for having one value or none."""
+        return self.reason != NO_ENTRY and not self.reason.startswith(("constant, ", "a single entry, "))
+
 
 def guess_roles(
     profiles: Iterable[Profile], mixed: bool = False, taken: Collection[Any] = ()
 ) -> dict[Any, GuessedRole]:
     """Return the role of every column by its profile; `mixed`: the model takes text. `taken`: columns with other roles.
 
-    One column names the rows, of text if there is one; others that could are left out. Evenly spaced numbers that are
-    the only ones, such as the middles of bins, are measurements.
+    One column names the rows, of text if there is one; others that could are left out. Evenly spaced or sorted numbers
+    that are the only ones, such as the middles of bins, are measurements.
     """
     found = {each.name: GuessedRole(each.name, *guess_role(each, mixed), _is_numeric(each)) for each in profiles}
     if not any(each.is_measured and each.column not in taken for each in found.values()):
-        grids = [each for each in found.values() if each.reason == EVENLY_SPACED and each.column not in taken]
+        sorted_ones = (EVENLY_SPACED, GROWING)
+        grids = [each for each in found.values() if each.reason in sorted_ones and each.column not in taken]
         found |= {each.column: each._replace(role=Role.ACTIVE, reason="") for each in grids}
     names = sorted((each for each in found.values() if each.role == Role.ID), key=lambda each: each.numeric)
     return found | {each.column: each._replace(role=Role.ASIDE) for each in names[1:]}
@@ -163,14 +180,11 @@ def _role_of_numbers(column: Profile, present: int, mixed: bool) -> tuple[Role, 
     distinct, many, many_rows = len(column.values), present >= MIN_ROWS, column.rows >= MIN_ROWS
     if column.numbers_rows:
         return Role.ID, "whole numbers that count the rows"
-    part = calendar_part(name, column.least, column.greatest) if whole and column.least < column.greatest else ""
-    if part:
-        alone = many and distinct == present
-        return (Role.ID, f"{part}, a different one in each row") if alone else (Role.ASIDE, f"{part}, by the name")
+    time = _role_of_times(column, whole, many, distinct == present)
+    if time is not None:
+        return time
     if column.padded:
         return Role.ASIDE, "codes with leading zeros"
-    if whole and many and column.values and all(map(DAY.fullmatch, itertools.islice(column.values, HEAD_ROWS))):
-        return Role.ASIDE, "dates"
     if whole and CODE_NAME.search(name):
         return Role.ASIDE, "codes, by the name"
     if whole and not mixed and CLASS_NAME.fullmatch(name) and 1 < distinct <= min(MAX_CLASSES, present // 2):
@@ -179,7 +193,7 @@ def _role_of_numbers(column: Profile, present: int, mixed: bool) -> tuple[Role, 
         return Role.ID, "whole numbers that hardly repeat, and by its name an id"
     if whole and many and distinct == present:
         if column.increasing and column.greatest - column.least <= MAX_STEP * present:
-            return Role.ID, "whole numbers that grow from row to row"
+            return Role.ID, GROWING
         if column.type == "integer" and column.least >= LONG_NUMBER:  # 4.8e12 is a measurement
             return Role.ID, "long whole numbers, a different one in each row"
     if whole and many and CERTAIN_ID_NAME.search(name):
@@ -190,6 +204,28 @@ def _role_of_numbers(column: Profile, present: int, mixed: bool) -> tuple[Role, 
     if column.evenly_spaced:
         return Role.ID, EVENLY_SPACED
     return Role.ACTIVE, ""
+
+
+def _role_of_times(column: Profile, whole: bool, many: bool, alone: bool) -> tuple[Role, str] | None:
+    """Return the role of a column of numbers that are dates, times or parts of these; None for others.
+
+    whole: whether all are whole numbers. many: whether there are enough to tell. alone: whether none repeats.
+    """
+    name, least, greatest = str(column.name), column.least, column.greatest
+    part = calendar_part(name, least, greatest) if whole and least < greatest else ""
+    if part:
+        alike = (Role.ID, f"{part}, a different one in each row")
+        return alike if many and alone else (Role.ASIDE, f"{part}, by the name")
+    if column.padded:
+        return None
+    if whole and many and column.values and all(map(DAY.fullmatch, itertools.islice(column.values, HEAD_ROWS))):
+        return Role.ASIDE, "dates"
+    if whole and DATE_NAME.fullmatch(name) and DATE_NUMBERS[0] <= least < greatest <= DATE_NUMBERS[1]:
+        return Role.ASIDE, "dates"
+    complete = column.missing == 0 and column.numbers == column.rows
+    if many and complete and column.increasing and TIME_NAME.fullmatch(name):
+        return Role.ID, "times that grow from row to row"
+    return None
 
 
 def role_decisions(guessed: Mapping[Any, GuessedRole]) -> list[Decision]:

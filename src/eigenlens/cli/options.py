@@ -166,7 +166,7 @@ class ReadingOptions(ParsingOptions, SelectionOptions):
 
     ignore_case: list[str] | None = _reading(
         "--ignore-case",
-        "Columns of text in which Male, male and MALE are one category, called in lower case; written as for "
+        "Columns of text in which Male, male and MALE. are one category, called in lower case; written as for "
         "--columns.",
         metavar="LIST",
     )
@@ -189,6 +189,11 @@ class RunningOptions:
         "Memory that rows and kernels may take, e.g. 4GB; beyond it rows are read in blocks, pass by pass, or, "
         "where that is not possible, the command stops with exit code 6. Default: a quarter of what is free.",
         metavar="SIZE",
+    )
+    device: str | None = _running(
+        "--device",
+        "Device of PyTorch to which rows are sent while a model is fitted, such as cuda (extra torch). Default: none.",
+        metavar="NAME",
     )
     json: bool = _running("--json", "Print one JSON value instead of text.", default=False)
     quiet: bool = _running("--quiet", "Print results and errors only.", "-q", default=False)

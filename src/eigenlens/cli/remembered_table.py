@@ -16,6 +16,7 @@ import numpy as np
 from eigenlens.arrays import dense, is_sparse
 from eigenlens.cli.column_roles import ColumnRoles
 from eigenlens.cli.options import TEXT_OPTIONS, ReadingOptions
+from eigenlens.cli.selection import choose_columns
 from eigenlens.data.files.scan import FileSource, format_options
 from eigenlens.data.source import Source
 from eigenlens.estimator.storage import OPTIONAL_PARTS
@@ -30,7 +31,8 @@ def remember_table(model: Any, table: Any, reading: ReadingOptions) -> None:
     written = {name: value for name in (*TEXT_OPTIONS, "text") if (value := getattr(reading, name)) is not None}
     written |= {MARKERS: written.pop("na")} if "na" in written else {}
     named = {"id": roles.id, "label": roles.labels, "weight": roles.weight, "supplementary": roles.supplementary}
-    named["ignore_case"] = tuple(reading.ignore_case or ())
+    kinds = {} if table.files is None else {field.name: field.kind for field in table.files.fields}
+    named["ignore_case"] = tuple(choose_columns(reading.ignore_case, kinds, "ignore_case") or () if kinds else ())
     if getattr(table.source, "names", ()) is None and table.files is not None:
         # Columns without names are found by their numbers only.
         named["columns"] = tuple(roles.features) if len(roles.features) < table.files.n_features else None

@@ -135,11 +135,20 @@ def session(running: RunningOptions) -> Iterator[Session]:
         for noise in (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ImportWarning):
             warnings.simplefilter("ignore", noise)
         current = Session(running, caught)
-        with _remember_interrupt(current):
+        with _remember_interrupt(current), _fit_on(running.device):
             yield current
     if current.running.json:
         texts = {"warnings": current.warning_texts()} if current.warnings else {}
         print(json_text(current.facts | texts, indent=2))
+
+
+def _fit_on(device: str | None) -> contextlib.AbstractContextManager[None]:
+    """Return the context of fits on a device, which is imported only where one is asked for."""
+    if device is None:
+        return contextlib.nullcontext()
+    from eigenlens.data.device_rows import fitting
+
+    return fitting(device=device)
 
 
 @contextlib.contextmanager

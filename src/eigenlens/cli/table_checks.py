@@ -171,7 +171,7 @@ def warn_of_new_rows(model: Any, table: Table, method: str, label: Array | None 
     warn_empty_rows(table, method)
     warn_unknown_categories(model, table)
     if label is not None:
-        warn_unknown_classes(model, label)
+        warn_unknown_classes(model, label, table.roles.labels[0])
 
 
 def describe_columns(X: Array, names: Sequence[str], *, weighted: bool = False, frame: Any = None) -> list[DataWarning]:

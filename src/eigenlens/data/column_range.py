@@ -50,18 +50,17 @@ def _largest_entries(source: Source) -> Array:
         if weight is not None:
             values = values[weight[start : start + rows.shape[0]][::step] > 0.0]
         found = in_slices(partial(_largest_moduli, values), values.shape[1], SLICE_COLUMNS)
-        largest = np.maximum(largest, np.concatenate(found))
+        largest = np.maximum(largest, found[0] if len(found) == 1 else np.concatenate(found))
         start += rows.shape[0]
     return largest
 
 
 def _largest_moduli(values: Array, part: slice) -> Array:
     """Return the largest finite modulus of some columns, 0 where there is none."""
-    columns = values[:, part]
-    found = np.maximum(columns.max(axis=0, initial=0.0), -columns.min(axis=0, initial=0.0))
+    moduli = np.abs(values[:, part])
+    found = np.maximum.reduce(moduli, axis=0, initial=0.0)
     if np.isfinite(found).all():
         return np.asarray(found)
-    moduli = np.abs(columns)
     return np.asarray(np.max(moduli, axis=0, where=np.isfinite(moduli), initial=0.0))
 
 

@@ -22,7 +22,7 @@ from eigenlens.data.example_tables import (
     UK_FOODS,
     WAITING_MINUTES,
 )
-from eigenlens.errors import OptionError
+from eigenlens.errors import MissingExtra, OptionError
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +47,42 @@ class Example:
     classes: str = "label"
     weight: Array | None = None
     others: Mapping[str, Array] = field(default_factory=dict)
+
+    def frame(self, library: str = "pandas") -> Any:
+        """Return the table as a frame, so that models and plots know the names of its columns.
+
+        Args:
+            library: "pandas", whose index holds the names of the rows, or "polars".
+
+        >>> load("iris").frame().head(2)
+                  sepal length  sepal width  petal length  petal width
+        flower 1           5.1          3.5           1.4          0.2
+        flower 2           4.9          3.0           1.4          0.2
+        """
+        if library not in FRAMES:
+            fix = f"known: {', '.join(map(repr, FRAMES))}"
+            raise OptionError("is not a library of frames", argument="library", value=library, fix=fix)
+        try:
+            return FRAMES[library](self)
+        except ImportError as error:
+            extra = "tables" if library == "polars" else library
+            raise MissingExtra(library, extra=extra, need="a frame of an example") from error
+
+
+def _pandas_frame(example: Example) -> Any:
+    import pandas
+
+    return pandas.DataFrame(example.data, index=list(example.rows), columns=list(example.columns))
+
+
+def _polars_frame(example: Example) -> Any:
+    import polars
+
+    return polars.DataFrame(example.data, schema=list(example.columns))
+
+
+FRAMES = {"pandas": _pandas_frame, "polars": _polars_frame}
+"""Libraries of frames by name, each with the function that makes one of an example."""
 
 
 def load(name: str, **options: Any) -> Example:

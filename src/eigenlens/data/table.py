@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.arrays import Array, dense, is_integer, is_sparse, to_numpy
+from eigenlens.arrays import Array, dense, is_integer, is_sparse, namespace, to_numpy
 from eigenlens.data.categories import EncodedColumn, encode, encode_numbers
 from eigenlens.data.column_kinds import ColumnKind, Field, array_kind, frame_field, plain_column
 from eigenlens.data.memory import VIEW_BYTES, native_names, reject_repeated_names
 from eigenlens.data.source import BLOCK_BYTES, Block, Source, column_block
 from eigenlens.errors import DataError
+from eigenlens.gpu.runtime import on_device
 
 EXACT_FLOAT_LIMIT = 2.0**53
 """Below this limit floats hold whole numbers without rounding: 53 bits of mantissa."""
@@ -152,6 +153,16 @@ def numbers_of(rows: Any, columns: Array) -> Array:
     if is_sparse(rows):
         return dense(rows if len(columns) == rows.shape[1] else rows[:, columns])
     return _floating(_taken(to_numpy(rows), columns))
+
+
+def numbers_in_place(rows: Any, columns: Array) -> Any:
+    """Return columns (g,) of a block as `numbers_of` does, but as a tensor where the rows are on a device."""
+    if not on_device(rows):
+        return numbers_of(rows, columns)
+    if len(columns) == rows.shape[1] and np.array_equal(columns, np.arange(len(columns))):
+        return rows
+    xp = namespace(rows)
+    return xp.take(rows, xp.asarray(columns, device=rows.device), axis=1)
 
 
 def _floating(values: Array) -> Array:

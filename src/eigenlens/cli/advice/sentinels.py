@@ -16,12 +16,20 @@ from eigenlens.tables.text_table import count_noun
 
 SENTINELS = (
     -999.0, -9999.0, -99999.0, -99.0, -999.99, -99.99, -99.9, -999.9, -9999.9, 999.0, 9999.0, 99999.0, 999999.0, 999.9,
-    9999.9,
+    9999.9, 99.9, -999.25, -9999.25, -9999.99,
+    32767.0, -32768.0, 65535.0, 2147483647.0, -2147483648.0, -999999.0, 9999999.0,
 )  # fmt: skip
-"""Numbers that are used for missing values in columns of any kind."""
+"""Numbers that are used for missing values in columns of any kind, the ends of the integers of computers and
+-999.25 of well logs among them."""
+
+HUGE, ABOVE_ALL = 1e15, 1e6
+"""A number from here on, and so many times larger than all others, is a fill value, such as 1e30 or 9.96921e+36."""
 
 FAR = 10.0
 """Interquartile ranges from the quartiles, and ranges of the other values, beyond which a number is far outside."""
+
+FAR_ROUND = 5.0
+"""Ranges of the other values beyond which a round number that repeats is far outside."""
 
 FAR_REPEATED = 3.0
 """The same for a number that occurs more than once, where no other value of the column lies so far out."""
@@ -44,6 +52,8 @@ CLEAR_SPACE = 2
 CLEAR_SPACE_BELOW = 7.0
 """The distance of a negative code from whole numbers that are not negative, and need not be answers."""
 
+MIN_DECIMALS = 0.8
+"""The share of values that are no whole numbers, below which a whole one that repeats may be a code."""
 
 MIN_AT_END, MIN_SHARE_AT_END = 3, 0.05
 """Cells, and the share of them, that the largest and the smallest answer need where a code of one digit is near."""
@@ -81,7 +91,7 @@ def find_sentinels(column: str, values: Array) -> list[Sentinel]:
     if not present.size or not may_hold_codes(float(present.min()), float(present.max())):
         return []
     found: dict[float, Sentinel] = {}
-    for finder in (_find_far, _find_negative, _find_codes):
+    for finder in (_find_far, _find_negative, _find_codes, _find_round):
         for each in finder(column, present):
             found.setdefault(each.value, each)
     return list(found.values())
@@ -89,7 +99,10 @@ def find_sentinels(column: str, values: Array) -> list[Sentinel]:
 
 def _find_far(column: str, values: Array) -> list[Sentinel]:
     """Return the numbers of `SENTINELS` that lie far outside the rest of a column (n,)."""
-    known = np.isin(values, SENTINELS)
+    known = np.isin(values, SENTINELS) | _are_fill_values(values)
+    known |= (values == 99.0) & (
+        np.mean(values != np.floor(values)) > MIN_DECIMALS
+    )  # whole numbers have a rule of theirs
     rest = values[~known]
     if not known.any() or rest.size < MIN_VALUES:
         return []
@@ -104,6 +117,39 @@ def _find_far(column: str, values: Array) -> list[Sentinel]:
     return found
 
 
+def _find_round(column: str, values: Array) -> list[Sentinel]:
+    """Return the round number that repeats at an end of a column (n,), far from all others, such as -200 or 7777."""
+    found = []
+    for value in {float(values.min()), float(values.max())}:
+        rest = values[values != value]
+        if not is_round(value) or np.unique(rest).size < MIN_VALUES:
+            continue
+        count, least, greatest = values.size - rest.size, float(rest.min()), float(rest.max())
+        beyond = max(least - value, value - greatest) / (greatest - least)
+        below = value < 0.0 <= least  # beside numbers that are never negative, even -200 twice is one
+        if beyond > FAR_ROUND or (below and beyond > 1.0):
+            found.append(Sentinel(column, value, count, least, greatest, count > (1 if below else 2)))
+    return found
+
+
+def is_round(value: float) -> bool:
+    """Return whether a number is a multiple of 100, or has one digit only, three times or more.
+
+    >>> is_round(-200.0), is_round(7777.0), is_round(77.0), is_round(250.0), is_round(0.0)
+    (True, True, False, False, False)
+    """
+    if not 100.0 <= abs(value) < HUGE or value != int(value):
+        return False
+    return value % 100.0 == 0.0 or len(set(str(int(abs(value))))) == 1
+
+
+def _are_fill_values(values: Array) -> Array:
+    """Return which of the values (n,) are one and the same number, far too large for the others."""
+    large = np.abs(values) >= HUGE
+    most = np.abs(values[~large]).max(initial=0.0)
+    return np.asarray(large & (np.abs(values) > ABOVE_ALL * most) & (np.unique(values[large]).size == 1))
+
+
 def _find_negative(column: str, values: Array) -> list[Sentinel]:
     """Return the negative code below a column (n,) of positive numbers, farther from them than they are from another.
 
@@ -116,6 +162,9 @@ def _find_negative(column: str, values: Array) -> list[Sentinel]:
     value, least, greatest = float(below[0]), float(rest.min()), float(rest.max())
     # Two numbers may be codes themselves, such as 1 and 2 beside -1.
     apart = least - value > greatest - least and np.unique(rest).size > 2
+    # A whole number that repeats below decimals need not be so far from them.
+    count, decimals = values.size - rest.size, float(np.mean(rest != np.floor(rest)))
+    apart |= count > 1 and decimals > MIN_DECIMALS and least - value > (greatest - least) / 4.0
     return [Sentinel(column, value, int(values.size - rest.size), least, greatest)] if apart else []
 
 
@@ -181,7 +230,8 @@ def may_hold_codes(least: float, greatest: float) -> bool:
     >>> may_hold_codes(1.0, 99.0), may_hold_codes(-999.0, 1.9), may_hold_codes(1.0, 5.0)
     (True, True, False)
     """
-    return bool({least, greatest} & {*SENTINELS, *CODES})
+    known = bool({least, greatest} & {*SENTINELS, *CODES}) or max(-least, greatest) >= HUGE
+    return known or is_round(least) or is_round(greatest)
 
 
 def describe_sentinels(columns: Iterable[tuple[str, Array]], paths: Sequence[Any]) -> list[str]:
@@ -192,7 +242,7 @@ def describe_sentinels(columns: Iterable[tuple[str, Array]], paths: Sequence[Any
         for each in find_sentinels(name, values):
             by_value.setdefault(each.value, []).append(each)
     sure = {value: alike for value, alike in by_value.items() if _are_certain(value, alike, columns)}
-    flags = flag_setting("na", [f"{value:g}" for value in sure])
+    flags = flag_setting("na", [_written(value) for value in sure])
     marked = "na" in format_options(paths)
     return [_sentence(alike, flags if marked else "") for alike in sure.values()]
 
@@ -209,11 +259,17 @@ def _are_certain(value: float, alike: list[Sentinel], columns: list[tuple[str, A
     return any(each.certain for each in alike) and having <= 2 * len(alike)
 
 
+def _written(value: float) -> str:
+    """Return a number with as many digits as tell it from others."""
+    return short if float(short := f"{value:g}") == value else repr(value)
+
+
 def _sentence(alike: list[Sentinel], flags: str) -> str:
     first, columns = alike[0], join_limited([repr(each.column) for each in alike])
     where = f"{count_noun(sum(each.cells for each in alike), 'cell')} of {columns}"
-    what = f"{first.value:g} stands in {where}, where other values lie between {first.least:g} and {first.greatest:g}"
-    test = shlex.quote(f"{first.column} != {first.value:g}")
+    value, between = _written(first.value), f"{first.least:g} and {first.greatest:g}"
+    what = f"{value} stands in {where}, where other values lie between {between}"
+    test = shlex.quote(f"{first.column} != {value}")
     return f"{what}: if it means missing, {f'add {flags}' if flags else f'leave those rows out with --where {test}'}."
 
 

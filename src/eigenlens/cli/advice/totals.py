@@ -18,8 +18,14 @@ TOTAL_NAME = re.compile(
     r"(?i)((grand|sub)?[\s_-]*totals?|sums?|means?|averages?|avg|medians?|std\.?[\s_-]?dev\.?|stdev|"
     r"standard deviations?|all|overall|gesamt|insgesamt|(zwischen|gesamt)?summe|mittelwert|durchschnitt|mittel|"
     r"standardabweichung|somme|sous[\s-]total|moyenne|total g[eé]n[eé]ral|promedio|suma|"
-    r"points possible|possible points|max(imum|\.)?[\s_-](points|score|punkte)|out of)\s*:?"
+    r"points possible|possible points|max(imum|\.)?[\s_-](points|score|punkte)|out of)\s*:?|(grand )?totals?:\s.*"
 )
+
+BESIDE_TOTAL = re.compile(
+    r"(?i)(s\.?d\.?|s\.?e\.?(m\.?)?|std\.?|min(imum|\.)?|max(imum|\.)?|n|counts?|anzahl|var(iance|\.)?|cv ?%?|"
+    r"range|mode|skew(ness)?|kurtosis|(2[05]|50|7[05])%|q[123]|geo(metric)?[\s_-]?mean)\s*:?"
+)
+"""Names of other statistics, which are totals only beside one: SD may be a state, and N an answer."""
 
 SUBTOTAL_NAME = re.compile(r"(?i)(sub|grand)?[\s_-]*totals?\s*:?|(zwischen|gesamt)?summe\s*:?|sous[\s-]total\s*:?")
 
@@ -133,6 +139,7 @@ def find_named_totals(texts: Mapping[str, Array]) -> list[TotalRows]:
     for column, values in texts.items():
         often = Counter(values.tolist())
         able = {cell for cell, n in often.items() if cell and is_total(cell) and (n == 1 or is_subtotal(cell))}
+        able |= {cell for cell, n in often.items() if able and n == 1 and cell and BESIDE_TOTAL.fullmatch(cell.strip())}
         places = [i for i, cell in enumerate(values.tolist()) if cell in able] if able else []
         if 0 < len(places) <= max(1, MAX_SHARE * len(values)):
             met = dict.fromkeys(repr(str(values[i]).strip()) for i in places)

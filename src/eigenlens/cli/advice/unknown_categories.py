@@ -33,18 +33,42 @@ def warn_unknown_categories(model: Any, table: Any) -> None:
         if new:
             what = f"column {str(name)!r} has {_list(new)} that the model was not fitted on"
             fix = f"if they are spelled otherwise, write them as it knows them: {_show(categories)}"
-            warn_user(DataWarning(what, columns=[str(name)], fix=fix))
+            near = _near_equal(new, categories)
+            settings = {"ignore_case": [str(name)]} if near else {}
+            warn_user(DataWarning(what, columns=[str(name)], fix=near or fix, settings=settings))
 
 
-def warn_unknown_classes(model: Any, label: Array) -> None:
-    """Warn of known classes of rows that the model cannot predict."""
+def warn_unknown_classes(model: Any, label: Array, column: Any = None) -> None:
+    """Warn of known classes of rows, in a column of this name, that the model cannot predict."""
     counts = Counter(label.tolist())
     classes = np.asarray(model.classes_).tolist()
     new = {value: n for value, n in counts.items() if value not in set(classes)}
     if new:
         rows = count_noun(sum(new.values()), "row")
         what = f"{rows} of classes that the model was not fitted on ({_show(new)}) count as wrong"
-        warn_user(DataWarning(what, fix=f"its classes are {_show(classes)}"))
+        near = _near_equal(new, classes) if column is not None else ""
+        fix = near or f"its classes are {_show(classes)}"
+        warn_user(DataWarning(what, fix=fix, settings={"ignore_case": [str(column)]} if near else {}))
+
+
+def _near_equal(new: Iterable[Any], known: Iterable[Any]) -> str:
+    """Return the way out where new categories differ from known ones in case, spaces and points at the end alone.
+
+    >>> _near_equal(["<=50K."], ["<=50K", ">50K"])
+    "if '<=50K.' means '<=50K', fit again with {ignore_case}"
+    >>> _near_equal(["north"], ["south"])
+    ''
+    """
+    folded = {_fold(value): value for value in known if isinstance(value, str)}
+    pairs = [(value, folded.get(_fold(value))) for value in new if isinstance(value, str)]
+    if not pairs or any(meant is None for _, meant in pairs):
+        return ""
+    value, meant = pairs[0]
+    return f"if {value!r} means {meant!r}, fit again with {{ignore_case}}"
+
+
+def _fold(value: str) -> str:
+    return " ".join(value.lower().split()).rstrip(" .")
 
 
 def _known_categories(model: Any) -> dict[int, tuple[Any, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ import typer
 
 from eigenlens.cli.commands.report import write_report
 from eigenlens.cli.commands.resume_command import resume_command
-from eigenlens.cli.errors import exit_status, fail
+from eigenlens.cli.errors import exit_status, fail, warning_line
 from eigenlens.cli.files import (
     OUTPUT_FORMATS,
     REPORT_SUFFIXES,
@@ -139,8 +140,10 @@ def _compare_models(estimators: dict[str, Any], table: Any, cv: int, running: Ru
 
     if cv > table.n:
         fail(f"--cv {cv} is more than the {table.n} rows", f"use at most --cv {table.n}")
+    before = len(now.warnings)
     with now.progress(f"{len(estimators)} models in {cv} folds"):
         found = held_out(estimators, table.named_rows, cv=cv, sample_weight=table.weight, random_state=running.seed)
+    now.warnings[before:] = _one_of_each(now.warnings[before:])
     now.check_interrupt()
     if len(found.failures) == len(found.names):
         first, cause = next((why, found.causes.get(name)) for name, why in found.failures.items())
@@ -153,6 +156,14 @@ def _compare_models(estimators: dict[str, Any], table: Any, cv: int, running: Ru
         for name, error in causes.items()
     }
     return replace(found, failures=dict(found.failures) | flagged)
+
+
+def _one_of_each(warnings: list[Any]) -> list[Any]:
+    """Return the first of the warnings that differ in numbers alone, as those of the same model in other folds do."""
+    first: dict[str, Any] = {}
+    for each in warnings:
+        first.setdefault(re.sub(r"[0-9][0-9.,e+-]*", "0", warning_line(each.message)), each)
+    return list(first.values())
 
 
 def _write_page(

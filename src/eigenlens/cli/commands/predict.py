@@ -51,5 +51,5 @@ def _confusion(found: Any, table: Any, columns: dict[str, Any]) -> Any:
     from eigenlens.bayes.tables import count_confusion
     from eigenlens.cli.advice.unknown_categories import warn_unknown_classes
 
-    warn_unknown_classes(found, table.label[known])
+    warn_unknown_classes(found, table.label[known], table.roles.labels[0])
     return count_confusion(found.classes_, table.label[known], columns["predicted"][known], weight)

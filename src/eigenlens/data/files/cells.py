@@ -101,8 +101,8 @@ def mask_missing(cells: Expr, markers: Sequence[str]) -> Expr:
 
 
 def fold_case(cells: Expr) -> Expr:
-    """Return text in lower case with single spaces, in which spellings of one category are alike."""
-    found: Expr = cells.str.to_lowercase().str.replace_all(r"[\s\u00a0]+", " ")
+    """Return text in lower case, with single spaces and no point at its end: spellings of a category are then alike."""
+    found: Expr = cells.str.to_lowercase().str.replace_all(r"[\s\u00a0]+", " ").str.replace(r"(.)[ .]+$", "${1}")
     return found
 
 
@@ -215,7 +215,7 @@ CELL_FORMATS: dict[str, CellFormat] = {
     ),
     r"[+-]?\d*,\d+": CellFormat("numbers with decimal commas", "say so with {decimal}", argument="decimal"),
     r"(?i)yes|no|y|n|on|off": CellFormat("yes and no", "write it as 1 and 0", number=False),
-    rf"\d{{4}}([-/.])\d\d?\1\d\d?\b.*|\d{{1,2}}([./-])\d{{1,2}}\2\d{{2,4}}(?![\d./-]).*|{NAMED_DATES}": CellFormat(
+    rf"\d{{4}}([-/.])\d\d?\1\d\d?(?!\d).*|\d{{1,2}}([./-])\d{{1,2}}\2\d{{2,4}}(?![\d./-]).*|{NAMED_DATES}": CellFormat(
         "dates", "read it as days with {dates}", number=False, argument="dates"
     ),
     r"(?:\d{1,3}\.){3}\d{1,3}": CellFormat("IP addresses", "leave it out with {drop}", number=False, argument="drop"),

@@ -95,7 +95,8 @@ def text_head(path: Path, encoding: str | None = None, skip: int = 0, footer: in
             raise _too_long(path, MAX_SAMPLE_BYTES)
         if footer and not file.read(1):
             head = head[: _footer_start(head, footer)]
-    whole = head if len(head) < SAMPLE_BYTES else head[: head.rfind(b"\n") + 1] or head
+    # Where quotes do not add up, a line is whole where it ends.
+    whole = head if len(head) < SAMPLE_BYTES else head[: _record_end(head) or head.rfind(b"\n") + 1] or head
     try:
         return whole.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -52,12 +52,13 @@ from eigenlens.data.files.number_format import (
 from eigenlens.data.files.other_formats import reject_libsvm
 from eigenlens.errors import DataError, OptionError
 
-NO_ANSWERS = ("Refused", "Don't know", "Don’t know", "No answer", "Not applicable", "Inapplicable", "keine Angabe")
+NO_ANSWERS = ("Refused", "Don't know", "Don’t know", "No answer", "Not applicable", "Inapplicable", "keine Angabe",
+              "Prefer not to say", "Prefer not to answer", "Rather not say")  # fmt: skip
 """Words of questionnaires for an answer that was not given, in the cases that `USUAL_MARKERS` adds."""
 
 USUAL_MARKERS = (
-    "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", ".", "-", "?", "--", "---", "..", "…", ":",
-    "DNF", "DNS", "DSQ", "[not completed]",
+    "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", ".", "-", "?", "--", "---", "–", "—", "..", "…",
+    ":", "DNF", "DNS", "DSQ", "[not completed]",
     *("#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?", "#NULL!"), *(f".{letter}" for letter in ascii_lowercase),
     *dict.fromkeys(case(word) for word in NO_ANSWERS for case in (str, str.lower, str.upper, str.title)),
 )  # fmt: skip
@@ -227,8 +228,9 @@ def find_dialect(
     _check_decimal(numbers, separator)
     # 1'234 in the first line is hardly a name, though only `thousands` makes it a number.
     plain = [[numbers.to_plain(cell).translate(THOUSANDS_LIKE) for cell in row] for row in rows]
-    line = FirstLine(header is not False) if header_rows or header is not None else judge_first_line(
-        plain, found.number_markers)  # fmt: skip
+    # Text below the first line makes names of its numbers, unless it has nothing else.
+    known = header_rows or header is not None or (lines > 1 and not all(map(is_number, rows[0])))
+    line = FirstLine(header is not False) if known else judge_first_line(plain, found.number_markers)
     return replace(found, separator=separator, header=lines if line.named else 0, numbers=numbers, row_names=row_names,
                    doubtful_names=tuple(rows[0]) if line.doubtful else (), trailing=trailing,
                    repeats=line.named and bool(numeric_columns_below(rows[1:], missing)),

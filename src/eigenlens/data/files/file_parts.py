@@ -67,13 +67,13 @@ def file_parts(source: Source) -> Iterator[FilePart]:
 
 
 def in_small_blocks(source: Any, n_features: int) -> Any:
-    """Return rows of files in blocks that are small (16 MB) where they have this many numbers; others unchanged."""
+    """Return rows of files in blocks that are small (8 MB) where they have this many numbers; others unchanged."""
     return source.with_block_rows(small_block(n_features)) if hasattr(source, "with_block_rows") else source
 
 
 def small_block(n_features: int) -> int:
-    """Return how many rows of this many numbers are in a small block (16 MB)."""
-    return max(1, BLOCK_BYTES // (8 * n_features))
+    """Return how many rows of this many numbers are in a small block (8 MB)."""
+    return max(1, BLOCK_BYTES // (2 * 8 * n_features))
 
 
 class RowCursor:

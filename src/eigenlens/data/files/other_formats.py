@@ -113,7 +113,15 @@ def unknown_format(path: Path, known: list[str]) -> DataError:
         only = f"; only CSV may be compressed, as {', '.join(COMPRESSED)}"
         command_line = PACKED.get(suffix, "gunzip {name}").format(name=shlex.quote(str(path)))
         return DataError(f"'{path}' is packed in a way that is not read", fix=f"unpack it first: {command_line}{only}")
-    usual = f"write it in a format that is read, or rename it if it is in one: {', '.join(known)} are read"
+    return _unread(path, suffix, known)
+
+
+def _unread(path: Path, suffix: str, known: list[str]) -> DataError:
+    """Return the error for a file that no program here converts."""
+    usual = (
+        "if it is text, name a copy so: cp {name} {stem}.txt; otherwise write it in a format that is read: "
+        f"{', '.join(known)}"
+    )
     named = {"name": shlex.quote(str(path)), "stem": shlex.quote(str(path.with_suffix("")))}
     what, fix = OTHERS.get(suffix, ("has no known suffix", f"{usual}, and {', '.join(COMPRESSED)} after a text one"))
     return DataError(f"'{path}' {what}", fix=fix.format(**named))

@@ -30,8 +30,8 @@ from eigenlens.data.files.formats.stored_arrays import StoredReader
 from eigenlens.data.files.other_formats import unknown_format
 from eigenlens.data.files.paths import PathLike, Stamp, check_unchanged, expand_paths
 from eigenlens.data.files.standard_input import copy_stream, name_originals
-from eigenlens.data.files.text import DelimitedReader
 from eigenlens.data.files.transpose import TransposedReader
+from eigenlens.data.files.wide_text import WideTextReader
 from eigenlens.data.files.worker_parts import PartsOnWorkers
 from eigenlens.data.genotypes.base import Genotypes
 from eigenlens.data.source import Block, Progress, S, Source
@@ -45,8 +45,9 @@ if TYPE_CHECKING:
     from eigenlens.data.files.dialect import Dialect
 
 FORMATS: dict[str, Callable[..., Reader]] = {
-    **dict.fromkeys((".csv", ".tsv", ".txt", ".tab", ".dat", ".data", ".asc", ".psv", ".prn"), DelimitedReader),
-    **dict.fromkeys((".md", ".org", ".rst", ".tex", ".lst"), DelimitedReader),  # tables drawn with rulers and bars
+    **dict.fromkeys((".csv", ".tsv", ".txt", ".tab", ".dat", ".data", ".asc", ".psv", ".prn"), WideTextReader),
+    # Text of PLINK, the USGS, astronomers and programs, and tables drawn with rulers and bars.
+    **dict.fromkeys((".eigenvec", ".rdb", ".ecsv", ".out", ".md", ".org", ".rst", ".tex", ".lst"), WideTextReader),
     **dict.fromkeys((".parquet", ".pq"), partial(TableReader, open_table=scan_parquet, partitioned=True)),
     **dict.fromkeys((".arrow", ".feather", ".ipc"), partial(TableReader, open_table=scan_arrow)),
     ".npy": NpyReader,
@@ -63,7 +64,7 @@ FORMATS: dict[str, Callable[..., Reader]] = {
 A new format is a subclass of `Reader` and one entry here; `scan` and the command line then read it.
 """
 
-TEXT_READERS = (DelimitedReader, GctReader)
+TEXT_READERS = (WideTextReader, GctReader)
 """Readers of text, whose files may be compressed."""
 
 
@@ -350,7 +351,8 @@ def scan(
         skip: the number of lines above the names to leave out; None means those that are certainly a title.
         footer: the number of lines at the end to leave out, blank ones not counted.
         max_ratio: how many times its size a compressed file, or a spreadsheet, may grow to; None means 250, more being
-            a decompression bomb, except that up to 16 MB of text are always read.
+            a decompression bomb, except that up to 16 MB of text are always read. Of Parquet None means 3,000, and
+            256 MB.
         sheet: of a spreadsheet, by name; None means the first with numbers.
         dataset: the matrix of an HDF5 file or a Zarr store, by name; None means X of AnnData, or the only one.
         transpose: exchange rows and columns, in memory: the first column names the columns, the line of names the rows.
@@ -425,7 +427,7 @@ def _check_options(make: Callable[..., Reader], written: dict[str, Any], path: P
     for option, value in given.items():
         if option not in _options(make):
             makers = {"dataset": "HDF5 and Zarr (.h5, .h5ad, .zarr)"}
-            text = option in DelimitedReader.options
+            text = option in WideTextReader.options
             other = makers.get(option, "spreadsheets (.xlsx, .ods)")
             what = f"is an option of {'delimited text (.csv, .tsv, .txt)' if text else other}, and '{path}' is not that"
             raise OptionError(what, argument=option, value=value, fix="leave it out")
@@ -475,7 +477,7 @@ def _find_format(paths: tuple[Path, ...]) -> Callable[..., Reader]:
 
 def format_options(paths: Iterable[PathLike]) -> frozenset[str]:
     """Return the options that the format of files takes, by their suffixes; those of text where it is not known."""
-    makes = [FORMATS.get(_suffix(Path(path)), DelimitedReader) for path in paths]
+    makes = [FORMATS.get(_suffix(Path(path)), WideTextReader) for path in paths]
     return frozenset.intersection(*map(_options, makes)) if makes else frozenset()
 
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 import copy
 import itertools
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 
@@ -120,11 +120,12 @@ class DelimitedReader(Reader):
         return sum(self._rows.values())
 
     def blocks(self) -> Iterator[Array]:
-        """Yield Fortran-ordered float64 blocks, missing cells NaN; text is an error."""
+        """Yield float64 blocks, missing cells NaN; text is an error."""
         if self._of_kind(ColumnKind.TEXT, ColumnKind.MIXED):
             raise self._text_error()
         for part in self._cut(self._typed(path, piece) for path, piece in self._pieces()):
-            yield column_block((column.to_numpy() for column in part.iter_columns()), part.shape, np.float64)
+            columns = part if isinstance(part, np.ndarray) else (column.to_numpy() for column in part.iter_columns())
+            yield columns if columns is part else column_block(columns, part.shape, np.float64)
 
     def tables(self) -> Iterator[MixedRows]:
         """Yield blocks with text as categories, and integers that floats would round; the rest as numbers."""
@@ -249,7 +250,7 @@ class DelimitedReader(Reader):
         # A blank line is a row of its own only where a row is one cell.
         return iterate_pieces(path, size, self.dialect, blanks=len(self._places[path]) == 1)
 
-    def _cut(self, frames: Iterator[DataFrame]) -> Iterator[DataFrame]:
+    def _cut(self, frames: Iterable[Any]) -> Iterator[Any]:
         step = self._block_rows or max(1, BLOCK_BYTES // (8 * len(self.fields)))
         for frame in frames:
             for start in range(0, len(frame), step):
@@ -265,8 +266,7 @@ class DelimitedReader(Reader):
             frame = pl.read_csv(piece, schema=kinds, columns=[places[name] for name in names], **self._how(text))
         except pl.exceptions.PolarsError as error:
             raise unreadable(path, error) from error
-        chosen: DataFrame = frame[list(names)]
-        return chosen
+        return cast("DataFrame", frame[list(names)])
 
     def _how(self, text: Collection[str] = ()) -> dict[str, Any]:
         """Return the arguments of Polars; cells of text stay as they are written, and are masked later."""

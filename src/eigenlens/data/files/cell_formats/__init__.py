@@ -11,6 +11,7 @@ from eigenlens.data.files.cell_formats.base import ColumnFormat
 from eigenlens.data.files.cell_formats.dates import find_date_format
 from eigenlens.data.files.cell_formats.footnotes import FOOTNOTE_FORMATS, find_footnoted
 from eigenlens.data.files.cell_formats.multiples import Multiples, find_multiples
+from eigenlens.data.files.cell_formats.number_spellings import find_number_spelling
 from eigenlens.data.files.cell_formats.ranges import Ranges, find_ranges
 from eigenlens.data.files.cell_formats.several_parts import PART_FORMATS, describe_other_meanings, find_several_parts
 from eigenlens.data.files.cell_formats.signed_numbers import find_signed_numbers, find_units
@@ -88,6 +89,7 @@ def _find_numbers(cells: Collection[str], dialect: Dialect, known: str | None) -
         or find_signed_numbers(cells, dialect)
         or find_multiples(cells, known=known == MULTIPLES)
         or find_ranges(cells, known == RANGES)
+        or find_number_spelling(cells, dialect)
     )
 
 

@@ -27,7 +27,8 @@ class Scale:
     @property
     def codes(self) -> dict[str, int]:
         """The number of the point that each wording means, from 1."""
-        return {word: place for place, words in enumerate(self.points, 1) for word in words}
+        codes = {word: place for place, words in enumerate(self.points, 1) for word in words}
+        return codes | {word.replace("'", "\u2019"): place for word, place in codes.items()}
 
 
 NEUTRAL = "neutral | undecided | unsure | not sure | neither"
@@ -61,6 +62,7 @@ SCALES: dict[str, tuple[Scale, ...]] = {
     ),
     "quality": (
         Scale.of("very poor | very bad; poor | bad; fair | average | acceptable | ok; good; very good"),
+        Scale.of("poor; fair; good; excellent"),
         Scale.of("poor; fair; good; very good; excellent"),
         Scale.of("very poor | very bad; poor | bad; fair | average; good; very good; excellent"),
     ),
@@ -89,10 +91,84 @@ SCALES: dict[str, tuple[Scale, ...]] = {
         Scale.of("low; medium | moderate | mid; high"),
         Scale.of("very low; low; medium | moderate | mid; high; very high"),
         Scale.of("mild; moderate; severe"),
+        Scale.of("no pain | absent; mild; moderate; severe"),
+        Scale.of("no pain | absent; mild; moderate; severe; very severe | extreme"),
     ),
     "size": (
         Scale.of("small | s; medium | m; large | l"), Scale.of("xs; small | s; medium | m; large | l; xl; xxl"),
     ),
+    "agreement in German": (
+        Scale.of(
+            "stimme gar nicht zu | stimme überhaupt nicht zu | trifft gar nicht zu | trifft überhaupt nicht zu; "
+            "stimme eher nicht zu | stimme nicht zu | trifft eher nicht zu | trifft nicht zu; "
+            "teils/teils | teils, teils | teils teils | teils-teils | weder noch | neutral; "
+            "stimme eher zu | stimme zu | trifft eher zu | trifft zu; "
+            "stimme voll zu | stimme voll und ganz zu | stimme völlig zu | trifft voll zu | trifft voll und ganz zu | "
+            "trifft völlig zu"
+        ),
+    ),
+    "satisfaction in German": (
+        Scale.of(
+            "sehr unzufrieden; eher unzufrieden | unzufrieden; teils/teils | teils, teils | teils teils | weder noch | "
+            "neutral; eher zufrieden | zufrieden; sehr zufrieden"
+        ),
+    ),
+    "frequency in German": (Scale.of("nie; selten; manchmal | gelegentlich; oft | häufig; immer | sehr oft"),),
+    "agreement in French": (
+        Scale.of(
+            "pas du tout d'accord; plutôt pas d'accord | pas d'accord; "
+            "ni d'accord ni pas d'accord | ni d'accord, ni pas d'accord | ni en accord ni en désaccord | neutre | "
+            "sans opinion; plutôt d'accord | d'accord; tout à fait d'accord"
+        ),
+    ),
+    "satisfaction in French": (
+        Scale.of(
+            "très insatisfait | pas du tout satisfait; insatisfait | plutôt insatisfait | peu satisfait; "
+            "neutre | ni satisfait ni insatisfait; satisfait | plutôt satisfait; très satisfait | tout à fait satisfait"
+        ),
+    ),
+    "frequency in French": (Scale.of("jamais; rarement; parfois | quelquefois; souvent; toujours"),),
+    "agreement in Spanish": (
+        Scale.of(
+            "totalmente en desacuerdo | muy en desacuerdo; en desacuerdo; "
+            "ni de acuerdo ni en desacuerdo | neutral | indiferente; de acuerdo; totalmente de acuerdo | muy de acuerdo"
+        ),
+    ),
+    "satisfaction in Spanish": (
+        Scale.of(
+            "muy insatisfecho; insatisfecho; neutral | ni satisfecho ni insatisfecho; satisfecho; muy satisfecho"
+        ),
+    ),
+    "frequency in Spanish": (
+        Scale.of("nunca; casi nunca | rara vez | raramente; a veces | algunas veces; casi siempre | a menudo | "
+                 "frecuentemente; siempre"),
+    ),
+    "agreement in Italian": (
+        Scale.of(
+            "per niente d'accordo | fortemente in disaccordo | completamente in disaccordo; "
+            "poco d'accordo | in disaccordo; né d'accordo né in disaccordo | neutrale; "
+            "abbastanza d'accordo | d'accordo; molto d'accordo | fortemente d'accordo | completamente d'accordo"
+        ),
+    ),
+    "frequency in Italian": (Scale.of("mai; raramente; a volte | qualche volta; spesso; sempre"),),
+    "agreement in Portuguese": (
+        Scale.of(
+            "discordo totalmente | discordo plenamente; discordo | discordo parcialmente; "
+            "não concordo nem discordo | nem concordo nem discordo | neutro | indiferente; "
+            "concordo | concordo parcialmente; concordo totalmente | concordo plenamente"
+        ),
+    ),
+    "frequency in Portuguese": (
+        Scale.of("nunca; raramente; às vezes; frequentemente | muitas vezes; sempre"),
+    ),
+    "agreement in Dutch": (
+        Scale.of(
+            "helemaal oneens | helemaal mee oneens | helemaal niet mee eens | zeer oneens; "
+            "oneens | mee oneens | niet mee eens; neutraal | niet eens, niet oneens; eens | mee eens; "
+            "helemaal eens | helemaal mee eens | zeer eens"
+        ),
+    ),
+    "frequency in Dutch": (Scale.of("nooit; zelden; soms; vaak; altijd"),),
     LETTER_GRADES: (
         Scale.of("f; d; c; b; a"), Scale.of("f; e; d; c; b; a"), Scale.of("g; f; e; d; c; b; a"),
         Scale.of(_with_signs("abcd")), Scale.of(_with_signs("abcde")),

@@ -29,7 +29,11 @@ CELL = re.compile(
 )
 """A number with everything that may be around it."""
 
-ZERO = r"^[+-]?0+(?:[.,]0*)?$"
+ZERO = rf"^[+-]?0+(?:[.,]0*)?$|^(?:{CURRENCIES})\s*[{MINUS}]$"
+"""A zero, which needs no unit; spreadsheets show one of money as $ -."""
+
+MONEY_IN_BRACKETS = rf"^({CURRENCIES})\s?\("
+"""The start of a negative amount such as $(250), which is read like ($250)."""
 
 
 class Parts(NamedTuple):
@@ -83,6 +87,7 @@ class SignedNumbers(ColumnFormat):
 
     def to_plain(self, cells: Expr) -> Expr:
         """Return the numbers without anything around them; a zero needs no unit."""
+        cells = cells.str.replace(MONEY_IN_BRACKETS, "(${1}") if self.parts.brackets else cells
         numeral = cells.str.extract(self.pattern, 1)
         for sign in self.parts.grouping:
             numeral = numeral.str.replace_all(sign, "", literal=True)
@@ -111,6 +116,7 @@ def find_signed_numbers(cells: Collection[str], dialect: Dialect) -> SignedNumbe
     >>> find_signed_numbers(["12 kg", "5 g"], Dialect()), find_signed_numbers(["3+", "2"], Dialect())
     (None, None)
     """
+    cells = [re.sub(MONEY_IN_BRACKETS, r"(\1", cell) for cell in cells]
     found = [CELL.fullmatch(cell) for cell in cells if not re.search(ZERO, cell)]
     matches = [match for match in found if match is not None]
     if not matches or len(matches) < len(found):

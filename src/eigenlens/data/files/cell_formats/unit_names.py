@@ -7,6 +7,9 @@ import re
 CURRENCIES = r"(?:US|CA|AU|NZ|HK|R|C|A)?\$|[€£¥₹₽₩₺]|CHF|EUR|USD|GBP|JPY|SEK|NOK|DKK|PLN|CZK|kr"
 """The pattern of signs of currency, before or after a number."""
 
+MONEY = re.compile(rf"(k|K|T|m|M|Mio\.?|Mrd\.?|Tsd\.?|bn|B)?\s?({CURRENCIES})")
+"""Units of money, also in thousands and millions, such as TEUR."""
+
 LETTERS = frozenset("mgshdytlLAVWNJKCFTUΩ%‰°")
 """Units of one letter, which has its case: 1a and 2b are not amperes and bits."""
 
@@ -38,6 +41,8 @@ def is_known_unit(unit: str) -> bool:
     >>> [is_known_unit(unit) for unit in ("kg", "mmol/L", "kg/m2", "µg/m³", "days", "foo")]
     [True, True, True, True, True, False]
     """
+    if MONEY.fullmatch(unit):
+        return True
     parts = [part for part in re.split(r"[/·*\s]|\bper\b", unit.replace("μ", "µ")) if part]
     bare = [re.sub(r"(?<=\D)[-−⁻]?[0-9²³¹⁻]+$", "", part) or part for part in parts]
     cased = [one if len(one) == 1 else one.lower() for one in bare]

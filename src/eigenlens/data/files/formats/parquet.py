@@ -25,6 +25,7 @@ from eigenlens.data.files.cell_formats import ColumnFormat, format_names, format
 from eigenlens.data.files.cell_formats.dates import days_since_1970, find_date_format
 from eigenlens.data.files.cell_formats.stored_text import as_stored_numbers, find_stored_text
 from eigenlens.data.files.cells import TextCells, fold_case, missing_numbers, text_error
+from eigenlens.data.files.decompress import bomb_error
 from eigenlens.data.files.dialect import Dialect
 from eigenlens.data.files.partitions import add_partition_keys
 from eigenlens.data.source import FILE_BLOCK_BYTES
@@ -60,6 +61,15 @@ class Slab(NamedTuple):
     columns: int
 
 
+MAX_STORED_RATIO = 3_000.0
+"""Bytes of numbers per byte of a Parquet file above which it is taken for a decompression bomb.
+
+Columns of flags with one in a thousand set reach 800; columns of zeros alone 5,000 and more."""
+
+FREE_STORED_BYTES = 256 << 20
+"""Up to this size the ratio does not matter."""
+
+
 class TableReader(Reader):
     """Columns of Parquet files, of Arrow IPC files (Feather files are such), or of any table that Polars reads.
 
@@ -69,7 +79,7 @@ class TableReader(Reader):
     numbers, and of numbers. ignore_case: columns of text in which the case of letters does not matter.
     """
 
-    options: ClassVar[frozenset[str]] = frozenset({"dates", "text", "words", "na", "ignore_case"})
+    options: ClassVar[frozenset[str]] = frozenset({"dates", "text", "words", "na", "ignore_case", "max_ratio"})
     _slab_rows: int | None = None
 
     def __init__(
@@ -83,6 +93,7 @@ class TableReader(Reader):
         words: Mapping[str, str] | None = None,
         na: Sequence[str] | None = None,
         ignore_case: Sequence[str] = (),
+        max_ratio: float | None = None,
         block_rows: int | None = None,
     ) -> None:
         self._markers = Dialect(na=None if na is None else (na,) if isinstance(na, str) else tuple(na))
@@ -93,6 +104,9 @@ class TableReader(Reader):
             self._tables = add_partition_keys(self._tables)
         self._schemas = {path: _schema(path, table) for path, table in self._tables.items()}
         same_columns(paths, [list(schema) for schema in self._schemas.values()])
+        if open_table is scan_parquet:
+            for path, table in self._tables.items():
+                _reject_bomb(path, table, len(self._schemas[path]), max_ratio or MAX_STORED_RATIO)
         for name in listed_columns(dates, "dates", list(self._schemas[paths[0]])) or ():
             self._read_dates(name)
         first = self._schemas[paths[0]]
@@ -181,9 +195,9 @@ class TableReader(Reader):
         return other
 
     def with_block_rows(self, block_rows: int) -> Self:
-        """Return a reader of the same rows in smaller blocks, of which a slab has four."""
+        """Return a reader of the same rows in smaller blocks, of which a slab has two."""
         other = super().with_block_rows(block_rows)
-        other._slab_rows = 4 * block_rows
+        other._slab_rows = 2 * block_rows
         other._set_fields(self.fields)
         return other
 
@@ -236,7 +250,7 @@ class TableReader(Reader):
         for slab in self._all_slabs():
             for start in range(slab.start, slab.start + slab.length, self._block):
                 length = min(self._block, slab.start + slab.length - start)
-                yield self._collect(slab._replace(start=start, length=length), list(self.names))
+                yield self._collect_by_columns(slab._replace(start=start, length=length))
 
     def _rounded(self, slab: Slab, blocks: list[Array]) -> dict[str, Any]:
         """Return the columns of integers that floats have rounded in a slab, read again as integers."""
@@ -311,6 +325,12 @@ class TableReader(Reader):
         except pl.exceptions.PolarsError as error:
             raise unreadable(slab.path, error) from error
 
+    def _collect_by_columns(self, slab: Slab) -> DataFrame:
+        """Return rows of all columns, decoded a few columns at a time: of each the whole row group is decoded."""
+        groups = (self.names[first : first + slab.columns] for first in range(0, len(self.names), slab.columns))
+        found: DataFrame = pl.concat([self._collect(slab, list(names)) for names in groups], how="horizontal")
+        return found
+
     def _text_error(self) -> DataError:
         names = self._text
         texts = [table.select(names[0]).collect().to_series() for table in self._tables.values()]
@@ -327,6 +347,13 @@ class TableReader(Reader):
 def scan_parquet(path: Path) -> LazyFrame:
     """Return the table of a Parquet file."""
     return cast("LazyFrame", pl.scan_parquet(path, glob=False))
+
+
+def _reject_bomb(path: Path, table: LazyFrame, d: int, max_ratio: float) -> None:
+    """Raise for a file whose columns, as numbers, take so many times its size that hardly any can be a measurement."""
+    size = 8 * d * table.select(pl.len()).collect().item()
+    if size > FREE_STORED_BYTES and size > max_ratio * path.stat().st_size:
+        raise bomb_error(path, size / path.stat().st_size)
 
 
 def scan_arrow(path: Path) -> LazyFrame:

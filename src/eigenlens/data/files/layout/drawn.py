@@ -1,7 +1,7 @@
 r"""Tables drawn with rulers and bars, as SAP, clients of databases, Markdown and LaTeX write them, as delimited text.
 
 Lines of dashes, bars at both ends of a row and commands of LaTeX are layout, no cells. Columns below a ruler such as
-`----- --------` have its widths, so that their cells may contain spaces.
+`----- --------` have its widths, so that their cells may contain spaces; so do those of `layout/gutters.py`.
 """
 
 from __future__ import annotations
@@ -13,14 +13,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
+from eigenlens.data.files.layout.gutters import find_gutters, names_index, starts_block
 from eigenlens.data.files.number_format import is_number
 from eigenlens.errors import DataError
 
 MAX_LINES = 40
 """The number of lines among which the first ruler, next to the names, is looked for."""
-
-MIN_FIXED = 4
-"""The fewest lines by which columns of fixed widths are found."""
 
 BARS = str.maketrans(dict.fromkeys("│┃║┆┊", "|"))
 
@@ -29,9 +27,13 @@ RULER = re.compile(r"(?=.*(-{2}|={2}|:-|-:|[─━═╌┄]{2}))[-=+|:,;\s\u250
 
 COUNT = re.compile(
     r"(?i)\(?[\d,]+ rows?( affected| selected| returned| in set\b.*)?\.?\)?"
-    r"|[\d,]+ rows\s+[\d,]+ columns|shape: \([\d_,]+, [\d_,]+\)"
+    r"|[\d,]+ rows\s+[\d,]+ columns|shape: \([\d_,]+, [\d_,]+\)|\[[\d,]+ rows x [\d,]+ columns\]"
+    r"|# A tibble: .*|(<(chr|[dil][nb]*[tl]|fct|ord|date|dttm|time|drtn|cpl|list)>\s*)+"
 )
-"""The number of rows, which clients of databases write below a table, and Polars above it."""
+"""The number of rows, which clients of databases and pandas write below a table, Polars and R above it; types of R."""
+
+MORE_ROWS = re.compile(r"# . [\d,]+ more rows?.*|\[ reached .*omitted [\d,]+ rows \]")
+"""The line with which R says that it has left out rows."""
 
 TYPE = re.compile(
     r"[fiu]\d+|u?(big|huge|small|tiny)?int(eger)?\d*|double|float\d*|str(ing)?|varchar|bool(ean)?|cat|enum|date|time(stamp)?"
@@ -72,7 +74,9 @@ class DrawnTable:
     def _cells(self, line: str, row: int) -> Iterator[str]:
         """Yield a line with text as delimited text, unless it is the second row, below the names, and holds types."""
         if self.kind != "bars":
-            yield self._cut(line) + "\n"
+            _require_whole_frame(line, self.starts, row)
+            if row != 2 or not names_index(line, self.starts):
+                yield self._cut(line) + "\n"
         elif not (row == 2 and _are_types(line)):
             _require_all_rows(line)
             yield _inner(line) + "\n"
@@ -104,29 +108,8 @@ def find_drawing(head: str) -> DrawnTable | None:
             found = _read_ruler(lines, place)
             if found is not None:
                 return found
-    return _find_gutters(lines[:-1])  # the last one may be cut off
-
-
-def _find_gutters(lines: Sequence[str]) -> DrawnTable | None:
-    """Return columns of fixed widths, with blanks between them in every line, where spaces cut lines unevenly.
-
-    >>> _find_gutters(["name       x    y", "Jan Moe    1  2.0", "Ada      2.5  3.1", "Bo de W    4   10"])
-    DrawnTable(kind='columns', starts=(0, 9, 14))
-    """
-    rows = [line.split() for line in lines]
-    if len(rows) < MIN_FIXED or any(re.search("[,;\t|]", line) for line in lines):
-        return None
-    widths = {len(row) for row in rows[1:]}
-    if len(widths) == 1 and len(rows[0]) in (max(widths), max(widths) - 1):
-        return None
-    high = max(map(len, lines))
-    blank = [all(line[place : place + 1] in ("", " ") for line in lines) for place in range(high)]
-    starts = tuple(place for place in range(high) if not blank[place] and (place == 0 or blank[place - 1]))
-    # Blanks inside the texts of a column may lie one below the other, but only columns have names.
-    starts = tuple(a for a, b in itertools.pairwise((*starts, high)) if lines[0][a:b].strip())
-    cut = [[line[a:b].strip() for a, b in itertools.pairwise((*starts, high))] for line in lines]
-    named = len(starts) > 1 and all(cut[0]) and not any(map(is_number, cut[0]))
-    return DrawnTable("columns", starts) if named and all(any(map(is_number, row)) for row in cut[1:]) else None
+    starts = find_gutters([line for line in lines[:-1] if not COUNT.fullmatch(line.strip())])  # the last may be cut off
+    return DrawnTable("columns", starts) if starts else None
 
 
 def drawn_text(file: BinaryIO, drawing: DrawnTable) -> BinaryIO:
@@ -173,12 +156,29 @@ def _are_types(line: str) -> bool:
 
 def _require_all_rows(line: str) -> None:
     """Check that a row does not represent others, which a printed frame leaves out."""
-    cells = [cell.strip() for cell in _inner(line).split("|")]
-    if len(cells) > 1 and all(re.fullmatch(r"…|\.\.\.|·", cell) for cell in cells):
+    _require_filled([cell.strip() for cell in _inner(line).split("|")])
+
+
+def _require_filled(cells: Sequence[str]) -> None:
+    if len(cells) > 1 and all(re.fullmatch(r"…|\.\.\.?|·", cell) for cell in cells):
         what = f"the table is a printed frame that leaves out rows, where it has {cells[0]!r} in every column"
-        raise DataError(
-            what, fix="write the frame itself to a file, such as frame.write_csv('table.csv') does in Polars"
-        )
+        raise DataError(what, fix=WRITE_FRAME)
+
+
+WRITE_FRAME = (
+    "write the frame itself to a file: frame.write_csv('table.csv') in Polars, frame.to_csv('table.csv') in pandas, "
+    "write.csv(frame, 'table.csv') in R"
+)
+
+
+def _require_whole_frame(line: str, starts: Sequence[int], row: int) -> None:
+    """Check that a line of a printed frame is one of its rows, and not the start of a second block of its columns."""
+    if MORE_ROWS.fullmatch(line.strip()):
+        raise DataError(f"the table is a printed frame that leaves out rows: {line.strip()!r}", fix=WRITE_FRAME)
+    _require_filled(line.split())
+    if row > 1 and len(starts) > 1 and starts_block(line, starts[1]):
+        what = f"the table is a printed frame whose columns stand in blocks, one below the other: {line.strip()!r}"
+        raise DataError(what, fix=WRITE_FRAME)
 
 
 def _latex_cells(line: str) -> Iterator[str]:

@@ -91,7 +91,7 @@ def _judge_text_above_numbers(
 ) -> FirstLine:
     """Return that the line holds names, unless text is the exception in it and its numbers are like those below."""
     like = len(numbers) >= len(texts) and all(_is_within(first[j], columns[j], 0.5) for j in numbers)
-    counted = _is_consecutive([first[j] for j in numbers])
+    counted = is_consecutive([first[j] for j in numbers])
     named = not like or counted or _has_corner_name(first, columns, numbers)
     return FirstLine(named, doubtful=named and like)
 
@@ -103,7 +103,7 @@ def _has_corner_name(first: Cells, columns: Sequence[Cells], numbers: Sequence[i
     if first[0]:
         return CORNER_NAME.fullmatch(first[0]) is not None
     texts = bool(columns[0]) and not any(map(is_number, columns[0]))
-    counted = columns[0][:2] in (["0", "1"], ["1", "2"]) and _is_consecutive(columns[0])
+    counted = columns[0][:2] in (["0", "1"], ["1", "2"]) and is_consecutive(columns[0])
     return len(numbers) > 1 and _have_one_sign(_steps(first)) and (texts or counted)
 
 
@@ -111,14 +111,14 @@ def _is_axis(rows: Sequence[Cells], columns: Sequence[Cells], numbers: Sequence[
     """Return whether the numbers of the first line are an axis, such as times or wavelengths, and no row below is."""
     first, rest = rows[0], rows[1:]
     found, steps, below = [first[j] for j in numbers], _steps(first), [_steps(row) for row in rest]
-    continued = any(_is_consecutive([first[j], *columns[j]]) for j in numbers)  # ids, from the first line on
+    continued = any(is_consecutive([first[j], *columns[j]]) for j in numbers)  # ids, from the first line on
     if continued or not _have_one_sign(steps):
         return False
     unlike = all(_is_unlike(first[j], columns[j]) for j in numbers)
-    if _is_consecutive(found) and 1500 <= int(found[0]) < 2100:
+    if is_consecutive(found) and 1500 <= int(found[0]) < 2100:
         apart = not any(1500 <= float(cell) < 2100 for j in numbers for cell in columns[j] if is_number(cell))
         return apart or (len(found) >= MIN_YEARS and not any(map(_are_even, below)))
-    if _is_consecutive(found) and found[0] in ("0", "1") and unlike:  # as pandas numbers columns
+    if is_consecutive(found) and found[0] in ("0", "1") and unlike:  # as pandas numbers columns
         return True
     if len(found) >= MIN_LONG:
         return unlike or not any(map(_have_one_sign, below))
@@ -161,7 +161,7 @@ def _have_one_sign(steps: Sequence[float]) -> bool:
     return bool(steps) and (min(steps) > 0.0 or max(steps) < 0.0)
 
 
-def _is_consecutive(cells: Cells) -> bool:
+def is_consecutive(cells: Cells) -> bool:
     """Return whether the cells are consecutive integers, such as years in a header."""
     if len(cells) < 2 or not all(cell.isdigit() for cell in cells):
         return False

@@ -19,6 +19,9 @@ MAX_HEADER_ROWS = 3
 NUMBER_LIKE = re.compile(r"[+−-]?[$€£]?\s?[.,]?\d[\d.,'’\s]*([eE][+-]?\d+)?\s?%?")
 """Numbers in whichever way they are written; how they are is found later."""
 
+FIELD_WIDTH = re.compile(r"\d+[sdn]")
+"""The width and type of a column, as in tables of the USGS: 14n."""
+
 HEADER_LINES = "lines of names"
 """The subject of decisions about more than one line of names."""
 
@@ -72,13 +75,17 @@ def _is_below_names(cells: Cells, rows: Sequence[Cells], place: int, missing: Co
     shown = [cell for cell in over if cell and cell.lower() not in missing]
     if _fills_blank_names(cells, rows, place):
         return True
+    if all(map(FIELD_WIDTH.fullmatch, cells)):
+        return True
     if not numeric or any(map(NUMBER_LIKE.match, shown)):
         return False
     if not any(over):  # the name of the index, as pandas writes it below two lines of names
         return place > 1 and bool(cells[0]) and not any([*cells[1:], *(row[0] for row in rows[:place])])
     if shown and 2 * sum(map(is_unit, shown)) >= len(shown):
         return True
-    return len(numeric) > 1 and len(shown) == len(numeric) and len(set(shown)) > 1
+    # Below a line of units some columns may have nothing: loggers write there how each was averaged.
+    covered = len(shown) == len(numeric) or (place > 1 and 2 * len(shown) > len(numeric))
+    return len(numeric) > 1 and covered and len(set(shown)) > 1
 
 
 def _fills_blank_names(cells: Cells, rows: Sequence[Cells], place: int) -> bool:

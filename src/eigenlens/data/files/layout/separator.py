@@ -64,7 +64,8 @@ def _is_spaced(text: str) -> bool:
     widths = {len(row) for row in cells[1:]} or {len(row) for row in cells}
     # The header may lack a name for a leading column of row names.
     even = len(widths) == 1 and len(cells[0]) in (max(widths), max(widths) - 1) and max(widths) > 1
-    known = ([cell.strip('"') for cell in row] for row in cells[1:])
+    # Fortran writes exponents with D.
+    known = ([re.sub(r"[dD](?=[+-]\d+$)", "e", cell.strip('"')) for cell in row] for row in cells[1:])
     return even and all(any(is_number(cell) or cell.lower() in MISSING_WORDS for cell in row) for row in known)
 
 

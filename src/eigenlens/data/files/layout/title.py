@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
+from eigenlens.data.files.layout.first_line import is_consecutive
 from eigenlens.data.files.layout.separator import MAX_LINES, find_separator
 from eigenlens.data.files.layout.widths import footer_lines
 from eigenlens.data.files.number_format import is_number
@@ -18,7 +19,7 @@ MAX_TITLE_LINES = 10
 def find_title(path: Path, text: str, separator: str | None) -> tuple[int, str | None]:
     r"""Return the number of lines above the names that are certainly a title, and the separator below if it is known.
 
-    A title is a single cell, or far fewer than the names have.
+    A title is a single cell, far fewer than the names have, or more of them, as in the first line of a logger's file.
 
     >>> find_title(Path("t.csv"), "Sales 2020\n\nshop,sum\na,1\nb,2\n", None)
     (2, ',')
@@ -47,13 +48,16 @@ def find_title(path: Path, text: str, separator: str | None) -> tuple[int, str |
 def _is_titled(titles: list[list[str]], rows: list[list[str]]) -> bool:
     """Return whether rows of one length start with a full line of names, or two, and the lines above are shorter."""
     d = len(rows[0])
-    if d < 2 or any(len(row) != d for row in rows) or any(map(is_number, rows[0])):
+    numbers = [cell for cell in rows[0] if is_number(cell)]  # years may be names
+    odd = bool(numbers) and (not is_consecutive(numbers) or len(numbers) == sum(map(bool, rows[0])))
+    if d < 2 or odd or any(len(row) != d for row in rows):
         return False
     groups = not _is_short(rows[0], d) and not any(map(is_number, rows[1]))
-    if not all(above or (groups and below) for above, below in zip(rows[0][1:], rows[1][1:], strict=True)):
+    end = None if any(row[-1] for row in rows) else -1  # each line ends with a separator
+    if not all(above or (groups and below) for above, below in zip(rows[0][1:end], rows[1][1:end], strict=True)):
         return False
     below = any(re.match(r"\W*[0-9]", cell) for row in rows[1:] for cell in row)
-    return below and all(len(cells) < d - 1 or _is_short(cells, d) for cells in titles)
+    return below and all(len(cells) < d - 1 or len(cells) > d or _is_short(cells, d) for cells in titles)
 
 
 def _is_short(cells: list[str], d: int) -> bool:

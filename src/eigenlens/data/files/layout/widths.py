@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -72,12 +73,32 @@ def trailing_separators(rows: Sequence[Sequence[str]]) -> int:
 
 def check_widths(path: Path, rows: list[list[str]], text: str) -> None:
     """Raise where the rows of a text have different lengths, with advice that depends on the first lines."""
+    _reject_quoted_lines(path, rows)
     longer = len(rows) > 1 and all(len(row) == len(rows[0]) + 1 and not row[-1] for row in rows[1:])
     fix = "end the first line with a separator too" if longer else ""
     for place, row in enumerate(rows):
         if len(row) != len(rows[0]):
             title = 0 if longer else _lines_above(rows, text)
-            raise ragged_row(path, place + 1, row, len(rows[0]), fix, title=title, footer=footer_lines(rows[place:]))
+            remarks = footer_lines(rows[place:]) if place > 1 else 0  # a table of remarks alone is another one
+            raise ragged_row(path, place + 1, row, len(rows[0]), fix, title=title, footer=remarks)
+
+
+def _reject_quoted_lines(path: Path, rows: list[list[str]]) -> None:
+    """Raise where each line is a single cell in which a sign separates equally many cells, with numbers."""
+    cells = [row[0] for row in rows if row]
+    if any(len(row) > 1 for row in rows) or len(cells) < MIN_LINES:
+        return
+    for sign in ",;\t":
+        counts = {cell.count(sign) for cell in cells}
+        numbers = all(any(is_number(part.strip()) for part in cell.split(sign)) for cell in cells[1:])
+        if len(counts) == 1 and counts != {0} and numbers:
+            name, copy = shlex.quote(str(path)), shlex.quote(str(path.with_name(f"{path.stem}-cells{path.suffix}")))
+            what = f"each line of '{path}' stands in quotes as a whole, so that it is a single cell"
+            raise DataError(what, fix=f"copy it without them: tr -d '\"' < {name} > {copy}")
+
+
+MIN_LINES = 4
+"""The fewest lines that show how all are quoted."""
 
 
 def _lines_above(rows: list[list[str]], text: str) -> int:
