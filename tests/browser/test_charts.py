@@ -192,7 +192,7 @@ def test_images_of_rows_are_files_too(digits, visit):
     assert png.startswith(b"\x89PNG")
     assert len(png) > 5_000
     labels = card.locator("canvas[role=img]").evaluate_all("(all) => all.map((n) => n.ariaLabel)")
-    assert labels[:1] + labels[-1:] == ["row 1", "row 8, reconstructed"]
+    assert labels[:1] + labels[-1:] == ["row 1", "row 8, built again"]
 
 
 def test_the_plot_of_a_slider_has_all_its_charts(leaves, visit):

@@ -191,7 +191,7 @@ def test_a_lasso_is_compared_with_the_others_and_with_another_selection(explore,
     seen.page.get_by_role("article", name="Differences", exact=True).wait_for()
     rows = seen.card("Differences").locator("tbody tr")
     cells = [row.split("\t") for row in rows.all_inner_texts()]
-    found = {line[0]: float(line[1]) for line in cells}
+    found = {line[0]: float(line[1].replace("−", "-")) for line in cells}
     x, y = (FRAME["flavanoids"][part] for part in (inside, ~inside))
     n, m = len(x), len(y)
     pooled = np.sqrt(((n - 1) * x.var() + (m - 1) * y.var()) / (n + m - 2))
@@ -211,6 +211,7 @@ def test_what_was_asked_of_a_plot_stays_while_the_model_changes(explore, wine):
     seen = explore(wine)
     ellipses = seen.card("Scores").get_by_role("button", name="95% of rows")
     ellipses.click()
+    seen.settle()
     assert seen.stage("Scores").locator(".group").count() == 3
     seen.page.locator("#scaling").select_option("in their own units")
     answered(seen, 2)

@@ -271,6 +271,15 @@ def test_a_line_with_a_unit_of_its_own_has_the_decimals_that_it_needs(visit, tmp
     assert lines == [["weight", "0.475", ""], ["proline", "1116", "221.5"], ["ash", "0.06250", "0.00125"]]
 
 
+def test_counts_beside_measurements_have_no_decimals(visit, tmp_path):
+    values = {"missing": [12, 7], "mean": [0.4421, 25.5], "max": [1, 99]}
+    columns = [{"name": "column", "kind": "text", "values": ["V1", "V2"]}]
+    columns += [column(name, each) for name, each in values.items()]
+    seen = visit(page(tmp_path, {"kind": "table", "title": "Table", "columns": columns, "lines": True}))
+    lines = [line.locator("td").all_inner_texts() for line in seen.card("Table").locator("tbody tr").all()]
+    assert lines == [["V1", "12", "0.4421", "1"], ["V2", "7", "25.50", "99"]]
+
+
 def test_numbers_of_a_column_have_the_same_decimals(visit, tmp_path):
     columns = [
         column("share", [0.9982, 0.5, 8.57e-6]),

@@ -134,6 +134,7 @@ def test_paper_is_white_and_says_what_the_colours_mean(several, visit):
     seen = visit(several, scheme="dark")
     seen.page.get_by_role("tab", name="PCA").click()
     seen.page.emulate_media(media="print", color_scheme="dark")
+    seen.page.evaluate("dispatchEvent(new Event('beforeprint'))")
     light = "getComputedStyle(document.documentElement).getPropertyValue('--card').trim()"
     assert seen.page.evaluate(light) == "rgb(255 255 255)"
     assert seen.page.locator(".bar .legend .entry").first.is_visible()

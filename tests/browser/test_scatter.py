@@ -135,7 +135,11 @@ def test_the_arrows_of_a_biplot_follow_the_axes_in_one_unit(open_chart):
         choose(seen, "Up", LABELS[pair[1]])
         (across, _), (up, _) = seen.axis("Scores", up=False), seen.axis("Scores", up=True)
         assert across == pytest.approx(-up, rel=1e-2)
-        paths = seen.stage("Scores").locator("path.arrow").evaluate_all("(all) => all.map((n) => n.getAttribute('d'))")
+        paths = (
+            seen.stage("Scores")
+            .locator("path.arrow:not(.halo)")
+            .evaluate_all("(all) => all.map((n) => n.getAttribute('d'))")
+        )
         ends = np.array([[float(v) for v in d.split("L")[1].split()] for d in paths[::2]])
         start = seen.places("Scores", [0.0], [0.0])[0]
         meant = np.array([[each["at"][j] for j in pair] for each in ARROWS]) * [1.0, -1.0]
@@ -279,6 +283,41 @@ def test_long_names_are_shortened(open_chart, width, letters):
     far = int(np.argmax(Z[:, 0]))
     seen.page.mouse.move(*seen.mouse("Scores", seen.places("Scores", [Z[far, 0]], [Z[far, 1]])[0]))
     assert seen.stage("Scores").locator(".tip strong").inner_text() == LONG[far]
+
+
+def test_letters_are_not_cut_apart(open_chart):
+    """Signs of two units of text, and such as are joined, stay whole where a name is shortened."""
+    family = "👩‍👩‍👧"
+    seen = open_chart(axes(Z), ids=[f"{family * 30} {i}" for i in range(N)])
+    for name in shown_names(seen):
+        start, _, end = name.partition("…")
+        assert start == family * (len(start) // len(family))
+        assert end.partition(" ")[0].replace(family, "") == ""
+
+
+def test_names_of_many_categories_do_not_lie_on_each_other(open_chart):
+    places = 0.05 * np.random.default_rng(2).standard_normal((25, 4))
+    spots = [{"label": f"category {i:02d}", "at": at.tolist()} for i, at in enumerate(places)]
+    seen = open_chart(axes(Z, categories=spots))
+    count = seen.stage("Scores").locator("text.category-name").count()
+    assert 2 < count < 25
+    assert seen.stage("Scores").locator("path.category").count() == 25
+    assert seen.card("Scores").evaluate(LYING) == 0
+
+
+def test_an_axis_without_a_name_has_no_numbers(open_chart):
+    chart = {
+        "kind": "rows",
+        "title": "Scores",
+        "x": listed(Z[:, 0]),
+        "y": listed(Z[:, 1]),
+        "xlabel": "PC1",
+        "ylabel": "",
+    }
+    stage = open_chart(chart).stage("Scores")
+    assert stage.locator("text.tick").count() > 2
+    assert stage.locator("text.tick[text-anchor=end]").count() == 0
+    assert stage.bounding_box()["height"] < 300
 
 
 # ---- groups -------------------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 // From the data of a chart to something to look at; every kind has one function in `KINDS`.
-import { aligned, crossed, decimalsOf, h, sentence, short, svg } from "./dom";
+import { aligned, crossed, decimalsOf, h, minus, sentence, short, svg } from "./dom";
 import { images } from "./images";
 import { marks } from "./marks";
 import { aroundPaper } from "./paper";
@@ -58,11 +58,12 @@ export function grid(columns: Column[], title: string, lines = false): HTMLEleme
   const numeric = all.map((values) => numbersOf(values.slice(0, PRINTED)));
   const written = columns.map(({ kind, values }, j) => (kind === "number" ? aligned(numeric[j], extent(numbers(values))) : short));
   const n = Math.max(0, ...all.map((values) => values.length));
+  const counts = numeric.map((values) => values.every(Number.isInteger));
   const down = lines ? numeric.map((values) => decimalsOf(values)) : [];
-  const across = lines ? Array.from({ length: n }, (_, i) => decimalsOf(numbersOf(all.map((values) => values[i])))) : [];
+  const across = lines ? Array.from({ length: n }, (_, i) => decimalsOf(numbersOf(all.map((values, j) => (counts[j] ? null : values[i]))))) : [];
   const head = h("tr", {}, ...columns.map(({ kind, name }) => (name ? h("th", { scope: "col", class: name.length > LONG ? `${kind} long` : kind }, name) : h("td", {}))));
   const body = Array.from({ length: Math.min(n, PRINTED) }, (_, i) =>
-    h("tr", {}, ...all.map((values, j) => h("td", { class: columns[j].kind }, printed(values[i], lines ? crossed(across[i], down[j]) : written[j])))));
+    h("tr", {}, ...all.map((values, j) => h("td", { class: columns[j].kind }, printed(values[i], lines && !counts[j] ? crossed(across[i], down[j]) : written[j])))));
   const table = h("table", columns.length > NARROW ? {} : { class: "prose" }, h("thead", {}, head), h("tbody", {}, ...body));
   const more = n > PRINTED ? [h("p", { class: "note" }, `The first ${PRINTED} of ${n} rows; the CSV has all.`)] : [];
   const cut = [[ON_PAPER.columns, columns.length, "columns"] as const, [ON_PAPER.rows, n, "rows"] as const].filter(([most, count]) => count > most);
@@ -76,7 +77,7 @@ function numbersOf(values: (string | number | null | undefined)[]): number[] {
 }
 
 function printed(value: string | number | null | undefined, written: (value: number) => string): string {
-  return value === null || value === undefined ? "" : typeof value === "number" ? written(value) : value.trim() || "(empty)";
+  return value === null || value === undefined ? "" : typeof value === "number" ? minus(written(value)) : value.trim() || "(empty)";
 }
 
 function table(chart: TableChart): Drawn {

@@ -49,7 +49,12 @@ export function short(value: number): string {
 
 /** What stands at both ends of a scale of colours: values beyond an end have its colour, and it says so. */
 export function ends({ low, high, below, above }: { low: number; high: number; below: boolean; above: boolean }): [string, string] {
-  return [`${below ? "≤ " : ""}${short(low)}`, `${above ? "≥ " : ""}${short(high)}`];
+  return [`${below ? "≤ " : ""}${minus(short(low))}`, `${above ? "≥ " : ""}${minus(short(high))}`];
+}
+
+/** A number with the sign that is as wide as a plus, where it is below zero. */
+export function minus(text: string): string {
+  return text.replace(/^-/, "−");
 }
 
 /** How numbers between two limits are written: four digits that count, or as many as tell them apart where they lie
@@ -92,9 +97,14 @@ export const CLOSE = 1e-3;
 
 /** A name with its middle left out where it is long. */
 export function brief(text: string, most = 32): string {
+  if (text.length <= most) return text;
+  const letters = Array.from(LETTERS.segment(text), ({ segment }) => segment);
   const end = Math.min(8, Math.floor(most / 3));
-  return text.length <= most ? text : `${text.slice(0, most - end - 1)}…${text.slice(-end)}`;
+  return letters.length <= most ? text : `${letters.slice(0, most - end - 1).join("")}…${letters.slice(-end).join("")}`;
 }
+
+/** Letters as readers see them: marks and joined signs are not cut apart. */
+const LETTERS = new Intl.Segmenter();
 
 /** Round values for an axis between two limits, about `count` of them. */
 export function ticks(low: number, high: number, count: number): number[] {
@@ -121,7 +131,7 @@ export function tickNames(values: number[]): string[] {
   const written = (v: number): string => v.toExponential(Math.max(0, Math.min(8, power(v) - power(step)))).replace("e+", "e");
   return values.map((v) => {
     const text = v === 0 || Math.abs(v) < 1e-9 * step ? "0" : powers ? written(v) : v.toFixed(decimals);
-    return grouped(text).replace("-", "−");
+    return minus(grouped(text));
   });
 }
 

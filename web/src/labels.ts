@@ -218,7 +218,7 @@ function shorten(text: SVGElement, { left, right }: DOMRect): void {
   const whole = text.textContent ?? "";
   const out = (box: DOMRect): boolean => box.right > right || box.left < left;
   for (let kept = whole.length - 1; kept > 2 && out(text.getBoundingClientRect()); kept--)
-    text.textContent = `${whole.slice(0, kept).replace(/…$/, "")}…`;
+    text.textContent = brief(whole, kept);
 }
 
 /** Numbers on cells stand there if all of them fit: else the tips and the table have them. */

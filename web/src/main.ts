@@ -26,7 +26,7 @@ function start(): void {
 function header(report: Report, printed: () => void): HTMLElement {
   const theme = h("button", { type: "button", class: "theme", onclick: turn }, "Light / dark");
   const printer = h("button", { type: "button", onclick: printed }, "Print");
-  return h("header", {}, h("div", {}, h("h1", {}, report.title), h("p", {}, report.subtitle)), h("div", { class: "heads" }, printer, theme));
+  return h("header", {}, h("div", {}, h("h1", {}, report.title), h("p", {}, report.subtitle, h("span", { class: "on-paper" }, `Made by Eigenlens ${report.version}.`))), h("div", { class: "heads" }, printer, theme));
 }
 
 function section(page: Page, state: State): Node[] {

@@ -1,12 +1,13 @@
 // Layers of marks on common axes, drawn by Observable Plot.
 import * as Plot from "@observablehq/plot";
 import { type Drawn } from "./charts";
-import { CLOSE, h, short, swatch, writing } from "./dom";
+import { brief, CLOSE, h, minus, short, swatch, writing } from "./dom";
 import { apart, LEADER, measured } from "./labels";
 import { amounts, between, categories, css, sequence, signed } from "./palette";
 import { aroundPaper } from "./paper";
 import { extent } from "./points";
 import { cells, named, type Column, type Mark, type MarksChart, type Values } from "./report";
+import { stature } from "./sheets";
 import { onTheme } from "./theme";
 import { Tip } from "./tip";
 
@@ -38,6 +39,9 @@ interface Place {
   within: (row: Row) => boolean;
 }
 
+/** More dots of a layer are small, or they would hide each other. */
+const CROWD = 300;
+
 /** Around words, since arrows and curves may run through. */
 const HALO = { stroke: "var(--plot-background)", strokeWidth: 3 };
 
@@ -50,7 +54,7 @@ const MARKS: Record<Mark["type"], (rows: Row[], mark: Mark, colour: string, plac
   dot: (rows, _, colour, { within }) => [
     Plot.dot(rows.filter(within), has(rows, FILL)
       ? { x: "x", y: "y", fill: "fill", stroke: "currentColor", strokeWidth: 0.7, r: 4 }
-      : { x: "x", y: "y", fill: colour, stroke: "var(--plot-background)", strokeWidth: 1, r: 4.5 }),
+      : { x: "x", y: "y", fill: colour, stroke: "var(--plot-background)", ...(rows.length > CROWD ? { strokeWidth: 0.3, r: 2 } : { strokeWidth: 1, r: 4.5 }) }),
   ],
   area: (rows, _, colour) => [Plot.areaY(rows, { x: "x", y1: 0, y2: "y", fill: colour, fillOpacity: 0.25 })],
   band: (rows, _, colour) => [Plot.areaY(rows, { x: "x", y1: "low", y2: "high", fill: colour, fillOpacity: 0.22 })],
@@ -60,7 +64,7 @@ const MARKS: Record<Mark["type"], (rows: Row[], mark: Mark, colour: string, plac
   ],
   "rule-y": (rows, mark, colour) => [
     Plot.ruleY(rows, { y: "y", stroke: colour, strokeDasharray: mark.dash ? "5 4" : undefined }),
-    ...(has(rows, "text") ? [Plot.text(rows, { y: "y", text: "text", frameAnchor: "right", dy: -7, textAnchor: "end" as const })] : []),
+    ...(has(rows, "text") ? [Plot.text(rows, { y: "y", text: "text", frameAnchor: "right", dy: -7, textAnchor: "end" as const, fill: "currentColor", ...HALO })] : []),
   ],
   text: (rows) => (["start", "end", "middle"] as const).flatMap((side) => {
     const mine = rows.filter((row) => (row.side ?? "middle") === side);
@@ -178,7 +182,7 @@ function scheme(chart: MarksChart): Plot.ScaleOptions | undefined {
   if (!c) return { type: "categorical", range: categories() };
   if (c.scheme === "category") return { type: "categorical", range: categories(), label: c.label, legend: chart.legend, domain: c.domain as string[] };
   const domain = c.domain as number[] | undefined;
-  const rest = { label: c.label, legend: true, domain, clamp: true, ...sized(domain ?? []) };
+  const rest = { label: c.label, legend: true, domain, clamp: true, ...sized(domain ?? [], LARGE) };
   const through = (stops: string[]) => ({ interpolate: (t: number) => css(between(stops, t)) });
   if (c.scheme === "diverging") return { type: "diverging", pivot: 0, ...through(signed()), ...rest };
   return { type: "linear", ...through(chart.marks.some((mark) => mark.type === "cell") ? amounts() : sequence()), ...rest };
@@ -193,21 +197,43 @@ function beyondScale(chart: MarksChart, fills: (number | string | null)[]): HTML
   return count ? [h("p", { class: "note" }, `${count === 1 ? "1 value lies" : `${count} values lie`} beyond the scale, and ${count === 1 ? "has" : "have"} the colour of its end.`)] : [];
 }
 
+/** Along a ramp, which is short, numbers from this size on are powers of ten. */
+const LARGE = 1e5;
+
 /** How numbers of some size are written along an axis or a ramp. */
-function sized(values: (number | string | null)[]): { tickFormat?: (value: number) => string } {
+function sized(values: (number | string | null)[], large = 1e7): { tickFormat?: (value: number) => string } {
   const [low, high] = extent(Float64Array.from(values, (v) => (v === null ? NaN : Number(v))));
   const most = Math.max(Math.abs(low), Math.abs(high));
   const close = high > low && high - low < CLOSE * most;
-  return !close && most > 0 && (most < 1e-3 || most >= 1e7) ? { tickFormat: powers } : {};
+  return !close && most > 0 && (most < 1e-3 || most >= large) ? { tickFormat: powers } : {};
 }
 
 /** Names along an axis keep the order in which they come; numbers may end at round ones. */
-function axis(given: MarksChart["x"], grid: boolean, values: (number | string | null)[], longest: number, round: boolean): Plot.ScaleOptions {
+function axis(given: MarksChart["x"], grid: boolean, values: (number | string | null)[], longest: number, round: boolean, room: number): Plot.ScaleOptions {
   const label = given?.label ?? null;
   if (given?.type === "band" && !given.domain)
     return { label, type: "band", domain: [...new Set(values)] as string[], tickFormat: (name: unknown) => clipped(name, longest) } as Plot.ScaleOptions;
-  const numeric = given?.type === "band" ? {} : given?.type === "log" ? { tickFormat: plain } : sized([...values, ...(given?.domain ?? [])]);
+  const numeric = given?.type === "band" ? {} : given?.type === "log" ? { tickFormat: plain, ...decades(values) } : whole(values, room) ?? sized([...values, ...(given?.domain ?? [])]);
   return { label, type: given?.type, domain: given?.domain, percent: given?.percent, zero: given?.zero, nice: round && !given?.domain, grid, ...numeric } as Plot.ScaleOptions;
+}
+
+/** Along a log scale of several powers of ten: these alone, and not more than ten of them. */
+function decades(values: (number | string | null)[]): { ticks?: number[] } {
+  const seen = values.map(Number).filter((v) => v > 0);
+  const [low, high] = extent(Float64Array.from(seen, Math.log10));
+  const step = Math.ceil((high - low) / 10);
+  const first = Math.ceil(low / step);
+  return high - low < 3 ? {} : { ticks: Array.from({ length: Math.floor(high / step) - first + 1 }, (_, i) => 10 ** (step * (first + i))) };
+}
+
+/** Pixels between two ticks, about. */
+const BETWEEN = 80;
+
+/** Counts have no ticks between them: of a few whole numbers, at most as many as there are steps. */
+function whole(values: (number | string | null)[], room: number): { ticks: number } | null {
+  const [low, high] = extent(Float64Array.from(values, Number));
+  const few = high - low <= room / BETWEEN && values.every((v) => v === null || Number.isInteger(v));
+  return few && high > low ? { ticks: high - low } : null;
 }
 
 /** Along a log scale: 0.01 and 1e-5, where Plot would have 10m and 10µ. */
@@ -217,7 +243,7 @@ function plain(value: number): string {
 
 /** Very small and very large numbers as 5e-14. */
 function powers(value: number): string {
-  return value === 0 ? "0" : value.toExponential(2).replace(/\.?0+e/, "e").replace("e+", "e");
+  return value === 0 ? "0" : minus(value.toExponential(2)).replace(/\.?0+e/, "e").replace("e+", "e");
 }
 
 const LONGEST = 24;
@@ -225,7 +251,7 @@ const LONGEST = 24;
 /** A name as an axis has room for it: the table behind the chart has all of it. */
 function clipped(name: unknown, longest = LONGEST): string {
   const text = String(name).replace(/\s+/g, " ").trim() || "(empty)";
-  return text.length > longest ? `${text.slice(0, longest - 1)}…` : text;
+  return brief(text, longest);
 }
 
 /** Pixels from one turned name to the next, and from one number to the next: closer they would lie on each other. */
@@ -279,13 +305,14 @@ export function marks(chart: MarksChart): Drawn {
   const within = ({ y }: Row): boolean => !(Number(y) < Number(low) || Number(y) > Number(high));
   const capped = chart.marks.some((mark) => (mark.type === "rule-y" || lying.length) && "text" in mark.data);
   const plot = (width: number, least: number): Element => {
+    const part = stature(holder);
     const longest = Math.max(9, Math.min(LONGEST, Math.round(width / 20)));
     const wide = (names: string[]): number => names.reduce((a, name) => Math.max(a, measured(clipped(name, longest))), 0);
     const left = Math.max(least, wide(rows) + (rows.length && chart.y?.label ? 42 : 24));
     const turn = bands && (wide(across) + 6) * across.length > width - left - 24 && !counts(across);
     const bottom = (turn ? Math.min(140, 40 + 0.65 * wide(across)) : 44) - (chart.x?.label ? 0 : 18);
     const top = capped ? 36 : chart.y?.label && !rows.length ? 26 : 6;
-    const height = (chart.height ?? 360) + bottom - 44 + Math.min(0, top - 22);
+    const height = part * (chart.height ?? 360) + bottom - 44 + Math.min(0, top - 22);
     const thin = celled && width - left < THIN * across.length;
     const thick = (THICK * (height - top - bottom)) / new Set(rows).size / lying.length;
     const edges = (layer: Layer): Place["edges"] => {
@@ -295,13 +322,13 @@ export function marks(chart: MarksChart): Drawn {
     };
     const colours = chart.colour?.domain && Plot.scale({ color: scheme(chart) });
     return Plot.plot({
-      width: chart.equal ? Math.min(width, ROUND) : width, height: chart.equal ? undefined : height,
+      width: chart.equal ? Math.min(width, part * ROUND) : width, height: chart.equal ? undefined : height,
       marginLeft: left,
       marginBottom: bottom,
       marginTop: top,
       style: { background: "transparent", fontSize: "12px", overflow: "visible" },
-      x: { ...axis(chart.x, !bands, values("x"), longest, lying.length > 0), ...(thin ? { padding: 0 } : {}), tickRotate: turn ? -40 : 0, ...thinned(across, bands, width - left - 24) },
-      y: axis(chart.y, true, ["y", "low", "high"].flatMap(values), longest, !chart.equal && chart.y?.type !== "log"),
+      x: { ...axis(chart.x, !bands, values("x"), longest, lying.length > 0, width - left), ...(thin ? { padding: 0 } : {}), tickRotate: turn ? -40 : 0, ...thinned(across, bands, width - left - 24) },
+      y: axis(chart.y, true, ["y", "low", "high"].flatMap(values), longest, !chart.equal && chart.y?.type !== "log", height),
       color: scheme(chart),
       aspectRatio: chart.equal ? 1 : undefined,
       marks: layers

@@ -13,3 +13,16 @@ export function aroundPaper(draw: () => void): void {
 export function drawAtOnce(): void {
   waiting.tell();
 }
+
+let sizing = false;
+
+/** The same where only sizes matter: what is as large whatever is drawn need not be drawn. */
+export function sizeAtOnce(): void {
+  sizing = true;
+  waiting.tell();
+  sizing = false;
+}
+
+export function onlySizes(): boolean {
+  return sizing;
+}

@@ -3,13 +3,14 @@ import { Backdrop } from "./backdrop";
 import { h, short, svg, writing } from "./dom";
 import { thumbnail } from "./images";
 import { type Box } from "./labels";
-import { aroundPaper } from "./paper";
+import { aroundPaper, onlySizes } from "./paper";
 import { axesOf, firstPair, plane, type Pair, type Points } from "./planes";
 import { cloud, extent, type Cloud, type View } from "./points";
 import { inside, Nearby, nearest, next, pixel, type Place } from "./reach";
 import { type RowsChart } from "./report";
 import { styled } from "./save";
 import { dot, over, shapes, under, type Span, type Wishes } from "./scene";
+import { stature } from "./sheets";
 import { opacity, type State } from "./state";
 import { paper } from "./theme";
 import { Tip } from "./tip";
@@ -62,7 +63,7 @@ export class Scatter {
     new ResizeObserver(() => this.resize(this.stage.clientWidth)).observe(this.stage);
     aroundPaper(() => {
       this.resize(this.stage.clientWidth);
-      if (this.stage.isConnected) this.paint();
+      if (this.stage.isConnected && !onlySizes()) this.paint();
     });
     new IntersectionObserver(([entry]) => {
       this.seen = entry.isIntersecting;
@@ -110,6 +111,7 @@ export class Scatter {
   private resize(width: number): void {
     if (width <= 0) return;
     this.port.width = width;
+    this.port.stature = stature(this.stage);
     this.stage.style.setProperty("--wide", String(width));
     this.stage.style.setProperty("--tall", String(this.port.height));
     this.later();
@@ -143,7 +145,7 @@ export class Scatter {
       layer.setAttribute("height", String(v.height));
       layer.setAttribute("viewBox", `0 0 ${v.width} ${v.height}`);
     }
-    this.underlay.replaceChildren(...under(v, box), ...(drawn ? [this.shapes(v, box)] : []));
+    this.underlay.replaceChildren(...under(this.points, v, box), ...(drawn ? [this.shapes(v, box)] : []));
     this.overlay.replaceChildren(...over(this.points, v, box, this.state, this.wishes), ...this.loop());
   }
 

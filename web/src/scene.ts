@@ -12,6 +12,9 @@ import { type State } from "./state";
 /** How high a plot is, and the least that it is where the units of its axes are equal and rows lie in a flat strip. */
 const HEIGHT = 420;
 const LEAST = 220;
+
+/** How high it is where height means nothing. */
+const STRIP = 260;
 const MARGIN = { right: 16, top: 12, bottom: 46 };
 
 /** How wide a letter is, about. */
@@ -89,18 +92,26 @@ function pad([low, high]: [number, number]): [number, number] {
 }
 
 /** The frame of the axes: as wide at the left as the names of its ticks. */
-export function frame({ ylabel }: Points, span: Span, width: number, height: number): Box {
-  const names = tickNames(alongSide(...span.y));
-  const left = Math.max(...names.map((name) => measured(name))) + (ylabel ? 34 : 16);
+export function frame({ chart, ylabel }: Points, span: Span, width: number, height: number): Box {
+  const names = ylabel ? tickNames(alongSide(...(chart.equal ? inView(span, width, height) : span.y))) : [];
+  const left = Math.max(0, ...names.map((name) => measured(name))) + (ylabel ? 34 : 16);
   return { x0: Math.ceil(left), x1: width - MARGIN.right, y0: MARGIN.top, y1: height - MARGIN.bottom };
 }
 
+/** What is in view up the side where the units of both axes are equal, about: at least the span. */
+function inView({ x, y }: Span, width: number, height: number): [number, number] {
+  const unit = (x[1] - x[0]) / Math.max(1, width - 60);
+  const more = Math.max(0, (unit * (height - MARGIN.top - MARGIN.bottom) - (y[1] - y[0])) / 2);
+  return [y[0] - more, y[1] + more];
+}
+
 /** How high the plot of a span is: where the units of both axes are equal, no higher than the span fills it. */
-export function tall(points: Points, span: Span, width: number): number {
-  if (!points.chart.equal) return HEIGHT;
-  const { x0, x1 } = frame(points, span, width, HEIGHT);
+export function tall(points: Points, span: Span, width: number, stature: number): number {
+  const most = Math.round(stature * (points.ylabel ? HEIGHT : STRIP));
+  if (!points.chart.equal) return most;
+  const { x0, x1 } = frame(points, span, width, most);
   const filled = ((x1 - x0) * (span.y[1] - span.y[0])) / (span.x[1] - span.x[0]);
-  return Math.round(Math.max(LEAST, Math.min(HEIGHT, MARGIN.top + filled + MARGIN.bottom)));
+  return Math.round(Math.max(LEAST, Math.min(most, MARGIN.top + filled + MARGIN.bottom)));
 }
 
 export function view(points: Points, span: Span, width: number, height: number): View {
@@ -157,9 +168,9 @@ interface Tick {
 }
 
 /** Where the ticks of both axes are, in pixels, and what they say. */
-function axes(v: View, { x0, x1, y0, y1 }: Box): { across: Tick[]; up: Tick[] } {
+function axes(v: View, { x0, x1, y0, y1 }: Box, sided: boolean): { across: Tick[]; up: Tick[] } {
   const across = alongBottom((x0 - v.tx) / v.sx, (x1 - v.tx) / v.sx, x1 - x0);
-  const up = alongSide((y1 - v.ty) / v.sy, (y0 - v.ty) / v.sy);
+  const up = sided ? alongSide((y1 - v.ty) / v.sy, (y0 - v.ty) / v.sy) : [];
   return {
     across: tickNames(across).map((name, i) => ({ name, at: v.sx * across[i] + v.tx })),
     up: tickNames(up).map((name, i) => ({ name, at: v.sy * up[i] + v.ty })),
@@ -181,8 +192,8 @@ function alongSide(low: number, high: number): number[] {
 }
 
 /** What lies under the points: the lines of the ticks. */
-export function under(v: View, box: Box): SVGElement[] {
-  const { across, up } = axes(v, box);
+export function under({ ylabel }: Points, v: View, box: Box): SVGElement[] {
+  const { across, up } = axes(v, box, ylabel !== "");
   return [
     ...across.map(({ at }) => svg("line", { class: "rule", x1: at, x2: at, y1: box.y0, y2: box.y1 })),
     ...up.map(({ at }) => svg("line", { class: "rule", x1: box.x0, x2: box.x1, y1: at, y2: at })),
@@ -190,14 +201,19 @@ export function under(v: View, box: Box): SVGElement[] {
 }
 
 function names({ xlabel, ylabel }: Points, v: View, box: Box): SVGElement[] {
-  const { across, up } = axes(v, box);
+  const { across, up } = axes(v, box, ylabel !== "");
   const [middle, half] = [(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2];
   return [
     ...across.map(({ at, name }) => svg("text", { class: "tick", x: at, y: box.y1 + 16, "text-anchor": "middle" }, name)),
     ...up.map(({ at, name }) => svg("text", { class: "tick", x: box.x0 - 6, y: at + 4, "text-anchor": "end" }, name)),
-    svg("text", { class: "label", x: middle, y: v.height - 9, "text-anchor": "middle" }, brief(xlabel, Math.floor((box.x1 - box.x0) / LETTER))),
-    svg("text", { class: "label", transform: `translate(13 ${half}) rotate(-90)`, "text-anchor": "middle" }, brief(ylabel, Math.floor((box.y1 - box.y0) / LETTER))),
+    svg("text", { class: "label", x: middle, y: v.height - 9, "text-anchor": "middle" }, fitted(xlabel, box.x1 - box.x0)),
+    svg("text", { class: "label", transform: `translate(13 ${half}) rotate(-90)`, "text-anchor": "middle" }, fitted(ylabel, 2 * half - 4)),
   ];
+}
+
+/** A name that fits in so many pixels: whole if it can be. */
+function fitted(name: string, room: number): string {
+  return measured(name) <= room ? name : brief(name, Math.floor(room / LETTER));
 }
 
 function limits({ chart }: Points, v: View, { x0, x1, y0, y1 }: Box): SVGElement[] {
@@ -249,6 +265,7 @@ function arrows({ arrows }: Points, v: View): SVGElement[] {
     const back = Math.min(8, long / 2);
     const barb = (side: number) => `${x1 - back * u - side * 0.45 * back * w} ${y1 - back * w + side * 0.45 * back * u}`;
     return [
+      svg("path", { class: "arrow halo", d: `M${x0} ${y0} L${x1} ${y1}` }),
       svg("path", { class: a.dash ? "arrow dashed" : "arrow", d: `M${x0} ${y0} L${x1} ${y1}` }),
       svg("path", { class: "arrow", d: `M${barb(1)} L${x1} ${y1} L${barb(-1)}` }),
     ];
@@ -300,8 +317,12 @@ function tips({ arrows }: Points, v: View): Wanted[] {
   return longest.map((a) => spotName(a, v, { sides: a.x >= 0 ? around("right", "above", "below") : around("left", "above", "below"), on: "points", class: "tip-name" }));
 }
 
+/** Names of more categories are left out rather than that they lie on each other; as one zooms in, they have room. */
+const MANY = 10;
+
 function categoryNames({ categories }: Points, v: View): Wanted[] {
-  return categories.map((each) => spotName(each, v, { sides: around("right", "above", "below"), on: "anything", class: "category-name", strong: true }));
+  const on = categories.length > MANY ? "points" : "anything";
+  return categories.map((each) => spotName(each, v, { sides: around("right", "above", "below"), on, class: "category-name", strong: true }));
 }
 
 /** The row that is looked at has a ring around it. */

@@ -1,6 +1,7 @@
 // One page at a time, by mouse, by arrow keys and by address; a page is made when it is first looked at.
 import { h } from "./dom";
-import { drawAtOnce } from "./paper";
+import { drawAtOnce, sizeAtOnce } from "./paper";
+import { fillSheets, leaveSheets } from "./sheets";
 import { onPaper } from "./theme";
 
 export interface Tab {
@@ -62,6 +63,7 @@ export function tabbed(pages: Tab[]): Tabbed {
 function paper(panels: HTMLElement[], links: HTMLElement[], fill: (at: number) => void): () => void {
   const back = (): void => {
     onPaper(false);
+    leaveSheets(document.body);
     panels.forEach((panel, i) => (panel.hidden = links[i].getAttribute("aria-selected") !== "true"));
     drawAtOnce();
   };
@@ -71,6 +73,7 @@ function paper(panels: HTMLElement[], links: HTMLElement[], fill: (at: number) =
       fill(i);
       panel.hidden = false;
     });
+    fillSheets(document.body, sizeAtOnce);
     drawAtOnce();
   });
   addEventListener("afterprint", back);

@@ -13,6 +13,8 @@ function told([low, high]: Place): boolean {
 export class Viewport {
   /** Pixels across; none before the page is laid out. */
   width = 0;
+  /** How high the plot is, as part of its usual height. */
+  stature = 1;
   private span: Span;
   private all: Span;
 
@@ -25,7 +27,7 @@ export class Viewport {
 
   /** Pixels up: as many as all rows need, so that it stays as it is while part of them is looked at. */
   get height(): number {
-    return tall(this.points, this.all, this.width);
+    return tall(this.points, this.all, this.width, this.stature);
   }
 
   /** What most rows fill, where a few that lie far off leave them no room. */

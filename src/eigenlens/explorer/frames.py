@@ -40,6 +40,10 @@ class MemoryFrames:
         for rows in self._source.rows():
             yield numbers_of(rows, np.array(self.columns))
 
+    def with_block_rows(self, block_rows: int) -> MemoryFrames:
+        """Return these rows: those in memory are there already, and smaller blocks would save nothing."""
+        return self
+
     def part(self, columns: Sequence[int]) -> MemoryFrames:
         """Return some of the columns, by number."""
         return MemoryFrames(self._source, [self.columns[j] for j in columns])

@@ -157,8 +157,11 @@ def _sheet(model: Any, rows: ShownRows, known: list[str] | None) -> PageContent:
 
 def _size(rows: ShownRows, models: Iterable[Any]) -> str:
     """Return the number of rows and columns, or the matrix in their place, in words."""
+    first: Any = next(iter(models), None)  # none of comparisons and choices
+    if (entry := entry_of(first)) is not None and entry.genotypes:  # whose rows are scores by now
+        return f"{rows.total:,} people, {count_noun(first.n_features_in_, 'variant')}"
     columns = count_noun(len(rows.names), "column")
-    return f"{count_noun(rows.total, 'row')}, {columns}" if rows.total else matrix_words(next(iter(models)), columns)
+    return f"{count_noun(rows.total, 'row')}, {columns}" if rows.total else matrix_words(first, columns)
 
 
 def _pages(sheets: dict[str, PageContent], last: list[Chart], several: bool) -> list[Chart]:

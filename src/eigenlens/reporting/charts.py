@@ -163,9 +163,12 @@ def contour_regions(x: Array, y: Array, values: Array, levels: Mapping[str, floa
 
 
 def plane_points(title: str, Z: Array, labels: Sequence[str], about: str = "", **more: Any) -> Chart:
-    """Return a scatter plot of the first two columns of Z (m, k), or of its only column along a line."""
-    second, label = (Z[:, 1], labels[1]) if Z.shape[1] > 1 else (np.zeros(len(Z)), "")
-    return points(title, Z[:, 0], second, labels[0], label, about, **more)
+    """Return a scatter plot of the first two columns of Z (m, k), or of its only column, at heights drawn at random."""
+    if Z.shape[1] > 1:
+        return points(title, Z[:, 0], Z[:, 1], labels[0], labels[1], about, **more)
+    heights = np.random.default_rng(0).uniform(-1.0, 1.0, len(Z))
+    words = f"{about} Height is chance, so that rows do not hide each other.".strip()
+    return points(title, Z[:, 0], heights, labels[0], "", words, **more | {"equal": False})
 
 
 def cell_box(x: Array, y: Array) -> Chart:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -50,7 +49,7 @@ def _check_rows(X: Any) -> None:
 
 
 def _of_path(path: str) -> str:
-    if Path(path).is_file():
+    if os.path.isfile(path):  # False for what can be no name of a file
         return f"X={path!r} is the name of a file; give its rows: eigenlens.scan({path!r})."
     return f"X={path!r} is text, and no file is called so; {WANTED}, or eigenlens.scan of an existing file."
 

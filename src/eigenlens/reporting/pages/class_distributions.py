@@ -12,7 +12,17 @@ from eigenlens.bayes.naive.distributions import ColumnDistribution, column_distr
 from eigenlens.bayes.naive.model import NaiveModel
 from eigenlens.densities.mixture import Mixture
 from eigenlens.mixture.planes import ellipse, separating_plane
-from eigenlens.reporting.charts import Chart, axes_points, category_point, frames, heat, layer, marks, points
+from eigenlens.reporting.charts import (
+    Chart,
+    axes_points,
+    category_point,
+    frames,
+    heat,
+    layer,
+    marks,
+    plane_points,
+    points,
+)
 from eigenlens.reporting.pages.cross_validation import ClassifierEvaluation, class_names
 from eigenlens.reporting.rows import ShownRows, density_backdrops
 
@@ -141,10 +151,10 @@ def _discriminants(model: Any, rows: ShownRows) -> Chart:
     about = "Rows on the directions that separate the classes best, in units of the spread within classes."
     names = class_names(model)
     if Z.shape[1] == 1:
-        jitter = np.random.default_rng(0).uniform(-1.0, 1.0, len(Z))
-        words = about + " Lines are the means of the classes. Height is chance, so that rows do not hide each other."
         lines = [{"x": float(mean), "label": name} for name, mean in zip(names, means[:, 0], strict=True)]
-        return points("Discriminant direction", Z[:, 0], jitter, axes[0], "", words, lines=lines)
+        return plane_points(
+            "Discriminant direction", Z, axes, f"{about} Lines are the means of the classes.", lines=lines
+        )
     if Z.shape[1] > 2:  # an ellipse has a place in one plane, the means of the classes in all of them
         middles = [category_point(name, mean) for name, mean in zip(names, means, strict=True)][:MOST_ELLIPSES]
         words = f"{about} Triangles are the means of the classes."

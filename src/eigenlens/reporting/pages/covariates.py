@@ -57,7 +57,7 @@ def covariate_charts(model: Any, found: Supplementary | None, rows: int = 0) -> 
     )
     about += "share of the component's variance that lies between them."
     about += f" Of {rows:,} rows, drawn at random." if rows else ""
-    return [table_chart("Covariates against components", columns, about)]
+    return [table_chart("Covariates against components", columns, about) | {"lines": True}]
 
 
 def _values(values: Any) -> Array:

@@ -25,12 +25,12 @@ FACTORS, FITTED = 10.0 ** np.linspace(-1.5, 1.5, 9), 4
 def kernel_page(model: Any, rows: ShownRows) -> list[Chart]:
     """Return the charts of a fitted KernelPCA."""
     Z = np.asarray(model.transform(rows.given))
-    charts = [_embedding("Embedding", Z), _variance(model)]
+    charts = [_embedding("Embedding", Z, model), _variance(model)]
     # Of kernel values there are no columns to go back to, and too few rows have no components of their own.
     if model.kernel == "precomputed" or len(rows.X) < FEWEST:
         return [*charts, _about(model)]
-    plain = np.asarray(PCA(min(2, *rows.X.shape), random_state=0).fit_transform(rows.X))
-    linear = _embedding("Linear PCA of the same rows", plain, equal=True)
+    plain = PCA(min(2, *rows.X.shape), random_state=0)
+    linear = _embedding("Linear PCA of the same rows", np.asarray(plain.fit_transform(rows.X)), plain, equal=True)
     widths = getattr(model, "gamma_", None) is not None and model.kernel in ("rbf", "laplacian")
     return [*charts, _widths(model, rows, linear) if widths else linear, *_denoising(model, rows), _about(model)]
 
@@ -53,8 +53,11 @@ def _variance(model: Any) -> Chart:
     return marks("Variance", *layers, about=about, x="component", y="%")
 
 
-def _embedding(title: str, Z: Array, **more: Any) -> Chart:
-    return axes_points(title, Z, [f"component {j + 1}" for j in range(Z.shape[1])], **more)
+def _embedding(title: str, Z: Array, model: Any, **more: Any) -> Chart:
+    """Return the scores on components, which are named with their shares of the variance."""
+    shares = [f" ({share:.1%})" for share in model.explained_variance_ratio_[: Z.shape[1]]]
+    shares += [""] * (Z.shape[1] - len(shares))
+    return axes_points(title, Z, [f"component {j + 1}{share}" for j, share in enumerate(shares)], **more)
 
 
 def _widths(model: Any, rows: ShownRows, linear: Chart) -> Chart:
@@ -69,7 +72,7 @@ def _widths(model: Any, rows: ShownRows, linear: Chart) -> Chart:
         Z = np.full((n, 2), np.nan)
         found = np.asarray(fitted.fit_transform(rows.X[chosen]))
         Z[chosen, : found.shape[1]] = found
-        steps.append((f"{gamma:.3g}", [_embedding(f"Kernel PCA, gamma {gamma:.3g}", Z), linear]))
+        steps.append((f"{gamma:.3g}", [_embedding(f"Kernel PCA, gamma {gamma:.3g}", Z, fitted), linear]))
     about = "Small gamma comes near linear PCA; large gamma sees only close neighbours."
     about += "" if n <= TRIED else f" {TRIED:,} rows drawn at random."
     return frames("Embedding by width", "gamma", steps, start=FITTED, fitted=FITTED, about=about)

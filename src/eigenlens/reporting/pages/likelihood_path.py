@@ -27,7 +27,8 @@ def likelihood_path_chart(path: Array, others: Sequence[Array] = ()) -> list[Cha
     layers += [layer("line", "this model", x=x, y=y, colour="blue"), layer("dot", x=x, y=y, colour="blue")]
     if not any(np.isfinite(each).any() for each in (y, *(y for _, y in lines))):
         return []
-    about = f"How far below the largest value, {best:.7g}, each step is: a straight line is steady progress."
+    largest = f"{best:.7g}".replace("-", "−")
+    about = f"How far below the largest value, {largest}, each step is: a straight line is steady progress."
     if others:
         ends = np.array([path[-1], *(each[-1] for each in others)])
         near = int(np.count_nonzero(best - ends <= MUCH))

@@ -106,7 +106,7 @@ def _columns(rows: ShownRows, missing: Array) -> list[Chart]:
         }  # fmt: skip
         about = "Of the rows shown." if rows.sampled else ""
         about += f" The first {LISTED:,} columns." if len(rows.names) - len(rows.texts) > LISTED else ""
-        charts.append(table_chart("Columns", columns, about))
+        charts.append(table_chart("Columns", columns, about) | {"lines": True})
     return [*charts, *([_texts(rows, missing)] if rows.texts else [])]
 
 

@@ -39,14 +39,25 @@ def reconstruction_chart(model: Any, rows: ShownRows, side: int) -> Chart:
     for place, q in enumerate(counts):
         charts = [_images(found, place, side, named)] if as_images else _profiles(model, found, place, named)
         share = found.lost[place] if found.lost[place] > 1e-9 else 0.0
-        lost = f"{share:.2g}% of these rows' squared distance from the mean lost"
-        steps.append((f"{count_noun(q, 'component')}, {lost}", charts))
-    about = "Rows built again from their first components only."
+        steps.append((f"{count_noun(q, 'component')}, {share:.2g}% lost", charts))
+    about = (
+        "Rows built again from their first components only; lost is a share of their squared distance from the mean."
+    )
     if as_images:
         about += f" Images of {side} × {side} pixels are shown smaller." if side > SIDE else ""
     else:
         about += f" The {FEATURES} columns in which a row is farthest from the mean." if d > FEATURES else ""
-    return frames("Reconstruction", "from", steps, start=len(steps) - 1, about=about)
+    return frames("Reconstruction", "from", steps, start=_telling(found.lost), fitted=len(steps) - 1, about=about)
+
+
+LITTLE = 10.0
+"""Where all components are kept, rows are as they were: the slider begins where at most this share in % is lost."""
+
+
+def _telling(lost: Array) -> int:
+    """Return the first step to show: that of the model, or where that loses nothing, one before that loses little."""
+    last = len(lost) - 1
+    return last if lost[-1] > 1e-9 else min(int(np.argmax(np.asarray(lost) <= LITTLE)), max(0, last - 1))
 
 
 MAX_IMAGE_BYTES, MIN_SIDE = 2_000_000, 8
@@ -72,7 +83,7 @@ def row_images(rows: ShownRows) -> Chart:
 
 def _images(found: Any, place: int, side: int, named: list[str]) -> Chart:
     step = -(-side // SIDE)
-    labels = [*named, *(f"{name}, reconstructed" for name in named)]
+    labels = [*named, *(f"{name}, built again" for name in named)]
     shown = [_smaller(row, side, step) for rows in (found.rows, found.reconstructions[place]) for row in rows]
     return images("", zip(labels, shown, strict=True), (side // step, side // step), len(found.rows), found.rows)
 
