@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -11,6 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+from eigenlens.checkpoint.passes import record_passes, recorded
 
 FITS = {
     "mixture": "GaussianMixture(3, n_init=2, tol=1e-13, random_state=0).fit(rows, checkpoint=checkpoint)",
@@ -106,3 +109,17 @@ def test_the_command_goes_on_after_an_interrupt(folder: Path):
     subprocess.run([*command, *options, *saving], cwd=folder, check=True)
     assert (folder / "a.safetensors").read_bytes() == (folder / "b.safetensors").read_bytes()
     assert not (folder / "command.checkpoint").exists()
+
+
+def test_passes_after_an_interrupt_are_not_recorded(tmp_path):
+    path = tmp_path / "call.checkpoint"
+    with record_passes(path, dict):
+        assert recorded("rows", (1,), lambda: "first") == "first"
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        assert recorded("rows", (2,), lambda: "for the best so far") == "for the best so far"
+    assert path.exists()
+    with record_passes(path, dict):
+        assert recorded("rows", (1,), lambda: "again") == "first"
+        assert recorded("rows", (3,), lambda: "second") == "second"
+    assert not path.exists()

@@ -9,6 +9,7 @@ from scipy.optimize import approx_fprime
 from sklearn.decomposition import FactorAnalysis as PeerFactorAnalysis
 
 from eigenlens.data.memory import ArraySource
+from eigenlens.latent.factor import solvers
 from eigenlens.latent.factor.correlation_operator import DenseCorrelations
 from eigenlens.latent.factor.fit import fit_factor, fit_factor_covariance
 from eigenlens.latent.factor.newton import ProfileStack, minimise_by_newton
@@ -141,13 +142,22 @@ def test_more_variables_go_on_from_where_alternation_leads():
     X = dense_covariance(120, 45, 5)
     R = np.corrcoef(X.T)
     C = DenseCorrelations(R)
-    psi = alternate_updates(C, 4, np.ones(45), 1e-8)
+    psi = alternate_updates(C, 4, np.ones((1, 45)), 1e-8)[0]
     peer = minimise_profile(C, 4, psi, FactorOptions(floor=1e-8, tol=1e-6, max_iter=1000))
     found = minimise_from_starts(C, 4, "quasi-newton", FactorOptions())
     assert found.path[-1] <= peer.path[-1] + 1e-9
     first = first_starts(C, 4, FactorOptions())
     two = min(minimise_profile(C, 4, s, FactorOptions(floor=1e-8, tol=1e-6, max_iter=1000)).path[-1] for s in first)
     assert found.path[-1] <= two + 1e-12
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_alternation_from_several_starts_at_once_is_that_from_each(monkeypatch, k):
+    C = DenseCorrelations(HARMAN[:12, :12])
+    starts = np.stack([np.ones(12), np.full(12, 0.3), np.linspace(0.1, 0.9, 12)])
+    together = alternate_updates(C, k, starts, 1e-8, 20)
+    monkeypatch.setattr(solvers, "MAX_VARIABLES_NEWTON_FIRST", 0)
+    np.testing.assert_allclose(together, alternate_updates(C, k, starts, 1e-8, 20), rtol=1e-12)
 
 
 def test_the_floor_costs_likelihood():

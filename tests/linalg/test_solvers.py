@@ -206,8 +206,11 @@ class TestDenseParts:
         A = rng.standard_normal((d, d + 10))
         A = A @ A.T
         k = d // 2 if many else 3
-        values, leading, V = leading_eigenpairs(A, Requested.count(k, d))
+        values, leading, V = leading_eigenpairs(A, Requested.count(k, d), all_values=True)
         expected = np.linalg.eigvalsh(A)[::-1]
+        alone = leading_eigenpairs(A, Requested.count(k, d))
+        np.testing.assert_array_equal(alone[0][:k], leading)
+        np.testing.assert_array_equal(alone[2], V)
         np.testing.assert_allclose(values, expected, rtol=1e-9, atol=1e-11 * expected[0])
         np.testing.assert_allclose(leading, expected[:k], rtol=1e-9, atol=1e-11 * expected[0])
         assert np.linalg.norm(A @ V - V * leading) < 1e-11 * expected[0] * k

@@ -12,8 +12,10 @@ from threadpoolctl import threadpool_limits
 
 from eigenlens.data.memory import ArraySource
 from eigenlens.mixture.em import (
+    BestEnd,
     ComponentLost,
     MixtureState,
+    clamped_components,
     em_steps,
     estimate_mixture,
     run_from_start,
@@ -21,7 +23,7 @@ from eigenlens.mixture.em import (
 )
 from eigenlens.mixture.fit import MixtureOptions, fit_mixture, summarise_rows
 from eigenlens.mixture.problem import make_problem
-from eigenlens.mixture.starts import k_means_plus_plus
+from eigenlens.mixture.starts import _smallest, _squared_distances, k_means_plus_plus
 from eigenlens.mixture.structures import COVARIANCE_STRUCTURES, make_structure
 from eigenlens.mixture.structures.parameters import raise_to_floor
 
@@ -70,6 +72,33 @@ def test_side_by_side_as_alone(name, rows):
         np.testing.assert_allclose([*one.path[both:], *alone.path[both:]], alone.path[both - 1], rtol=1e-12)
         np.testing.assert_allclose(one.mixture.means, alone.mixture.means, rtol=1e-5)
         assert one.steps == alone.steps
+
+
+@pytest.mark.parametrize("name", ["full", "diag"])
+def test_runs_out_of_reach_of_the_best_end_are_given_up_and_no_other(name):
+    """The best ends are those without it; what is given up ends lower, and takes fewer steps."""
+    problem = asked(IRIS, 4, name, prior="conjugate")
+    some, options = starts(problem, IRIS, 4, 24), {"tol": 1e-5, "max_iter": 200}
+    alone, best_end = run_from_starts(problem, some, **options), BestEnd()
+    found = run_from_starts(problem, some, **options, best_end=best_end)
+    assert best_end.value == max(one.path[-1] for one in found if not clamped_components(problem, one.mixture).any())
+    given_up = [i for i, (one, full) in enumerate(zip(found, alone, strict=True)) if one.steps < full.steps]
+    assert given_up
+    for i, (one, full) in enumerate(zip(found, alone, strict=True)):
+        if i in given_up:
+            assert not one.converged
+            assert full.path[-1] < best_end.value
+        else:
+            np.testing.assert_allclose(one.path[-1], full.path[-1], rtol=1e-9)
+    assert sum(one.steps for one in found) < sum(full.steps for full in alone)
+
+
+def test_rows_equally_far_from_two_centres_belong_to_the_first():
+    """Four rows in three columns are equally far from each other: weights and copies must not make them differ."""
+    Y = np.linalg.qr(np.random.default_rng(0).standard_normal((4, 4)))[0]
+    for order in ([0, 1], [1, 0]):
+        nearest = _smallest(_squared_distances(Y, Y[order]))
+        assert nearest.tolist() == [order.index(0), order.index(1), 0, 0]
 
 
 def test_a_step_is_that_of_the_book():

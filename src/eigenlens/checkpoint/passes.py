@@ -49,12 +49,13 @@ class Checkpoint:
     def of(cls, value: Any) -> Checkpoint:
         """Return the checkpoint that an argument means: a path, or a checkpoint itself."""
         found = value if isinstance(value, Checkpoint) else cls(value)
-        if not isinstance(found.path, str | os.PathLike) or not os.fspath(found.path):
+        named = isinstance(found.path, str | os.PathLike) and os.fsdecode(found.path)
+        if not named or "\0" in named:
             fix = "give the path of a file"
             raise OptionError("is not a path", argument="checkpoint", value=found.path, fix=fix)
         if isinstance(found.seconds, bool) or not isinstance(found.seconds, int | float) or not found.seconds >= 0.0:
             raise OptionError("must be a number of at least 0", argument="seconds", value=found.seconds)
-        path = Path(found.path).expanduser()
+        path = Path(os.path.expanduser(named))  # the user of ~user may not exist
         try:
             usable = not path.is_dir() and path.absolute().parent.is_dir()
         except (OSError, ValueError) as error:  # a name that no file can have
@@ -144,7 +145,13 @@ class RecordedCall:
     # ---- what a call asks for -------------------------------------------------------------------------------
 
     def total(self, label: str, of: tuple[Any, ...], fold: Callable[[PassUnderWay], T], shown: Any) -> T:
-        """Return the total of the next pass: the recorded one, or what `fold` computes."""
+        """Return the total of the next pass: the recorded one, or what `fold` computes.
+
+        After an interrupt nothing is recorded: a fit that ends with its best result so far makes other passes for that
+        than it would have made, and the call that goes on makes those.
+        """
+        if self.interrupted:
+            return fold(PassUnderWay(NOTHING, lambda done: None, shown, self._seconds))
         number, self._passes = self._passes, self._passes + 1
         entry = {"pass": number, "key": digest(label, *of), "label": label}
         if number in self._finished:

@@ -14,6 +14,7 @@ from eigenlens.arrays import Array, is_plain, read_only
 from eigenlens.densities.base import Columns, as_rows, check_columns, check_scale, other_columns, rows_by_pattern
 from eigenlens.errors import OptionError
 from eigenlens.native.mixture_incomplete import incomplete_filled, incomplete_log_joint
+from eigenlens.resources import interruptible_call
 
 MIN_PIVOT_SHARE = 8.0 * float(np.finfo(np.float64).eps)
 """The part of a column's variance that the columns before it leave is rounding if it is below d times this share."""
@@ -396,7 +397,7 @@ def _solve_lower(L: Array, b: Array) -> Array:
 
 
 def _singular_error(C: Array) -> OptionError:
-    lam = np.linalg.eigvalsh(C) if np.isfinite(C).all() else np.zeros(1)
+    lam = interruptible_call(np.linalg.eigvalsh, C) if np.isfinite(C).all() else np.zeros(1)
     negative = lam[0] < -1e-8 * lam[-1]
     state = f"not positive semidefinite (its smallest eigenvalue is {lam[0]:.4g})" if negative else "singular"
     j = dependent_column(C)

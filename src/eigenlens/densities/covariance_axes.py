@@ -13,6 +13,7 @@ from eigenlens.densities.base import Columns
 from eigenlens.densities.covariance import Full, log_density_by_pattern
 from eigenlens.laws import Laws, Relations
 from eigenlens.linalg.svd import right_singular_vectors
+from eigenlens.resources import interruptible_call
 
 MIN_AXIS_SHARE = 64.0 * float(np.finfo(np.float64).eps)
 """A variance below d (or n) times this share of the largest is rounding, and its direction is left out."""
@@ -64,7 +65,7 @@ class Axes:
         """
         scale = np.where(constant, 0.0, np.sqrt(np.maximum(C.diagonal(), 0.0)))
         inverse = inverse_or_zero(scale)
-        values, V = np.linalg.eigh(inverse[:, None] * C * inverse)
+        values, V = interruptible_call(np.linalg.eigh, inverse[:, None] * C * inverse)
         kept = values > len(C) * MIN_AXIS_SHARE * values.max(initial=0.0)
         return cls(scale, np.ascontiguousarray(V[:, kept][:, ::-1]), values[kept][::-1], 0.0)
 
@@ -85,7 +86,7 @@ class Axes:
         shrunk = bool(np.any(floor > 0.0))
         scale = np.where(constant, 0.0, np.sqrt(floor if shrunk else np.sum(B * B, axis=0)))
         scaled = B * inverse_or_zero(scale)
-        values, U = np.linalg.eigh(scaled @ scaled.T)
+        values, U = interruptible_call(np.linalg.eigh, scaled @ scaled.T)
         kept = values > len(B) * MIN_AXIS_SHARE * values.max(initial=0.0)
         s = values[kept][::-1]
         V = scaled.T @ (U[:, kept][:, ::-1] / np.sqrt(s))

@@ -84,6 +84,12 @@ class LikelihoodMaximum:
     fitted: Fitted = field(repr=False)
 
     def __post_init__(self) -> None:
+        """Check the types of what is given, and make the arrays read-only."""
+        p = checks.numbers("parameters", self.parameters).size
+        if checks.numbers("information", self.information).shape != (p, p):
+            what = f"has shape {np.shape(self.information)}, and there are {p} parameters"
+            raise OptionError(what, argument="information", fix=f"give a matrix ({p}, {p})")
+        checks.boolean("converged", self.converged)
         read_only(self, "parameters", "information")
 
     def standard_errors(self) -> Array:

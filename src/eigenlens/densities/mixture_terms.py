@@ -20,7 +20,9 @@ from eigenlens.data.source import Block
 from eigenlens.densities.base import Density
 from eigenlens.densities.covariance import Diagonal, Full, Spherical
 from eigenlens.densities.linear_gaussian import LinearGaussian
-from eigenlens.native.mixture import mixture_log_joint, mixture_passes
+from eigenlens.gpu.mixture import tensor_mixture_pass
+from eigenlens.gpu.runtime import on_device
+from eigenlens.native.mixture import Passes, mixture_log_joint, mixture_passes
 from eigenlens.stats.moments import ColumnMoments, Moments
 
 DENSE_PIECE_BYTES = 16 << 20
@@ -76,8 +78,12 @@ class Terms(ABC):
         """
         return reduce(add, (self._e_step(*piece, S) for piece in _pieces(block)))
 
-    def _e_step(self, rows: Array, weight: Array | None, S: int) -> EStep:
-        found = mixture_passes(rows, weight, self.log_constants, self.means, self.shapes, S)
+    def _e_step(self, rows: Any, weight: Array | None, S: int) -> EStep:
+        if on_device(rows):
+            parts = zip(*(np.split(array, S) for array in (self.log_constants, self.means, self.shapes)), strict=True)
+            found = Passes.joined(tensor_mixture_pass(rows, weight, *part) for part in parts)
+        else:
+            found = mixture_passes(rows, weight, self.log_constants, self.means, self.shapes, S)
         return EStep(found.loglik, self.moments.about(self.means, found.weight, found.total, found.spread))
 
     @abstractmethod
@@ -148,11 +154,14 @@ def _log_constants(weights: Array, log_determinants: Array, d: int) -> Array:
         return np.asarray(np.log(weights) - 0.5 * (log_determinants + d * np.log(2.0 * np.pi)))
 
 
-def _pieces(block: Block) -> Iterator[tuple[Array, Array | None]]:
-    """Yield rows in a form that kernels can read, with their weights: arrays uncopied, sparse rows dense in pieces."""
+def _pieces(block: Block) -> Iterator[tuple[Any, Array | None]]:
+    """Yield rows in a form that kernels can read, with their weights: arrays uncopied, sparse rows dense in pieces.
+
+    Tensors on a device stay there.
+    """
     rows, weight = block
     if not is_sparse(rows):
-        yield to_numpy(rows), weight
+        yield rows if on_device(rows) else to_numpy(rows), weight
         return
     step = max(1, DENSE_PIECE_BYTES // (8 * rows.shape[1]))
     for part in slices(rows.shape[0], step):

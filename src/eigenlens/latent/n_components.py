@@ -23,6 +23,7 @@ from eigenlens.linalg.n_components import N_PERMUTATIONS
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.resampling import parallel, permuted_spectra
 from eigenlens.missing.result import LatentFit, fill_with_mean, free_parameters, observed_moments
+from eigenlens.resources import interruptible_call
 
 N_FOLDS = 5
 """The number of folds of cross-validation."""
@@ -212,7 +213,7 @@ def choose_by_parallel_analysis(
     """
     X, weight = _filled_rows(source, rng)
     rows = CentredRows(ArraySource(X).weighted(weight), standardize=True)
-    values = np.linalg.eigvalsh(rows.dense())[::-1]
+    values = interruptible_call(np.linalg.eigvalsh, rows.dense())[::-1]
     shuffled = permuted_spectra(X, N_PERMUTATIONS, rng, standardize=True, weight=weight)
     m = min(len(counts), shuffled.shape[1])
     excess = values[:m] - np.quantile(shuffled[:, :m], NULL_QUANTILE, axis=0)
@@ -265,7 +266,7 @@ def average_partials(R: Array) -> Array:
     array([0.25, 0.25])
     """
     d = len(R)
-    values, V = np.linalg.eigh(R)
+    values, V = interruptible_call(np.linalg.eigh, R)
     found = np.full(d - 1, np.inf)
     C = np.array(R)
     for m in range(d - 1):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -17,17 +18,20 @@ MAX_LAPACK_SIZE = 3000
 
 def covariance(rows: CentredRows, wanted: Requested, tol: float, rng: np.random.Generator) -> Spectrum:
     """Return eigenpairs of the covariance matrix (d, d). Cost: one pass, n d² flops."""
-    return matrix_spectrum(Matrix(rows.dense()), wanted, tol, rng, "covariance")
+    return matrix_spectrum(Matrix(rows.dense()), wanted, tol, rng, "covariance", near=rows.source.near)
 
 
-def matrix_spectrum(matrix: Matrix, wanted: Requested, tol: float, rng: np.random.Generator, solver: str) -> Spectrum:
+def matrix_spectrum(
+    matrix: Matrix, wanted: Requested, tol: float, rng: np.random.Generator, solver: str, near: Any = None
+) -> Spectrum:
     """Return eigenpairs of a matrix in memory: by LAPACK, or by Lanczos where few of many are wanted.
 
-    `solver` is the name under which the outcome is recorded: the one that the user knows.
+    `solver` is the name under which the outcome is recorded: the one that the user knows. `near` are rows on whose
+    device the eigenpairs may be computed.
     """
     if matrix.size > MAX_LAPACK_SIZE and not wanted.needs_all and wanted.initial_guess <= matrix.size // 20:
         spectrum = lanczos(matrix, wanted, tol, rng, block=16)
         return replace(spectrum, outcome=replace(spectrum.outcome, solver=solver))
-    _, values, V = leading_eigenpairs(matrix.dense(), wanted)
+    _, values, V = leading_eigenpairs(matrix.dense(), wanted, near=near)
     residuals = residual_norms(matrix, V, values)
     return Spectrum(np.maximum(values, 0.0), orient(V), matrix.trace, Outcome(solver, residuals=residuals))

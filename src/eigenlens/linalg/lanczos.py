@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,14 +73,15 @@ def lanczos(
 
 def residual_norms(operator: SymmetricOperator, V: Array, values: Array) -> Array:
     """Return ‖A v − λ v‖ / λ₁ for each column of V (N, k)."""
-    largest = max(float(values.max(initial=0.0)), np.finfo(float).tiny)
+    largest = max(float(values.max(initial=0.0)), sys.float_info.min)
     return _column_norms(operator.matmat(V) - V * values) / largest
 
 
 def _column_norms(W: Array) -> Array:
     """Return the norm of each column of W (N, k), whose squares may be too large or too small for floating point."""
-    size = max(float(np.abs(W).max(initial=0.0)), np.finfo(float).tiny)
-    return np.asarray(size * np.linalg.norm(W / size, axis=0))
+    size = max(float(np.abs(W).max(initial=0.0)), sys.float_info.min)
+    scaled = W / size
+    return np.asarray(size * np.sqrt(np.einsum("ij,ij->j", scaled, scaled)))
 
 
 def _converge(basis: _Basis, k: int, tol: float) -> tuple[Array, bool]:

@@ -23,9 +23,9 @@ from eigenlens import checks
 from eigenlens.arrays import Array, Like, is_sparse, is_tensor, namespace, slices, to_numpy
 from eigenlens.checkpoint.passes import recorded
 from eigenlens.data.coerce import require_finite
-from eigenlens.data.memory import TensorSource
 from eigenlens.data.source import Block, Progress, S, Source, accumulate
 from eigenlens.errors import DataError
+from eigenlens.gpu.runtime import on_device
 from eigenlens.linalg.column_panels import centre_columns, column_reader, dense_columns
 from eigenlens.native.moments import NARROW, moments_about
 from eigenlens.native.sparse import normal_product
@@ -37,6 +37,9 @@ COLUMN_BLOCK = 4096
 
 CACHE_PANEL_BYTES = 4 << 20
 """The size of panels that stay in the cache between two uses."""
+
+DEVICE_PANEL_BYTES = 1 << 29
+"""The size of panels on a device, whose cache is not worth a launch per panel."""
 
 GRAM_PANEL_BYTES = 16 << 20
 """The size of panels of columns that are centred and multiplied at a time."""
@@ -131,7 +134,7 @@ class CentredRows:
     def single_products(self) -> bool:
         """Whether the covariance is made of float32 products, as for tensors and for rows too wide for the kernel."""
         wide = self.size > NARROW[np.dtype(np.float32)]
-        return self.source.dtype == np.float32 and (wide or isinstance(self.source, TensorSource))
+        return self.source.dtype == np.float32 and (wide or self.source.near is not None)
 
     @property
     def known_moments(self) -> Moments | None:
@@ -443,7 +446,8 @@ def project_rows(rows: Any, mean: Array, V: Array) -> Any:
     like = Like(rows)
     near = mean.astype(like.dtype)
     rest, m, right = like((mean - near) @ V), like(near), like(V)
-    step = max(64, CACHE_PANEL_BYTES // (like.dtype.itemsize * V.shape[0]))
+    panel = DEVICE_PANEL_BYTES if on_device(rows) else CACHE_PANEL_BYTES
+    step = max(64, panel // (like.dtype.itemsize * V.shape[0]))
     return concatenate([(rows[part, :] - m) @ right - rest for part in slices(max(1, rows.shape[0]), step)])
 
 

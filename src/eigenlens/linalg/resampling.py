@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import qr
 
 from eigenlens import checks
-from eigenlens.arrays import Array
+from eigenlens.arrays import Array, slices
 from eigenlens.data.coerce import require_finite
 from eigenlens.errors import OptionError
 from eigenlens.resources import interruptible
@@ -34,6 +34,10 @@ def parallel(values: Array, permuted_values: Array, quantile: float = 0.95) -> i
     m = min(len(values), len(threshold))
     below = np.flatnonzero(~(np.asarray(values)[:m] > threshold[:m]))
     return int(below[0]) if len(below) else m
+
+
+PANEL_ENTRIES = 1 << 21
+"""The number of entries that are permuted at a time, in a few hundredths of a second."""
 
 
 def permuted_spectra(
@@ -62,10 +66,11 @@ def permuted_spectra(
     checks.sample_size("sample_weight", n, d)
     spectra = np.empty((n_permutations, min(n, d)))
     for spectrum in spectra:
-        repeated = X[_systematic(weight, n, rng)].T
-        columns = interruptible(partial(rng.permuted, repeated, axis=1), repeated.size).astype(np.float64, copy=False)
-        mean, scale = _mean_and_scale(columns.T, standardize)
-        columns = (columns - mean[:, None]) / scale[:, None]
+        chosen, columns = _systematic(weight, n, rng), np.empty((d, n))
+        for part in slices(d, max(1, PANEL_ENTRIES // n)):  # an interrupt is answered after each
+            panel = rng.permuted(X[chosen, part].T, axis=1).astype(np.float64, copy=False)
+            mean, scale = _mean_and_scale(panel.T, standardize)
+            columns[part] = (panel - mean[:, None]) / scale[:, None]
         A = columns if d <= n else columns.T
         with np.errstate(over="ignore", invalid="ignore"):
             products = interruptible(lambda A=A: A @ A.T, A.size)  # type: ignore[misc]

@@ -20,6 +20,7 @@ from eigenlens.linalg.power import power
 from eigenlens.linalg.randomized import randomized
 from eigenlens.linalg.spectrum import Requested, Spectrum, nonzero, orient
 from eigenlens.linalg.svd import svd
+from eigenlens.resources import interruptible_call
 from eigenlens.stats.triangles import MAX_CHEAP_FLOPS
 
 SpectralSolver = Callable[[CentredRows, Requested, float, np.random.Generator], Spectrum]
@@ -209,7 +210,7 @@ def orthonormal_complement(V: Array, count: int) -> Array:
     """Return `count` orthonormal columns orthogonal to the orthonormal V (d, k), made from coordinate axes."""
     d, k = V.shape
     if count > MAX_AXES_ONE_BY_ONE and d <= MAX_MATRIX_SIZE:
-        return np.asarray(np.linalg.qr(V, mode="complete")[0][:, k : k + count])
+        return np.asarray(interruptible_call(np.linalg.qr, V, mode="complete")[0][:, k : k + count])
     basis = np.empty((d, k + count), order="F")
     basis[:, :k] = V
     left = 1.0 - np.einsum("ij,ij->i", V, V)

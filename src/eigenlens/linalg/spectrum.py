@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -107,10 +108,10 @@ def column_signs(vectors: Array) -> Array:
     Entries within 1e-6 of the largest are ties, and the first of them decides: rounding cannot change the sign.
     """
     size = np.abs(vectors)
-    first = np.argmax(size >= (1.0 - 1e-6) * size.max(axis=0, initial=0.0), axis=0)
+    first = (size >= (1.0 - 1e-6) * size.max(axis=0, initial=0.0)).argmax(axis=0)
     return np.where(vectors[first, np.arange(vectors.shape[1])] < 0.0, -1.0, 1.0)
 
 
 def nonzero(values: Array) -> Array:
     """Return a mask (k,) of the eigenvalues of a squared matrix that differ from zero by more than rounding."""
-    return np.asarray(values > ZERO_SHARE * max(values.max(initial=0.0), np.finfo(float).tiny))
+    return np.asarray(values > ZERO_SHARE * max(values.max(initial=0.0), sys.float_info.min))

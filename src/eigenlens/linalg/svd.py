@@ -15,7 +15,7 @@ from scipy.linalg import svd as lapack_svd
 from eigenlens.arrays import Array
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.spectrum import Outcome, Requested, Spectrum, orient
-from eigenlens.resources import interruptible
+from eigenlens.resources import interruptible, one_thread_for
 
 MAX_CHOLESKY_STEPS = 4
 """Rows that are not nearly orthonormal after this many corrections have deficient rank and go to Householder's QR."""
@@ -47,14 +47,15 @@ def svd(rows: CentredRows, wanted: Requested, tol: float, rng: np.random.Generat
     A = known if known is not None else triangular_factor(rows) if tall else np.concatenate(list(rows.centred_blocks()))
     order = np.argsort(-np.abs(A).max(axis=0), kind="stable")
     A = _qr_triangle(A[:, order]) if tall else A[:, order]
-    _, s, Vt = interruptible(partial(np.linalg.svd, A, full_matrices=False), A.size)
-    Vt[:, order] = Vt.copy()
-    A[:, order] = A.copy()
-    values, total = np.where(_differ_from_zero(A, s), s**2, 0.0), rows.trace
-    k = wanted.choose(values, total)
-    k = min(wanted.limit, values.size) if k is None else min(k, wanted.limit)
-    V = Vt[:k].T
-    residuals = np.linalg.norm(A.T @ (A @ V) - V * values[:k], axis=0) / max(values[0], np.finfo(float).tiny)
+    with one_thread_for(len(A)):
+        _, s, Vt = interruptible(partial(np.linalg.svd, A, full_matrices=False), A.size)
+        Vt[:, order] = Vt.copy()
+        A[:, order] = A.copy()
+        values, total = np.where(_differ_from_zero(A, s), s**2, 0.0), rows.trace
+        k = wanted.choose(values, total)
+        k = min(wanted.limit, values.size) if k is None else min(k, wanted.limit)
+        V = Vt[:k].T
+        residuals = np.linalg.norm(A.T @ (A @ V) - V * values[:k], axis=0) / max(values[0], np.finfo(float).tiny)
     return Spectrum(values[:k], orient(V), total, Outcome("svd", residuals=residuals))
 
 
@@ -106,11 +107,13 @@ def triangular_factor(rows: CentredRows) -> Array:
 def _cholesky_qr(rows: CentredRows) -> Array:
     R = _sample_triangle(rows)
     for _ in range(MAX_CHOLESKY_STEPS):
-        step = cholesky(rows.whitened_scatter(R), check_finite=False)
+        scatter = rows.whitened_scatter(R)
+        with one_thread_for(rows.size):
+            step = cholesky(scatter, check_finite=False)
+            R = np.triu(step @ R)
         size = step.diagonal()
         if size.min() < 1e-6 * size.max():
             raise LinAlgError("too ill-conditioned for CholeskyQR")
-        R = np.triu(step @ R)
         if size.max() < MAX_CONDITION * size.min():
             signs = np.where(R.diagonal() < 0.0, -1.0, 1.0)
             return np.asarray(R * signs[:, None] / np.sqrt(rows.divisor))
@@ -130,7 +133,8 @@ def _sample_triangle(rows: CentredRows) -> Array:
 
 def _qr_triangle(A: Array) -> Array:
     """Return R of A = QR, with as many rows as A has."""
-    return np.asarray(interruptible(partial(qr, A, mode="r", check_finite=False), A.size)[0])
+    with one_thread_for(A.shape[1]):
+        return np.asarray(interruptible(partial(qr, A, mode="r", check_finite=False), A.size)[0])
 
 
 def _householder(rows: CentredRows) -> Array:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from typing import Any
 
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.gpu.eigen import device_eigenpairs
+from eigenlens.gpu.runtime import on_device
 from eigenlens.linalg.spectrum import Requested
 from eigenlens.linalg.unlocked_lapack import (
     MAX_DIVIDED_SIZE,
@@ -16,7 +19,7 @@ from eigenlens.linalg.unlocked_lapack import (
     tridiagonal_eigenvalues,
     tridiagonal_form,
 )
-from eigenlens.resources import one_thread
+from eigenlens.resources import interruptible_call, one_thread_for
 
 MAX_DIVIDE_AND_CONQUER = 300
 """Up to this size all vectors by divide and conquer cost less than a reduction and those that are needed."""
@@ -27,26 +30,35 @@ FEW_VECTORS_SHARE = 1 / 15
 MAX_UNTHREADED = 32
 """Up to this size LAPACK starts no threads anyway."""
 
-MAX_ONE_THREAD = 640
-"""Up to this size one thread is fast enough, and leaves none spinning beside the products that follow."""
+MIN_DEVICE_SIZE = 128
+"""From this size on a device is faster than the processor, the copies included."""
 
 MANY_VECTORS_SHARE = 1 / 6
 """From this share of the vectors on, divide and conquer is faster than one vector at a time."""
 
 
-def leading_eigenpairs(A: Array, wanted: Requested) -> tuple[Array, Array, Array]:
-    """Return all eigenvalues (d,), the k wanted (k,) and their vectors (d, k), descending.
+def leading_eigenpairs(
+    A: Array, wanted: Requested, all_values: bool = False, *, near: Any = None
+) -> tuple[Array, Array, Array]:
+    """Return the eigenvalues found, the k wanted (k,) and their vectors (d, k), descending.
+
+    With `all_values`, or where their number depends on them, all eigenvalues (d,) are found.
 
     Small matrices go to divide and conquer. Larger ones, and those of which few vectors are wanted, are reduced to
     tridiagonal form (4/3 d³ flops); all eigenvalues of that cost O(d²), and `wanted` then decides how many vectors to
     make: few from the reduced form (2 d² k flops), many by divide and conquer, which is faster from about d/6 on.
+    Where `near` is a tensor on a device, large ones are computed there.
 
-    >>> values, leading, vectors = leading_eigenpairs(np.diag([1.0, 3.0, 2.0]), Requested.count(1, 3))
+    >>> values, leading, vectors = leading_eigenpairs(np.diag([1.0, 3.0, 2.0]), Requested.count(1, 3), all_values=True)
     >>> values, leading, np.abs(vectors.ravel())
     (array([3., 2., 1.]), array([3.]), array([0., 1., 0.]))
     """
-    with one_thread() if MAX_UNTHREADED < A.shape[0] <= MAX_ONE_THREAD else nullcontext():
-        return _by_need(A, wanted) if len(A) > MAX_DIVIDE_AND_CONQUER or _few_of(A, wanted) else _all_at_once(A, wanted)
+    if len(A) >= MIN_DEVICE_SIZE and on_device(near):
+        return device_eigenpairs(A, near, lambda values: _count(wanted, values, float(np.trace(A))))
+    with one_thread_for(len(A)) if len(A) > MAX_UNTHREADED else nullcontext():
+        if len(A) > MAX_DIVIDE_AND_CONQUER or _few_of(A, wanted):
+            return _by_need(A, wanted, all_values or wanted.fixed_count is None)
+        return _all_at_once(A, wanted)
 
 
 def _few_of(A: Array, wanted: Requested) -> bool:
@@ -55,17 +67,18 @@ def _few_of(A: Array, wanted: Requested) -> bool:
 
 
 def _all_at_once(A: Array, wanted: Requested) -> tuple[Array, Array, Array]:
-    ascending, vectors = np.linalg.eigh(A)
+    ascending, vectors = interruptible_call(np.linalg.eigh, A)
     values = ascending[::-1]
     k = _count(wanted, values, float(np.trace(A)))
     return values, values[:k], vectors[:, ::-1][:, :k]
 
 
-def _by_need(A: Array, wanted: Requested) -> tuple[Array, Array, Array]:
+def _by_need(A: Array, wanted: Requested, all_values: bool) -> tuple[Array, Array, Array]:
     reduced, diagonal, off, tau = tridiagonal_form(A)
-    values = tridiagonal_eigenvalues(diagonal, off)[::-1]
+    values = tridiagonal_eigenvalues(diagonal, off)[::-1] if all_values else np.empty(0)
     k = _count(wanted, values, float(np.trace(A)))
-    return (values, *_vectors(reduced, diagonal, off, tau, k))
+    leading, vectors = _vectors(reduced, diagonal, off, tau, k)
+    return values if all_values else leading, leading, vectors
 
 
 def _count(wanted: Requested, values: Array, total: float) -> int:

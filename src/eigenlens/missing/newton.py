@@ -35,6 +35,12 @@ Far from the maximum the quadratic model is wrong by more (inexact Newton: Dembo
 SETTLING_RESIDUAL_SHARE = 1e-4
 """The same for the step after the last: what it leaves of the distance from the maximum."""
 
+MAX_SETTLING_STEPS, SETTLED_LENGTH = 4, 1e-7
+"""The most steps of that kind, and the length of a step, in standard errors, after which none is worth its passes."""
+
+FLAT_CURVATURE = 1e-10
+"""Directions that curve less than this share of the information, as rotations do up to rounding, are not settled."""
+
 LOSS_BY_ROUNDING = 1e-12
 """The share of a log-likelihood by which rounding alone may lower it."""
 
@@ -160,9 +166,14 @@ class _QuadraticModel:
 
         return cls(free * g, free, hessian, lambda v: free * inverse(v))
 
-    def newton_step(self, radius: float, tol: float, share: float = NEWTON_RESIDUAL_SHARE) -> NewtonStep:
+    def newton_step(self, radius: float, tol: float) -> NewtonStep:
         """Return the Newton step within the trust radius."""
-        return newton_step(self.g, self.hessian, self.inverse, radius=radius, tol=tol, share=share)
+        return newton_step(self.g, self.hessian, self.inverse, radius=radius, tol=tol, share=NEWTON_RESIDUAL_SHARE)
+
+    def settling_step(self, radius: float) -> NewtonStep:
+        """Return an accurate Newton step, except along flat directions, such as rotations of the latent space."""
+        options = {"radius": radius, "tol": 0.0, "share": SETTLING_RESIDUAL_SHARE, "flat": FLAT_CURVATURE}
+        return newton_step(self.g, self.hessian, self.inverse, **options)
 
     def saddle_step(self, radius: float, passes_before: int) -> NewtonStep | None:
         """Return a step that leaves a saddle, or None if no direction of upward curvature is found."""
@@ -191,18 +202,25 @@ def _take_step(
 def _settle(
     passes: IncompleteRowPasses, here: Iterate, noise: NoiseStructure, local: _QuadraticModel, radius: float
 ) -> LinearGaussian:
-    """Return the model one accurate Newton step on, or the model here if that is better by more than rounding.
+    """Return the model a few accurate Newton steps on, or one before if that is better by more than rounding.
 
     At the maximum the likelihood is flat: models some 1e-7 apart have the same, and which of them came last depends on
-    the order in which rows were added. The step leads to the one where the gradient vanishes.
+    the order in which rows were added. The steps lead to the one where the gradient vanishes.
     """
-    step = local.newton_step(radius, 0.0, SETTLING_RESIDUAL_SHARE)
-    mean, loadings, change = split_parameters(step.change, *here.model.loadings.shape)
-    variances = noise.psi_after(np.asarray(here.model.noise), change)
-    there = LinearGaussian(here.model.mean + mean, here.model.loadings + loadings, variances)
-    value = evaluate_model(passes, there).value
-    settled = not step.bounded and value >= here.value - LOSS_BY_ROUNDING * abs(here.value)
-    return there if settled else here.original
+    lowest = here.value - LOSS_BY_ROUNDING * abs(here.value)
+    for _ in range(MAX_SETTLING_STEPS):
+        step = local.settling_step(radius)
+        mean, loadings, change = split_parameters(step.change, *here.model.loadings.shape)
+        variances = noise.psi_after(np.asarray(here.model.noise), change)
+        there = LinearGaussian(here.model.mean + mean, here.model.loadings + loadings, variances)
+        reached = evaluate_model(passes, there)
+        if step.bounded or not reached.value >= lowest:
+            break
+        here = reached
+        if step.length <= SETTLED_LENGTH:
+            break
+        local = _QuadraticModel.at(passes, here, noise)
+    return here.original
 
 
 def _next_radius(radius: float, step: NewtonStep, share: float, gained: float) -> float:

@@ -16,7 +16,7 @@ from eigenlens.data.rows import PositiveWeightRows, positive_weight_rows
 from eigenlens.data.source import Progress, Source, accumulate
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import DataError
-from eigenlens.laws import Laws, Relations
+from eigenlens.laws import PATH_RELATIONS, Laws, Relations
 from eigenlens.linalg.spectrum import orient
 from eigenlens.stats.moments import ColumnMoments, Moments
 
@@ -78,6 +78,7 @@ class LatentFit:
     }
 
     relations: ClassVar[Relations] = {
+        **PATH_RELATIONS,
         "'path' does not end with 'loglik'": lambda fit: not fit.path or np.isclose(fit.path[-1], fit.loglik),
         "'ended' is not a reason to stop": lambda fit: not fit.ended or fit.ended in STOP_REASONS,
     }

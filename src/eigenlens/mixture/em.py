@@ -80,13 +80,15 @@ def run_from_starts(
     max_iter: int,
     accelerate: bool = True,
     note: ReportStep = lambda steps, value: None,
+    best_end: BestEnd | None = None,
 ) -> list[MixtureEMResult | None]:
     """Run EM from each start, side by side; None where an interrupt came before there was something to keep.
 
-    `note` is called for the steps of all. Each result is the one that `run_from_start` would return.
+    `note` is called for the steps of all. Each result is the one that `run_from_start` would return, except that with
+    `best_end` runs that cannot reach the best end so far are given up.
     """
     states = [MixtureState.of(start, problem.structure) for start in starts]
-    iterations = [_iterate(problem, state, tol, StepBudget(max_iter), note) for state in states]
+    iterations = [_iterate(problem, state, tol, StepBudget(max_iter), note, best_end) for state in states]
     # Added variances have a fixed point but no function that it maximises, by which to judge an extrapolation.
     return run_together(iterations, _answer_requests(problem, accelerate and problem.reg_covar == 0.0))
 
@@ -133,13 +135,41 @@ def rank_result(problem: Problem, result: MixtureEMResult) -> tuple[int, int, fl
     return len(result.lost), int(clamped_components(problem, result.mixture).sum()), -result.path[-1]
 
 
+@dataclass(eq=False)
+class BestEnd:
+    """The largest ln p at which a run converged with no component lost or clamped; other runs are compared with it.
+
+    >>> best = BestEnd(-10.0)
+    >>> best.is_out_of_reach(-15.0, 0.1), best.is_out_of_reach(-15.0, 0.001)
+    (False, True)
+    """
+
+    value: float = -np.inf
+
+    def is_out_of_reach(self, value: float, remaining: float) -> bool:
+        """Return whether a run with this value stays below, even if the estimate of its gain is far too small."""
+        return value + OUT_OF_REACH * remaining < self.value
+
+    def compare(self, problem: Problem, end: MixtureEMResult) -> None:
+        """Take the end of a run for the best so far if it is."""
+        if end.converged and not end.lost and end.path[-1] > self.value:
+            self.value = self.value if clamped_components(problem, end.mixture).any() else end.path[-1]
+
+
 def _iterate(
-    problem: Problem, start: MixtureState, tol: float, budget: StepBudget, note: ReportStep
+    problem: Problem,
+    start: MixtureState,
+    tol: float,
+    budget: StepBudget,
+    note: ReportStep,
+    best_end: BestEnd | None = None,
 ) -> Generator[StepRequest[MixtureState], StepResult[MixtureState], MixtureEMResult]:
     lost, monotone = tuple[LostComponent, ...](), problem.reg_covar == 0.0
+    options: dict[str, Any] = {"tol": tol, "note": note, "monotone": monotone}
+    options["give_up"] = None if best_end is None else best_end.is_out_of_reach
     while True:
         try:
-            end = yield from confirmed_em_iterations(start, budget, tol=tol, note=note, monotone=monotone)
+            end = yield from confirmed_em_iterations(start, budget, **options)
             break
         except ComponentLost as gone:
             lost += (LostComponent(tuple(gone.state.means[gone.k].tolist()), budget.steps),)
@@ -147,9 +177,12 @@ def _iterate(
             start = MixtureState.of(rest, problem.structure)
     remaining = 0.0 if end.ended == "rounding" else end.remaining_gain  # no gain is left that could be seen
     mixture = end.best.mixture(problem.structure)
-    return MixtureEMResult(
+    found = MixtureEMResult(
         mixture, end.path, budget.steps, remaining, remaining <= tol, end.interrupted, lost, end.last
     )
+    if best_end is not None:
+        best_end.compare(problem, found)
+    return found
 
 
 def drop_component(mixture: Mixture, k: int) -> Mixture:
@@ -160,6 +193,9 @@ def drop_component(mixture: Mixture, k: int) -> Mixture:
 
 MIN_ROWS_PER_COMPONENT = 1e-6
 """A component with less than this share of one row is lost: its moments are nothing but rounding."""
+
+OUT_OF_REACH = 100.0
+"""A run is given up where this many times what it seems to gain would not bring it to the best end."""
 
 MAX_LOG_WEIGHT_CHANGE = 3.0
 """An extrapolation changes the logarithm of a weight by at most this; see `parameters.MAX_LOG_CHANGE`."""

@@ -19,7 +19,7 @@ from eigenlens.data.table import count_observed_rows
 from eigenlens.densities.covariance import Diagonal, Full
 from eigenlens.densities.gaussian import Gaussian
 from eigenlens.densities.mixture import Mixture
-from eigenlens.laws import Laws
+from eigenlens.laws import PATH_RELATIONS, Laws, Relations
 from eigenlens.missing.result import complete_or_observed, constant_column_indices, step_label
 from eigenlens.missing.units import Units
 from eigenlens.mixture.em import (
@@ -114,6 +114,8 @@ class MixtureFit:
         "constant": "(*) integer, below d",
         "empty": "not negative",
     }
+
+    relations: ClassVar[Relations] = PATH_RELATIONS
 
     model: Mixture
     loglik: float

@@ -25,6 +25,9 @@ from eigenlens.mixture.prior import PRIORS
 from eigenlens.mixture.start_rule import gives_start, make_start_rule
 from eigenlens.mixture.structures import COVARIANCE_STRUCTURES, has_factors, make_structure
 
+MAX_ADDED_VARIANCE = 1e150
+"""The largest `reg_covar`."""
+
 
 def check_mixture_options(
     estimator: Any, source: Source, *, starts: bool = True, scale: Array | None = None
@@ -50,7 +53,7 @@ def check_mixture_options(
         n_factors=n_factors,
         prior="none" if estimator.prior is None else checks.name("prior", estimator.prior, PRIORS),
         floor=checks.real("floor", estimator.floor, 0.0, 1.0),
-        reg_covar=checks.not_negative("reg_covar", estimator.reg_covar),
+        reg_covar=_check_added_variance(estimator.reg_covar),
         tol=checks.not_negative("tol", estimator.tol),
         max_iter=checks.integer("max_iter", estimator.max_iter, 0),
         accelerate=checks.boolean("accelerate", estimator.accelerate),
@@ -141,3 +144,11 @@ def _row_warnings(fit: MixtureFit, source: Source) -> Iterator[Warning]:
 def _format_point(mean: Sequence[float] | Array) -> str:
     shown = ", ".join(f"{value:.4g}" for value in mean[:4])
     return f"({shown}{', …' if len(mean) > 4 else ''})"
+
+
+def _check_added_variance(value: Any) -> float:
+    """Return `reg_covar`, which is at most 1e150: variances and their weighted sums stay finite."""
+    found = checks.not_negative("reg_covar", value)
+    if found > MAX_ADDED_VARIANCE:
+        raise OptionError(f"must be at most {MAX_ADDED_VARIANCE:g}", argument="reg_covar", value=value)
+    return found

@@ -21,6 +21,7 @@ from eigenlens.data.source import Block, Source, accumulate
 from eigenlens.data.table import observed_rows
 from eigenlens.densities.mixture import Mixture
 from eigenlens.mixture.em import (
+    BestEnd,
     LostComponent,
     MixtureEMResult,
     estimate_mixture,
@@ -31,6 +32,7 @@ from eigenlens.mixture.em import (
 from eigenlens.mixture.prior import PRIORS
 from eigenlens.mixture.problem import Problem, rows_unchanged
 from eigenlens.mixture.structures.base import CovarianceArrays, CovarianceStructure
+from eigenlens.native.mixture import mixture_log_joint
 from eigenlens.resources import in_slices, one_thread, thread_count
 
 SAMPLE_ROWS_PER_COMPONENT, MIN_SAMPLE_ROWS, MAX_SAMPLE_ENTRIES = 500, 10_000, 1 << 24
@@ -55,6 +57,9 @@ MAX_STACKED_ENTRIES = 1 << 17
 MIN_THREADED_ENTRIES = 1 << 16
 """Guesses on fewer entries than this are made before a thread has started."""
 
+SAME_DISTANCE = 1e-6
+"""Distances that differ by less than this share are equal: copies of rows and weights round them differently."""
+
 MAX_FINAL_STARTS = 3
 """The number of guesses that are run to the end where that is the only way to find the best."""
 
@@ -77,7 +82,7 @@ def k_means_plus_plus(Y: Array, weight: Array, K: int, rng: np.random.Generator)
         mass = weight * nearest
         candidates = draw_rows(mass if mass.any() else weight, 2 + int(np.log(K)), rng)
         closer = np.minimum(nearest[:, None], _squared_distances(Y, Y[candidates]))
-        best = int(np.argmin(weight @ closer))
+        best = int(_smallest((weight @ closer)[None])[0])
         chosen.append(int(candidates[best]))
         nearest = closer[:, best]
     return np.asarray(Y[chosen])
@@ -87,7 +92,7 @@ def k_means_centres(Y: Array, weight: Array, K: int, rng: np.random.Generator) -
     """Return the centres of k-means after a few steps from `k_means_plus_plus`."""
     centres = k_means_plus_plus(Y, weight, K, rng)
     for _ in range(K_MEANS_STEPS):
-        labels = _squared_distances(Y, centres).argmin(axis=1)
+        labels = _smallest(_squared_distances(Y, centres))
         mass = np.bincount(labels, weight, minlength=K)
         sums = np.stack([np.bincount(labels, weight * y, minlength=K) for y in Y.T], axis=1)
         centres = np.where(mass[:, None] > 0.0, sums / np.where(mass > 0.0, mass, 1.0)[:, None], centres)
@@ -99,8 +104,25 @@ def _random_rows(Y: Array, weight: Array, K: int, rng: np.random.Generator) -> A
 
 
 def _squared_distances(Y: Array, centres: Array) -> Array:
-    """Return squared distances (n, K)."""
-    return np.stack([np.sum((Y - centre) ** 2, axis=1) for centre in centres], axis=1)
+    """Return squared distances (n, K), by the kernel of Gaussians of covariance I; none is above 2e300.
+
+    >>> _squared_distances(np.array([[3.0, 4.0]]), np.array([[0.0, 0.0], [3.0, 3.0]]))
+    array([[25.,  1.]])
+    """
+    joint = mixture_log_joint(Y, np.zeros(len(centres)), centres, np.ones(centres.shape))
+    joint *= -2.0
+    return joint
+
+
+def _smallest(values: Array) -> Array:
+    """Return the place of the smallest value of each row; values that are equal up to rounding count as equal.
+
+    Where rows are no more than columns, all of them are equally far from each other once they have covariance I.
+
+    >>> _smallest(np.array([[2.0, 1.0 + 1e-9, 1.0], [0.0, 0.0, -0.0]]))
+    array([1, 0])
+    """
+    return np.asarray((values <= (1.0 + SAME_DISTANCE) * values.min(axis=1, keepdims=True)).argmax(axis=1))
 
 
 CENTRE_RULES: dict[str, CentreRule] = {
@@ -189,8 +211,9 @@ def from_means(parts: StartParts) -> StartRule:
     def start(problem: Problem, K: int, rng: np.random.Generator, max_iter: int) -> list[Start]:
         assert parts.means is not None
         sample, s = _sample(problem, K, rng), problem.deviations
-        labels = _squared_distances(sample.filled / s, parts.means / s).argmin(axis=1)
-        return [Start(parts.put_into(_estimate_from_groups(problem, sample, labels, K), problem.structure))]
+        labels = _smallest(_squared_distances(sample.filled / s, parts.means / s))
+        guess = _estimate_from_groups(_with_conjugate_prior(problem, K), sample, labels, K)
+        return [Start(parts.put_into(guess, problem.structure))]
 
     return start
 
@@ -214,7 +237,8 @@ def from_centres(centres: CentreRule, n_init: int, parts: StartParts | None = No
         steps = min(usual, max_iter // 2)
         twice = few and centres is k_means_plus_plus
         guesses = n_init * (2 if twice else 1) if K > 1 else 1  # one component has only one start
-        make, at_once = partial(_guess, problem=small, centres=centres, K=K, sample=sample), _starts_at_once(small, K)
+        make = partial(_guess, problem=_with_conjugate_prior(small, K), centres=centres, K=K, sample=sample)
+        at_once = _starts_at_once(small, K)
         each: Iterable[Mixture] = _make_guesses(make, rng.spawn(guesses), at_once, sample.X.size)
         if parts is not None:
             each = (parts.put_into(guess, problem.structure) for guess in each)
@@ -256,10 +280,10 @@ def _run_guesses(
 
     The interrupt is raised again if there is no result to keep.
     """
-    results, left, interrupted = list[MixtureEMResult](), iter(guesses), False
+    results, left, interrupted, best_end = list[MixtureEMResult](), iter(guesses), False, BestEnd()
     try:
         while not interrupted and (some := list(islice(left, at_once))):
-            ends = run_from_starts(problem, some, tol=tol, max_iter=steps)
+            ends = run_from_starts(problem, some, tol=tol, max_iter=steps, best_end=best_end)
             results += [one for one in ends if one is not None]
             interrupted = any(one is None or one.interrupted for one in ends)
     except KeyboardInterrupt:  # while guesses were made
@@ -343,18 +367,22 @@ def inclusion_probabilities(weight: Array, m: int) -> Array:
 def _guess(i: int, rng: np.random.Generator, problem: Problem, centres: CentreRule, K: int, sample: _Sample) -> Mixture:
     turn, view = divmod(i, len(sample.views))
     Y, rule = sample.views[view], _random_rows if centres is k_means_plus_plus and turn % 2 else centres
-    with one_thread():  # the choice between two candidates that are equal but for rounding
-        labels = _squared_distances(Y, rule(Y, sample.weight, K, rng)).argmin(axis=1)
+    with one_thread():
+        labels = _smallest(_squared_distances(Y, rule(Y, sample.weight, K, rng)))
     return _estimate_from_groups(problem, sample, labels, K)
 
 
+def _with_conjugate_prior(problem: Problem, K: int) -> Problem:
+    """Return the problem with the conjugate prior: a group of rows may be too small for a covariance."""
+    return replace(problem, prior=PRIORS["conjugate"](problem.structure, problem.mean, problem.covariance, K))
+
+
 def _estimate_from_groups(problem: Problem, sample: _Sample, labels: Array, K: int) -> Mixture:
-    """Return the mixture of K groups of rows, with the conjugate prior: a group may be too small for a covariance.
+    """Return the mixture of K groups of rows, for a problem with the conjugate prior.
 
     A group without rows is as wide as that prior makes it, and counts as one row.
     """
-    prior = PRIORS["conjugate"](problem.structure, problem.mean, problem.covariance, K)
     groups = problem.structure.moments.of_groups(Block(sample.filled, sample.weight), np.eye(K)[labels])
-    mixture = estimate_mixture(replace(problem, prior=prior), groups)
+    mixture = estimate_mixture(problem, groups)
     weights = mixture.weights + 1.0 / max(len(labels), float(sample.weight.sum()))  # the same for weights as for copies
     return Mixture(weights / weights.sum(), mixture.components)

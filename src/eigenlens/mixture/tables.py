@@ -210,6 +210,8 @@ def line(
     (array([0.25, 0.75]), 1.0)
     """
     mixture = frozen_mixture(model)
+    if isinstance(bins, tuple) and len(bins) != 2:
+        raise OptionError("must be a number, or a pair (edges, counts)", argument="bins", value=bins)
     known = feature_names(model, mixture.means.shape[1], names)
     j = checks.column_number("column", column, len(known), known)
     alone = mixture.marginal([j])

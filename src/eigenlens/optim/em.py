@@ -105,7 +105,7 @@ class EMResult(Generic[M]):
     Attributes:
         best: the best model. path: the values of the accepted models.
         remaining_gain: an estimate of what more steps would gain.
-        ended: "converged", "rounding" (a plain step no longer gained), "max_iter" or "interrupted".
+        ended: "converged", "rounding" (a plain step no longer gained), "given up", "max_iter" or "interrupted".
         last: the last accepted evaluation.
     """
 
@@ -134,6 +134,9 @@ class StepBudget:
         return max(1, self.limit - self.steps)
 
 
+GiveUp = Callable[[float, float], bool]
+"""Whether an iteration is not worth its further steps, by its value and an estimate of what they would gain."""
+
 EMIterations = Generator[StepRequest[M], StepResult[M], EMResult[M]]
 
 
@@ -145,10 +148,12 @@ def em_iterations(
     note: Callable[[int, float], None],
     known: StepResult[M] | None = None,
     monotone: bool = True,
+    give_up: GiveUp | None = None,
 ) -> EMIterations[M]:
     """Iterate as in `run_em`, one request after the other; `known` is the first result, where it is known already.
 
-    Steps that maximise no function may lower the value; without `monotone` they are accepted all the same.
+    Steps that maximise no function may lower the value; without `monotone` they are accepted all the same. An iteration
+    ends where `give_up` says so of its value and of the gain that remains.
     """
     path, remaining, history, last = list[float](), np.inf, StepHistory(), known
     request, ended = StepRequest(start, None, history), "max_iter"
@@ -168,12 +173,13 @@ def em_iterations(
                 request = StepRequest(plain, None, history)
                 continue
             path.append(result.value)
-            best, plain, remaining, last = result.model, result.better, remaining_gain(path), result
+            best, plain, last = result.model, result.better, result
+            remaining, slow = _outlook(path)
             note(len(path), result.value)
-            if remaining <= tol:
-                ended = "converged"
+            if remaining <= tol or (give_up is not None and give_up(result.value, remaining)):
+                ended = "converged" if remaining <= tol else "given up"
                 break
-            request = StepRequest(plain, best if _is_slow(path) else None, history)
+            request = StepRequest(plain, best if slow else None, history)
     except KeyboardInterrupt:
         if not path:
             raise
@@ -182,7 +188,13 @@ def em_iterations(
 
 
 def confirmed_em_iterations(
-    start: M, budget: StepBudget, *, tol: float, note: Callable[[int, float], None], monotone: bool = True
+    start: M,
+    budget: StepBudget,
+    *,
+    tol: float,
+    note: Callable[[int, float], None],
+    monotone: bool = True,
+    give_up: GiveUp | None = None,
 ) -> EMIterations[M]:
     """Iterate as in `em_iterations` until a second run confirms convergence.
 
@@ -190,7 +202,7 @@ def confirmed_em_iterations(
     a fraction of the tolerance. If it gains more than tol, the first had stopped early, and the second must be
     confirmed in turn.
     """
-    options: dict[str, Any] = {"note": note, "monotone": monotone}
+    options: dict[str, Any] = {"note": note, "monotone": monotone, "give_up": give_up}
     end = yield from em_iterations(start, budget, tol=tol, **options)
     while end.ended == "converged" and budget.steps < budget.limit:
         path = end.path
@@ -329,20 +341,22 @@ def remaining_gain(path: Sequence[float]) -> float:
     >>> remaining_gain([0.0, 0.5, 0.75, 0.875])
     0.125
     """
-    if len(path) < 3:
-        return np.inf
-    r = max(_gain_ratios(path))
-    return abs(path[-1] - path[-2]) * r / (1.0 - r)
+    return _outlook(path)[0]
+
+
+def _outlook(path: Sequence[float]) -> tuple[float, bool]:
+    """Return the remaining gain, and whether the gains shrink so slowly that an extrapolation is worth its time."""
+    ratios = _gain_ratios(path)
+    if not ratios:
+        return np.inf, False
+    r = max(ratios)
+    return abs(path[-1] - path[-2]) * r / (1.0 - r), len(path) > 3 and ratios[-1] > SLOW_GAIN_RATIO
 
 
 def _gain_ratios(path: Sequence[float]) -> list[float]:
     gains = [abs(after - before) for before, after in pairwise(path[-GAIN_WINDOW:])]
     # Ratios at or above 1 are rounding error or an early phase; the series must stay summable.
     return [min(max(after / max(before, SMALLEST_GAIN), 0.0), 0.999) for before, after in pairwise(gains)]
-
-
-def _is_slow(path: Sequence[float]) -> bool:
-    return len(path) > 3 and _gain_ratios(path)[-1] > SLOW_GAIN_RATIO
 
 
 def extrapolate(histories: Sequence[StepHistory]) -> list[Array | None]:

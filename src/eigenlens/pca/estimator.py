@@ -16,6 +16,7 @@ from eigenlens import checks
 from eigenlens.arrays import Array, Like, dense
 from eigenlens.data.coerce import require_finite, rereadable
 from eigenlens.data.dask import DaskSource
+from eigenlens.data.device_rows import rows_on_host
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source, accumulate, progress_callback
 from eigenlens.errors import DataError, OptionError
@@ -124,7 +125,7 @@ class PCA(InterpretedComponents):
         self._triangle = None
         self.n_samples_: int = fit.rows.n_rows
         small = fit.rows.size * fit.rows.n_rows * source.dtype.itemsize <= MAX_REMEMBERED_BYTES
-        self._fitted_source = source if small or not source.in_memory else None
+        self._fitted_source = rows_on_host(source) if small or not source.in_memory else None
 
     def _set_moments(self, moments: Moments, triangle: Array | None = None) -> None:
         self._moments, self._triangle = moments, triangle
@@ -153,7 +154,7 @@ class PCA(InterpretedComponents):
         with progress_callback(self.verbose) as progress:
             fit = MISSING_VALUE_METHODS[self.missing](rows, n_components, options, progress)
         self._set_fit(X, source, fit)
-        if self.solver_.solver == "em":
+        if fit.spectrum.outcome.solver == "em":
             self.n_samples_ = rows_with_entries(rows, self.n_samples_)
         warn_about_pca(fit, source, self)
         return self

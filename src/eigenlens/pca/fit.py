@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.data.rows import few_rows_in_memory
 from eigenlens.data.source import Progress, Source
 from eigenlens.errors import OptionError
 from eigenlens.linalg.n_components import N_COMPONENTS_RULES, share
@@ -58,6 +59,7 @@ def fit_pca(
     """
     chosen = options or PCAOptions()
     about: dict[str, Any] = {"standardize": chosen.standardize, "center": chosen.center}
+    source = few_rows_in_memory(source) if chosen.solver == "auto" else source
     rows = CentredRows(source, **about, feature_weight=chosen.feature_weight, progress=progress)
     return principal_components(rows, n_components, chosen.solver, chosen.tol, chosen.rng)
 

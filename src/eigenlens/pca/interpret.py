@@ -28,10 +28,11 @@ def correlations_with_components(model: PrincipalComponents) -> Array:
 def contributions_by_column(model: PrincipalComponents) -> Array:
     """Return the per cent (d, k) that each column contributes to each component, 100 V². Each component sums to 100.
 
-    For a rotated component they are its squared loadings over their sum.
+    For a rotated component they are its squared loadings over their sum; 0 where it has no variance.
     """
     squares = model.axes.T**2
-    return np.asarray(100.0 * squares if model.rotation is None else 100.0 * squares / squares.sum(axis=0))
+    total = squares.sum(axis=0)
+    return np.asarray(100.0 * squares / (1.0 if model.rotation is None else np.where(total > 0.0, total, 1.0)))
 
 
 def contributions_by_row(model: PrincipalComponents, Z: Array, weight: Array | None) -> Array:
@@ -153,7 +154,7 @@ def project_columns(columns: Any, Z: Array, source: Source, model: PrincipalComp
     for j, values in enumerate(numeric.values()):
         table[:, j] = values
     found = _supplementary_correlations(table, Z, source.weight)
-    texts = {name: values.astype(str) for name, values in named.items() if name not in numeric}
+    texts = {name: _category_names(name, values) for name, values in named.items() if name not in numeric}
     positive = np.ones(len(Z), dtype=bool) if source.weight is None else source.weight > 0.0
     weight = None if source.weight is None else source.weight[positive]
     categories = {
@@ -163,6 +164,13 @@ def project_columns(columns: Any, Z: Array, source: Source, model: PrincipalComp
         for name, values in texts.items()
     }
     return Supplementary(tuple(numeric), found, categories)
+
+
+def _category_names(name: str, values: Array) -> Array:
+    try:
+        return values.astype(str)
+    except (TypeError, ValueError) as error:  # records, or lists
+        raise DataError(f"columns[{name!r}] holds neither numbers nor categories", columns=[name]) from error
 
 
 def _off_axes(values: Array, positive: Array, source: Source, model: PrincipalComponents) -> Array:

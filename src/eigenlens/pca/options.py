@@ -145,7 +145,8 @@ def warn_about_pca(fit: PCAFit, source: Source, estimator: Any) -> None:
         )
         settings = {"tol": estimator.tol, "solver": "auto"}
         warn_user(ConvergenceWarning(what, fix="raise that, or use {solver}", settings=settings))
-    constant = np.flatnonzero(model.column_variances <= 1e-26 * model.mean**2)
+    deviations = np.sqrt(model.column_variances) * model.scale  # in the units of the mean
+    constant = np.flatnonzero(deviations <= 1e-13 * np.abs(model.mean))
     if constant.size and (estimator.standardize or constant.size == model.mean.size):
         names = list_columns(constant, source.names)
         what = f"{constant.size} of {model.mean.size} columns are constant ({names})"

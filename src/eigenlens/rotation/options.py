@@ -9,15 +9,17 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.errors import ConvergenceWarning, OptionError, warn_user
-from eigenlens.rotation import ROTATION_ALIASES, ROTATIONS, rotate
+from eigenlens.rotation import ROTATION_ALIASES, ROTATIONS, Rotation, rotate
 
 
 def check_rotation(rotation: Any, rotation_options: Any) -> None:
-    """Raise an error unless the rotation is None, a known name or a callable, and its options are a dictionary."""
+    """Raise an error unless the rotation is None, a known name or a callable, and its options are those it takes."""
     if rotation is not None:
         checks.choice("rotation", rotation, ROTATIONS, ROTATION_ALIASES)
     if not isinstance(rotation_options, dict | None):
         raise OptionError("must be a dictionary, or None", argument="rotation_options", value=rotation_options)
+    if isinstance(rotation, str) and rotation_options:
+        _rotate(np.eye(2), np.ones(2), rotation, rotation_options)
 
 
 def find_rotation(L: Array, deviations: Array, rotation: Any, rotation_options: Any) -> Array | None:
@@ -27,15 +29,7 @@ def find_rotation(L: Array, deviations: Array, rotation: Any, rotation_options: 
     """
     if rotation is None:
         return None
-    try:
-        found = rotate(L, rotation, scale=deviations, **(rotation_options or {}))
-    except TypeError as error:
-        raise OptionError(
-            f"do not fit {{rotation}}: {error}",
-            argument="rotation_options",
-            value=rotation_options,
-            settings={"rotation": rotation},
-        ) from error
+    found = _rotate(L, deviations, rotation, rotation_options)
     if not found.converged:
         what = (
             f"stopped after {found.iterations} steps with a residual of {found.residual:.1e}; the loadings are "
@@ -43,3 +37,15 @@ def find_rotation(L: Array, deviations: Array, rotation: Any, rotation_options: 
         )
         warn_user(ConvergenceWarning(what, argument="rotation", value=rotation))
     return np.asarray(found.matrix)
+
+
+def _rotate(L: Array, deviations: Array, rotation: Any, rotation_options: Any) -> Rotation:
+    try:
+        return rotate(L, rotation, scale=deviations, **(rotation_options or {}))
+    except TypeError as error:
+        raise OptionError(
+            f"do not fit {{rotation}}: {error}",
+            argument="rotation_options",
+            value=rotation_options,
+            settings={"rotation": rotation},
+        ) from error

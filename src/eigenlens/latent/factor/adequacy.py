@@ -18,6 +18,7 @@ from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.covariance_matrix import correlations_from_covariance
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.missing.result import constant_column_indices, missing_or_reraise
+from eigenlens.resources import interruptible_call
 
 MIN_EIGENVALUE_RATIO = 1e-12
 """The smallest eigenvalue of a correlation matrix that is inverted, as a share of the largest."""
@@ -124,13 +125,13 @@ def correlation_sphericity(R: Array, n: float) -> Sphericity:
         raise DataError(what, argument="X", fix=f"it needs {(2 * d + 11) // 6 + 1}")
     _require_inverse(R)
     df = d * (d - 1) // 2
-    chi2 = max(-factor * float(np.linalg.slogdet(R)[1]), 0.0)
+    chi2 = max(-factor * float(interruptible_call(np.linalg.slogdet, R)[1]), 0.0)
     return Sphericity(chi2, df, float(chdtrc(df, chi2)))
 
 
 def _require_inverse(R: Array) -> None:
     """Raise an error for a singular R: it has no partial correlations, and its log-determinant is infinite."""
-    values = np.linalg.eigvalsh(R)
+    values = interruptible_call(np.linalg.eigvalsh, R)
     if values[0] <= MIN_EIGENVALUE_RATIO * values[-1]:
         raise DataError(
             f"X: the correlation matrix is singular (its smallest eigenvalue is {values[0]:.1e}): some column is a "

@@ -84,7 +84,7 @@ class DenseCorrelations(Correlations):
             found = lanczos(Matrix(A), Requested.count(k, self.size), EIGENPAIR_TOL, np.random.default_rng(0))
             if found.outcome.converged:
                 return found.values, found.vectors
-        values, w, V = leading_eigenpairs(A, Requested.count(k, self.size))
+        values, w, V = leading_eigenpairs(A, Requested.count(k, self.size), all_values=True)
         self._well_separated = bool(k < self.size and w[-1] > MIN_EIGENVALUE_RATIO * values[k])
         return w, V
 

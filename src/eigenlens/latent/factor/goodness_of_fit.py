@@ -20,6 +20,7 @@ from eigenlens.data.source import Source, accumulate
 from eigenlens.latent.ppca.fit import fit_ppca
 from eigenlens.laws import Laws
 from eigenlens.missing.result import divide_columns, free_parameters, observed_moments
+from eigenlens.resources import interruptible_call
 from eigenlens.stats.moments import Moments
 
 
@@ -126,7 +127,7 @@ MIN_EIGENVALUE_SHARE = 1e-13
 
 
 def _log_det(R: Array) -> float:
-    values = np.linalg.eigvalsh(R)
+    values = interruptible_call(np.linalg.eigvalsh, R)
     return float(np.log(values).sum()) if values[0] > MIN_EIGENVALUE_SHARE * values[-1] else -np.inf
 
 

@@ -21,7 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.latent.factor.profile_likelihood import FactorOptions
+from eigenlens.latent.factor.profile_likelihood import FactorOptions, within
+from eigenlens.resources import interruptible_call
 
 MAX_LOG_STEP = 2.5
 """The longest step in an entry of t: a factor of 12 in a uniqueness. The quadratic model is wrong beyond it."""
@@ -59,7 +60,7 @@ class ProfilePoints:
 
     def projected_gradients(self, low: float) -> Array:
         """Return the largest |t − P(t − g)| of each point (s,), P the projection on low ≤ t ≤ 0."""
-        return np.asarray(np.abs(self.t - np.clip(self.t - self.g, low, 0.0)).max(axis=1))
+        return np.asarray(np.abs(self.t - within(self.t - self.g, low, 0.0)).max(axis=1))
 
     def __getitem__(self, which: Array | list[int]) -> ProfilePoints:
         return ProfilePoints(self.t[which], self.f[which], self.g[which], self.H[which])
@@ -84,7 +85,7 @@ class ProfileStack:
 
     def __init__(self, R: Array, k: int, floor: float) -> None:
         self._R, self._k = R, k
-        values, U = np.linalg.eigh(R)
+        values, U = interruptible_call(np.linalg.eigh, R)
         self._inverse = (U / values) @ U.T if values[0] > floor * values[-1] else None
         self._log_det = float(np.log(np.maximum(values, np.finfo(float).tiny)).sum())
         spread = values[-1] / values[0] if self._inverse is not None else 1.0 / floor
@@ -102,10 +103,10 @@ class ProfileStack:
         """Return w (s, d), descending, and V (s, d, d)."""
         if self._inverse is None:
             r = np.exp(-0.5 * t)
-            w, V = np.linalg.eigh(self._R * r[:, :, None] * r[:, None, :])
+            w, V = interruptible_call(np.linalg.eigh, self._R * r[:, :, None] * r[:, None, :])
             return w[:, ::-1], V[:, :, ::-1]
         r = np.exp(0.5 * t)
-        theta, V = np.linalg.eigh(self._inverse * r[:, :, None] * r[:, None, :])
+        theta, V = interruptible_call(np.linalg.eigh, self._inverse * r[:, :, None] * r[:, None, :])
         return 1.0 / np.maximum(theta, np.finfo(float).tiny), V
 
     def _value(self, t: Array, w: Array, top: Array) -> Array:
@@ -154,7 +155,7 @@ def minimise_by_newton(stack: ProfileStack, starts: Array, options: FactorOption
     array([0.64, 0.49, 0.36])
     """
     low, tol = float(np.log(options.floor)), options.tol
-    points = stack.at(np.clip(np.log(starts), low, 0.0))
+    points = stack.at(within(np.log(starts), low, 0.0))
     paths, damping = [points.f], np.zeros(len(starts))
     live, ended = np.arange(len(starts)), "max_iter"
     try:
@@ -168,7 +169,7 @@ def minimise_by_newton(stack: ProfileStack, starts: Array, options: FactorOption
                 ended = "converged"
                 break
             here = points[live]
-            tried = stack.at(np.clip(here.t + _step(here, damping[live], low), low, 0.0))
+            tried = stack.at(within(here.t + _step(here, damping[live], low), low, 0.0))
             good = _is_better(tried, here, low, stack.rounding)
             points = points.replace(live[good], tried[good])
             damping[live] = np.where(good, _relax(damping[live]), np.maximum(4.0 * damping[live], FIRST_DAMPING))
@@ -191,8 +192,8 @@ def _last_digits(stack: ProfileStack, end: ProfilePoints, low: float, most: int)
     Along flat directions a gradient within the tolerance leaves few digits of psi; these steps cost little.
     """
     for _ in range(most):
-        step = np.clip(_newton_step(end, _fixed(end, low), LAST_CURVATURE), -MAX_LOG_STEP, MAX_LOG_STEP)
-        tried = stack.at(np.clip(end.t + step, low, 0.0))
+        step = within(_newton_step(end, _fixed(end, low), LAST_CURVATURE), -MAX_LOG_STEP, MAX_LOG_STEP)
+        tried = stack.at(within(end.t + step, low, 0.0))
         shorter = tried.projected_gradients(low) < 0.5 * end.projected_gradients(low)
         if not shorter[0] or tried.f[0] > end.f[0] + stack.rounding:
             break
@@ -232,7 +233,7 @@ def _drop_followers(points: ProfilePoints, live: Array) -> Array:
 def _step(here: ProfilePoints, damping: Array, low: float) -> Array:
     """Return −(|H| + damping)⁻¹ g over the entries that are not at their bounds, at most `MAX_LOG_STEP` in each."""
     fixed = _fixed(here, low)
-    step = np.clip(_newton_step(here, fixed, SMALLEST_CURVATURE, damping[:, None]), -MAX_LOG_STEP, MAX_LOG_STEP)
+    step = within(_newton_step(here, fixed, SMALLEST_CURVATURE, damping[:, None]), -MAX_LOG_STEP, MAX_LOG_STEP)
     step = np.where(_falls_to_floor(here) & ~fixed & (damping[:, None] < 10.0 * FIRST_DAMPING), low - here.t, step)
     return np.asarray(np.where(_leaves_floor(here), MAX_LOG_STEP / (1.0 + damping[:, None]), step))
 
@@ -246,7 +247,7 @@ def _newton_step(here: ProfilePoints, fixed: Array, smallest: float, damping: Ar
     """Return −(|H| + damping)⁻¹ g (s, d) over the entries that are not fixed, |H| having no curvature below this."""
     free = ~fixed
     H = here.H * free[:, :, None] * free[:, None, :] + fixed[:, :, None] * np.eye(here.t.shape[1])
-    values, Q = np.linalg.eigh(H)
+    values, Q = interruptible_call(np.linalg.eigh, H)
     curvature = np.maximum(np.abs(values), smallest) + damping
     along = (Q.transpose(0, 2, 1) @ (here.g * free)[:, :, None])[:, :, 0] / curvature
     return np.asarray(-(Q @ along[:, :, None])[:, :, 0])

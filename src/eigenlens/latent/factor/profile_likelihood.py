@@ -33,6 +33,15 @@ MAX_HESSIAN_SIZE = 2000
 """Such steps are taken for at most this many variables: each solves a d×d least-squares problem."""
 
 
+def within(x: Array, low: float, high: float) -> Array:
+    """Return np.clip(x, low, high), which for few numbers takes four times as long.
+
+    >>> within(np.array([-1.0, 0.5, 2.0]), 0.0, 1.0)
+    array([0. , 0.5, 1. ])
+    """
+    return np.minimum(np.maximum(x, low), high)
+
+
 @dataclass(frozen=True)
 class FactorOptions:
     """The options of a fit of factor analysis.
@@ -73,7 +82,7 @@ class ProfilePoint:
 
     def projected_gradient(self, low: float) -> float:
         """Return the largest |t − P(t − g)|, P the projection on low ≤ t ≤ 0."""
-        return float(np.abs(self.t - np.clip(self.t - self.g, low, 0.0)).max())
+        return float(np.abs(self.t - within(self.t - self.g, low, 0.0)).max())
 
     @property
     def loadings(self) -> Array:
@@ -159,7 +168,7 @@ def minimise_profile(correlations: Correlations, k: int, start: Array, options: 
     limits: Any = {"gtol": tol, "ftol": 0.0, "maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": 20}
     bounds = [(low, 0.0)] * correlations.size
     try:
-        t = np.clip(np.log(start), low, 0.0)
+        t = within(np.log(start), low, 0.0)
         minimize(objective, t, jac=True, method="L-BFGS-B", bounds=bounds, callback=record, options=limits)
         if len(path) < max_iter and objective.best is not None:
             objective.best = _polish(correlations, k, objective.best, low, tol)
@@ -186,12 +195,12 @@ def _polish(correlations: Correlations, k: int, point: ProfilePoint, low: float,
     for _ in range(MAX_GRADIENT_STEPS if len(point.t) <= MAX_HESSIAN_SIZE else 0):
         if residual <= tol or residual > MAX_GRADIENT:
             break
-        free = np.abs(point.t - np.clip(point.t - point.g, low, 0.0)) > 0.0
+        free = np.abs(point.t - within(point.t - point.g, low, 0.0)) > 0.0
         V = point.V[free]
         H = (np.eye(len(V)) - V @ V.T) ** 2
         step = np.zeros_like(point.t)
         step[free] = np.linalg.lstsq(H, point.g[free], rcond=1e-10)[0]
-        tried = profile_point(correlations, k, np.clip(point.t - step, low, 0.0))
+        tried = profile_point(correlations, k, within(point.t - step, low, 0.0))
         if tried.projected_gradient(low) >= residual:
             break
         point, residual = tried, tried.projected_gradient(low)

@@ -171,17 +171,29 @@ def _few_starts(base: Array, rng: np.random.Generator) -> Array:
 
 
 def alternate_updates(
-    correlations: Correlations, k: int, start: Array, floor: float, steps: int = MAX_ALTERNATIONS
+    correlations: Correlations, k: int, starts: Array, floor: float, steps: int = MAX_ALTERNATIONS
 ) -> Array:
-    """Return uniquenesses (d,) after alternating, from `start` (d,), the best loadings for psi and psi = 1 − diag W Wᵀ.
+    """Return uniquenesses (s, d) after alternating, from each start, the best loadings and psi = 1 − diag W Wᵀ.
 
     This is the iteration of scikit-learn: it leads into the same basin, where that holds a high maximum.
     """
-    psi = start
+    psi = starts
     for _ in range(steps):
-        W = profile_point(correlations, k, np.log(psi)).loadings
-        psi = np.clip(1.0 - np.sum(W * W, axis=1), floor, 1.0)
+        psi = np.minimum(np.maximum(1.0 - _communalities(correlations, k, psi), floor), 1.0)
     return psi
+
+
+def _communalities(correlations: Correlations, k: int, psi: Array) -> Array:
+    """Return diag W Wᵀ (s, d) of the best loadings for uniquenesses (s, d).
+
+    Of few variables all are found at once: the calls take longer than the arithmetic.
+    """
+    if isinstance(correlations, DenseCorrelations) and correlations.size <= MAX_VARIABLES_NEWTON_FIRST:
+        r = 1.0 / np.sqrt(psi)
+        w, V = np.linalg.eigh(correlations.matrix * r[:, :, None] * r[:, None, :])
+        V = V[:, :, -k:]
+        return np.asarray(psi * ((V * V) @ np.maximum(w[:, -k:, None] - 1.0, 0.0))[:, :, 0])
+    return np.stack([np.sum(profile_point(correlations, k, t).loadings ** 2, axis=1) for t in np.log(psi)])
 
 
 def first_starts(correlations: Correlations, k: int, options: FactorOptions) -> list[Array]:
@@ -268,7 +280,7 @@ def _leading_starts(correlations: Correlations, k: int, options: FactorOptions) 
     ones = np.ones(correlations.size)
     starts = [ones] if options.lead is None or np.allclose(options.lead, ones) else [ones, options.lead]
     steps = min(MAX_ALTERNATIONS, options.max_iter)
-    return np.stack([alternate_updates(correlations, k, start, options.floor, steps) for start in starts])
+    return alternate_updates(correlations, k, np.stack(starts), options.floor, steps)
 
 
 def _best(ends: Sequence[ProfileMinimum]) -> ProfileMinimum:

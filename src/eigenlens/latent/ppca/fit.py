@@ -14,6 +14,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.data.memory import ArraySource, MappedSource
+from eigenlens.data.rows import few_rows_in_memory
 from eigenlens.data.source import Progress, Source
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import DataError, OptionError
@@ -205,7 +206,7 @@ def _spectrum(source: Source, k: int, options: _Options) -> _Leading:
 
     Where the rest is a small difference of large numbers, it is computed by another pass over the rows.
     """
-    rows = CentredRows(source, progress=options.progress)
+    rows = CentredRows(few_rows_in_memory(source), progress=options.progress)
     found = principal_components(rows, k, "auto", 1e-9, options.generator)
     total = found.model.total
     _constant_columns(found.model.mean, found.model.column_variances)
