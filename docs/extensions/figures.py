@@ -18,6 +18,9 @@ import numpy as np
 PIXELS_PER_INCH = 96
 """CSS pixels per inch; figures are saved at twice this resolution."""
 
+SHOWN_WIDTH = 760
+"""Figures wider than this are shown at this width, in CSS pixels."""
+
 STYLE = {
     "figure.figsize": (6.8, 4.2),
     "figure.dpi": 100,
@@ -50,11 +53,16 @@ def reset() -> None:
 
 def save_twice(figure: Any, path: Path) -> tuple[Path, Path]:
     """Save `figure` as path (light) and as its -dark sibling. The figure is spoilt by it: close it afterwards."""
-    dark = path.with_name(f"{path.stem}-dark{path.suffix}")
+    dark = dark_sibling(path)
     figure.savefig(path, dpi=STYLE["savefig.dpi"], bbox_inches="tight", facecolor="white")
     darken(figure)
     figure.savefig(dark, dpi=STYLE["savefig.dpi"], bbox_inches="tight", transparent=False, facecolor="none")
     return path, dark
+
+
+def dark_sibling(path: Path) -> Path:
+    """Return where the dark version of a figure is."""
+    return path.with_name(f"{path.stem}-dark{path.suffix}")
 
 
 def darken(figure: Any) -> None:

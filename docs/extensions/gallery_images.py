@@ -25,7 +25,7 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
     for number, target in zip(plt.get_fignums(), block_vars["image_path_iterator"], strict=False):
         paths = figures.save_twice(plt.figure(number), Path(target))
         alt = title_of(Path(block_vars["src_file"]))
-        width = min(figures.css_width(paths[0]), 760)
+        width = min(figures.css_width(paths[0]), figures.SHOWN_WIDTH)
         for path, kind in zip(paths, ("only-light", "only-dark"), strict=True):
             uri = os.path.relpath(path, gallery_conf["src_dir"])
             found.append(IMAGE.format(uri=uri, alt=alt, width=width, kind=kind))

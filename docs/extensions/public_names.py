@@ -18,7 +18,7 @@ GROUPS = {
     "rows": (
         "Rows",
         "Where rows come from: tables in memory, files, and sources of your own.",
-        ("scan", "Source", "accumulate"),
+        ("scan", "Source", "accumulate", "fitting"),
     ),
     "choosing": (
         "Choosing",

@@ -69,9 +69,6 @@ import figures
 
 logger = logging.getLogger(__name__)
 
-SHOWN_WIDTH = 760
-"""Figures wider than this are shown at this width, in pixels."""
-
 COLUMNS = 94
 """Characters that a line of code or output has on a page with a table of contents beside it."""
 
@@ -276,7 +273,7 @@ def literal(text: str, language: str, kind: str) -> nodes.container:
 
 def shown(directive: Run, paths: tuple[Path, Path]) -> list[nodes.Node]:
     """Return the light and the dark image of a figure, of which the theme shows one."""
-    width = directive.options.get("width", f"{min(figures.css_width(paths[0]), SHOWN_WIDTH)}px")
+    width = directive.options.get("width", f"{min(figures.css_width(paths[0]), figures.SHOWN_WIDTH)}px")
     root, alt = Path(directive.env.srcdir), directive.options.get("alt", "")
     found: list[nodes.Node] = []
     for path, kind in zip(paths, ("only-light", "only-dark"), strict=True):

@@ -54,9 +54,14 @@ def calibration(
     Grey bars below the curve are the shares of the rows in each bin, of the first model; markers are larger for bins
     with more rows.
 
-    >>> from sklearn.naive_bayes import GaussianNB
-    >>> X, y = np.array([[0.0], [1.0], [2.0], [5.0]]), ["a", "a", "b", "b"]
-    >>> calibration(GaussianNB().fit(X, y), X, y).get_ylabel()
+    >>> import numpy as np
+    >>> from eigenlens import LinearDiscriminant, NaiveBayes, datasets, plot
+    >>> air = datasets.load("air-quality")
+    >>> X, hot = air.data[:, :3], np.where(air.data[:, 3] > 79, "hot", "mild")
+    >>> models = {"naive Bayes": NaiveBayes(), "linear discriminant": LinearDiscriminant()}
+    >>> fitted = {name: model.fit(X[::2], hot[::2]) for name, model in models.items()}
+    >>> ax = plot.calibration(fitted, X[1::2], hot[1::2], label="hot", bins=5)
+    >>> ax.get_ylabel()
     'share that came true (95% intervals)'
     """
     models = model if isinstance(model, dict) else {"": model}
@@ -110,10 +115,13 @@ def confusion(model: Any, X: Any, y: Any, *, sample_weight: Any = None, ax: Axes
     Args:
         model: a fitted classifier. X, y: rows and their classes. sample_weight: (n,). ax: where to draw.
 
-    >>> from sklearn.naive_bayes import GaussianNB
-    >>> X, y = np.array([[0.0], [1.0], [2.0], [5.0]]), ["a", "a", "b", "b"]
-    >>> [text.get_text() for text in confusion(GaussianNB().fit(X, y), X, y).get_yticklabels()]
-    ['a', 'b']
+    >>> import numpy as np
+    >>> from eigenlens import NaiveBayes, datasets, plot
+    >>> iris = datasets.load("iris")
+    >>> X, species = iris.frame(), np.array(iris.labels)
+    >>> ax = plot.confusion(NaiveBayes().fit(X[::2], species[::2]), X[1::2], species[1::2])
+    >>> [text.get_text() for text in ax.get_yticklabels()]
+    ['setosa', 'versicolor', 'virginica']
     """
     table = class_tables.confusion(model, X, y, sample_weight=sample_weight)
     C, names = len(table.classes), shorten_names(table.classes, MAX_CLASS_LETTERS)
@@ -181,10 +189,13 @@ def decision(
             the model can do without them, else fixed at their medians; a note names which.
         grid: points along each axis. ax: where to draw; a new figure if None.
 
-    >>> from sklearn.naive_bayes import GaussianNB
-    >>> X, y = np.array([[0.0, 0.0], [1.0, 0.5], [4.0, 3.0], [5.0, 4.0]]), ["a", "a", "b", "b"]
-    >>> decision(GaussianNB().fit(X, y), X, y, features=[1, 0]).get_xlabel()
-    'x1'
+    >>> from eigenlens import QuadraticDiscriminant, datasets, plot
+    >>> iris = datasets.load("iris")
+    >>> X = iris.frame()
+    >>> model = QuadraticDiscriminant().fit(X, iris.labels)
+    >>> ax = plot.decision(model, X, iris.labels, features=["petal length", "petal width"])
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('petal length', 'petal width')
     """
     table = class_tables.decision(model, X, y, features=features, grid=grid)
     ax = _style.new_axes(ax, (6.0, 4.8))
@@ -303,11 +314,12 @@ def explanation(
 
     Beside the name of a feature is the value of the row. The last bar is the sum of all.
 
-    >>> from eigenlens.bayes.discriminant.estimator import LinearDiscriminant
-    >>> X, y = np.array([[0.0, 1.0], [1.0, 0.0], [4.0, 1.5], [5.0, 1.0]]), ["a", "a", "b", "b"]
-    >>> ax = explanation(LinearDiscriminant().fit(X, y), X)
-    >>> ax.get_xlabel(), [text.get_text() for text in ax.get_yticklabels()]
-    ('what is added to ln p(a | x) / p(b | x)', ['0 = 0', '1 = 1', 'prior', 'log-odds'])
+    >>> from eigenlens import LinearDiscriminant, datasets, plot
+    >>> wine = datasets.load("wine")
+    >>> X = wine.frame()
+    >>> ax = plot.explanation(LinearDiscriminant().fit(X, wine.labels), X, row=70)
+    >>> ax.get_xlabel()
+    'what is added to ln p(Grignolino | x) / p(Barbera | x)'
     """
     if not hasattr(model, "explain") or not hasattr(model, "classes_"):
         fix = "give a NaiveBayes, a discriminant or a BayesClassifier of Gaussian classes"

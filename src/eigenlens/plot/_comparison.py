@@ -28,12 +28,12 @@ def comparison(table: Comparison, *, level: float = 0.95, ax: Axes | None = None
 
     Estimators that failed, and those with density zero at a held-out row, are named above the axes.
 
-    >>> from sklearn.mixture import GaussianMixture
-    >>> from eigenlens.comparison.compare import compare
-    >>> X = np.random.default_rng(0).standard_normal((60, 2))
-    >>> table = compare({"one": GaussianMixture(1), "three": GaussianMixture(3, random_state=0)}, X, random_state=0)
-    >>> [text.get_text() for text in comparison(table).get_yticklabels()]
-    ['one', 'three']
+    >>> from eigenlens import GaussianMixture, KernelDensity, ProbabilisticPCA, compare, datasets, plot
+    >>> models = {f"{K} Gaussians": GaussianMixture(K, random_state=0) for K in (2, 3)}
+    >>> models |= {"kernel density": KernelDensity(), "probabilistic PCA": ProbabilisticPCA(1)}
+    >>> table = compare(models, datasets.load("old-faithful").data, random_state=0)
+    >>> [text.get_text() for text in plot.comparison(table).get_yticklabels()]
+    ['kernel density', '2 Gaussians', '3 Gaussians', 'probabilistic PCA']
     """
     widths = table.margins(level)
     shown = np.flatnonzero(np.isfinite(table.behind))

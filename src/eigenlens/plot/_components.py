@@ -42,10 +42,11 @@ def scree(
         ax: where to draw; a new figure if None.
 
     >>> from eigenlens import PCA, datasets, plot
-    >>> food = datasets.load("uk-food")
-    >>> ax = plot.scree(PCA().fit(food.data))
-    >>> [round(float(bar.get_height()), 1) for bar in ax.patches]
-    [67.4, 29.1, 3.5, 0.0]
+    >>> wine = datasets.load("wine").frame()
+    >>> pca = PCA(standardize=True).fit(wine)
+    >>> ax = plot.scree(pca, bootstrap=pca.bootstrap(wine, n=200, random_state=0))
+    >>> [round(float(bar.get_height()), 1) for bar in ax.patches[:4]]
+    [36.2, 19.2, 11.1, 7.1]
     """
     percent, level = 100.0 * checks.real("threshold", threshold, 0.0, 1.0), checks.real("level", level, 0.0, 1.0)
     checks.has_components(model)
@@ -135,10 +136,11 @@ def loadings(
             positive loadings in one colour and negative ones in another.
         ax: where to draw; a new figure if None.
 
-    >>> from eigenlens import PCA, datasets, plot
-    >>> food = datasets.load("uk-food")
-    >>> plot.loadings(PCA(2).fit(food.data), names=food.columns).get_yticklabels()[0].get_text()
-    'Alcoholic drinks'
+    >>> from eigenlens import FactorAnalysis, datasets, plot
+    >>> answers = datasets.load("questionnaire").frame()
+    >>> ax = plot.loadings(FactorAnalysis(3, rotation="varimax").fit(answers))
+    >>> [text.get_text() for text in ax.get_yticklabels()[:3]]
+    ['calm 1', 'calm 2', 'calm 3']
     """
     names = None if names is None else checks.listed("names", names)
     checks.has_components(model)
@@ -268,8 +270,8 @@ def contributions(
         ax: where to draw; a new figure if None.
 
     >>> from eigenlens import PCA, datasets, plot
-    >>> food = datasets.load("uk-food")
-    >>> plot.contributions(PCA(2).fit(food.data), names=food.columns).get_yticklabels()[0].get_text()
+    >>> ax = plot.contributions(PCA(2).fit(datasets.load("uk-food").frame()))
+    >>> ax.get_yticklabels()[0].get_text()
     'Fresh fruit'
     """
     checks.integer("component", component, 1)

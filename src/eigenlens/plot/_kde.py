@@ -58,13 +58,15 @@ def density(
         label: a name in the legend, for several densities on the same axes. random_state: of the bootstrap.
         ax: where to draw; a new figure if None.
 
-    >>> from eigenlens import KernelDensity
-    >>> x = np.random.default_rng(0).standard_normal((50, 1))
-    >>> density(KernelDensity(bandwidth=0.5).fit(x)).get_title(loc="left")
-    'gaussian kernel, h = 0.5; band: 95% at each place, asymptotic'
-    >>> several = {f"h = {h}": KernelDensity(bandwidth=h).fit(x) for h in (0.1, 0.5)}
-    >>> [text.get_text() for text in density(several, histogram=True).get_legend().get_texts()]
-    ['h = 0.1', 'h = 0.5']
+    >>> from eigenlens import KernelDensity, datasets, plot
+    >>> geyser = datasets.load("old-faithful").frame()
+    >>> minutes = geyser[["eruption minutes"]]
+    >>> ax = plot.density(KernelDensity(bandwidth="isj").fit(minutes), histogram=True)
+    >>> ax.get_title(loc="left")
+    'gaussian kernel, h = 0.1248; band: 95% at each place, asymptotic'
+    >>> several = {f"h = {h}": KernelDensity(bandwidth=h).fit(minutes) for h in (0.05, 0.2, 1.0)}
+    >>> [text.get_text() for text in plot.density(several).get_legend().get_texts()]
+    ['h = 0.05', 'h = 0.2', 'h = 1.0']
     """
     several = isinstance(model, Mapping)
     models = _check_densities(model, band, label) if several else {None if label is None else str(label): model}
@@ -207,9 +209,10 @@ def bandwidth_curve(
         column: which of several, by number or name; that column alone is used. ax: where to draw; a new
             figure if None.
 
-    >>> from eigenlens import KernelDensity
-    >>> x = np.random.default_rng(0).standard_normal((80, 1))
-    >>> bandwidth_curve(KernelDensity().fit(x), "mlcv").get_ylabel()
+    >>> from eigenlens import KernelDensity, datasets, plot
+    >>> geyser = datasets.load("old-faithful").frame()
+    >>> ax = plot.bandwidth_curve(KernelDensity().fit(geyser[["waiting minutes"]]), "mlcv")
+    >>> ax.get_ylabel()
     'mean log density of rows left out'
     """
     table = density_tables.bandwidths(model, criterion, column=column)
@@ -296,11 +299,11 @@ def density_contours(
         resolution: the number of grid points along each axis. points: whether to draw the rows.
         ax: where to draw; a new figure if None.
 
-    >>> from eigenlens import KernelDensity
-    >>> X = np.random.default_rng(0).standard_normal((100, 3))
-    >>> ax = density_contours(KernelDensity().fit(X), columns=[0, 2], resolution=60)
+    >>> from eigenlens import KernelDensity, datasets, plot
+    >>> geyser = datasets.load("old-faithful").frame()
+    >>> ax = plot.density_contours(KernelDensity().fit(geyser))
     >>> ax.get_xlabel(), ax.get_ylabel()
-    ('x0', 'x2')
+    ('eruption minutes', 'waiting minutes')
     """
     table = density_tables.masses_of_plane(model, X, columns=columns, masses=masses, resolution=resolution)
     ax = _style.new_axes(ax, (5.4, 5.0))

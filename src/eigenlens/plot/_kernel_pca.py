@@ -42,10 +42,12 @@ def embedding(
 
     Args: as for `scores`, which also draws ellipses.
 
-    >>> from eigenlens import PCA, datasets, plot
-    >>> food = datasets.load("uk-food")
-    >>> plot.embedding(PCA().fit(food.data), food.data, labels=food.rows).get_ylabel()
-    'PC2 (29.1%)'
+    >>> from eigenlens import KernelPCA, datasets, plot
+    >>> circles = datasets.load("two-circles")
+    >>> X = circles.frame()
+    >>> ax = plot.embedding(KernelPCA(3, gamma=1.0).fit(X), X, components=(1, 3), color=circles.labels)
+    >>> ax.get_ylabel()
+    'PC3 (14.7%)'
     """
     return scores(model, X, components, labels=labels, color=color, ax=ax)
 
@@ -72,11 +74,12 @@ def component_contours(
         resolution: the number of grid points along each axis.
         ax: where to draw; a new figure if None.
 
-    >>> from eigenlens import PCA, plot
-    >>> X = np.random.default_rng(0).standard_normal((50, 2)) * [2.0, 1.0]
-    >>> ax = plot.component_contours(PCA().fit(X), X, names=["height", "width"])
+    >>> from eigenlens import KernelPCA, datasets, plot
+    >>> circles = datasets.load("two-circles")
+    >>> X = circles.frame()
+    >>> ax = plot.component_contours(KernelPCA(3, gamma=1.0).fit(X), X, component=3, color=circles.labels)
     >>> ax.get_xlabel(), ax.get_ylabel()
-    ('height', 'width')
+    ('x', 'y')
     """
     table = kernel_tables.contours(model, X, component, names=names, resolution=resolution)
     colours = check_color(color, len(table.rows))
@@ -171,11 +174,17 @@ def denoising(
         n_rows: how many rows to show; 5 at most if None. labels: one per row.
         ax: where to draw; a new figure if None.
 
-    >>> from eigenlens import plot
-    >>> X = np.eye(4)
-    >>> ax = plot.denoising({"original": X, "noisy": X + 0.5})
-    >>> [text.get_text() for text in ax.get_xticklabels()]
-    ['original', 'noisy\\nMSE 0.25']
+    >>> import numpy as np
+    >>> from eigenlens import KernelPCA, PCA, datasets, plot
+    >>> digits = datasets.load("digits").data
+    >>> known, new = digits[100:600], digits[:100]
+    >>> noisy = new + np.random.default_rng(0).normal(0.0, 4.0, new.shape)
+    >>> kernel = KernelPCA(80, gamma=5e-4).fit(known)
+    >>> linear = PCA(30).fit(known)
+    >>> panels = {"original": new, "noisy": noisy, "PCA": linear.inverse_transform(linear.transform(noisy))}
+    >>> ax = plot.denoising({**panels, "kernel PCA": kernel.denoise(noisy)})
+    >>> [text.get_text().split()[0] for text in ax.get_xticklabels()]
+    ['original', 'noisy', 'PCA', 'kernel']
     """
     limit = MAX_IMAGE_LINES if n_rows is None else n_rows
     table = kernel_tables.denoising(panels, original=original, limit=limit, labels=labels)

@@ -43,11 +43,12 @@ def likelihood_path(model: Any, *, log: bool = False, ax: Axes | None = None) ->
         log: show the distance from the maximum over all of them.
         ax: where to draw; a new figure if None.
 
-    >>> from types import SimpleNamespace
-    >>> from eigenlens import plot
-    >>> fitted = SimpleNamespace(loglik_path_=[-130.0, -121.0, -120.5])
-    >>> plot.likelihood_path(fitted).lines[0].get_ydata()
-    array([-130. , -121. , -120.5])
+    >>> from eigenlens import FactorAnalysis, ProbabilisticPCA, datasets, plot
+    >>> air = datasets.load("air-quality").frame()
+    >>> models = {"probabilistic PCA": ProbabilisticPCA(2).fit(air), "factor analysis": FactorAnalysis(1).fit(air)}
+    >>> ax = plot.likelihood_path(models, log=True)
+    >>> ax.get_ylabel()
+    'log-likelihood below the highest'
     """
     paths, log = latent_tables.likelihood_paths(model), checks.boolean("log", log)
     highest = max(float(path.values[-1]) for path in paths)
@@ -121,11 +122,11 @@ def rotation(
         sort: group the columns by the factor that they belong to after the rotation.
         ax: where to draw; a new figure if None.
 
-    >>> from eigenlens import PCA, datasets, plot
-    >>> food = datasets.load("uk-food")
-    >>> ax = plot.rotation(PCA(2).fit(food.data), "quartimax", names=food.columns)
+    >>> from eigenlens import FactorAnalysis, datasets, plot
+    >>> answers = datasets.load("questionnaire").frame()
+    >>> ax = plot.rotation(FactorAnalysis(3).fit(answers), "varimax")
     >>> [text.get_text() for text in ax.texts[-2:]]
-    ['unrotated', 'quartimax']
+    ['unrotated', 'varimax']
     """
     table = latent_tables.rotation(model, rotation, names=names)
     d, k = table.after.values.shape
@@ -182,11 +183,10 @@ def noise(
         names: column names, if the model has none. top: how many bars; the 30 largest at most if None.
         ax: where to draw; a new figure if None.
 
-    >>> from types import SimpleNamespace
-    >>> from eigenlens import plot
-    >>> fitted = SimpleNamespace(loadings_=np.array([[1.0], [3.0]]), noise_variance_=1.0)
-    >>> [text.get_text() for text in plot.noise(fitted, names=["flat", "steep"]).get_yticklabels()]
-    ['flat', 'steep']
+    >>> from eigenlens import FactorAnalysis, datasets, plot
+    >>> ax = plot.noise(FactorAnalysis(2).fit(datasets.load("wine").frame()))
+    >>> ax.get_yticklabels()[0].get_text()
+    'ash'
     """
     table = latent_tables.noise(model, names=names)
     d = len(table.names)
@@ -264,12 +264,11 @@ def imputed(
         names: column names, if the model has none.
         ax: where to draw; a new figure if None.
 
-    >>> from eigenlens import plot
-    >>> from eigenlens.densities.linear_gaussian import LinearGaussian
-    >>> model = LinearGaussian(np.zeros(2), np.array([[1.0], [1.0]]), 1.0)
-    >>> ax = plot.imputed(model, np.array([[4.0, np.nan], [1.0, 1.0]]), names=["left", "right"])
-    >>> ax.get_ylabel()
-    'right'
+    >>> from eigenlens import ProbabilisticPCA, datasets, plot
+    >>> air = datasets.load("air-quality").frame()
+    >>> ax = plot.imputed(ProbabilisticPCA(2).fit(air), air, ["ozone (ppb)", "radiation (Ly)"])
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['observed', 'imputed, with 95% interval']
     """
     table = latent_tables.imputed(
         model, X, columns, rows=rows, limit=MAX_IMPUTED_ROWS, level=level, labels=labels, names=names

@@ -31,9 +31,11 @@ def profile(model: Any, *, most: int = MAX_LINES, ax: Axes | None = None) -> Axe
         model: a fitted `MixtureModel`. most: the largest number of places, those in which components differ most.
         ax: where to draw; a new figure if None.
 
-    >>> from eigenlens import MixtureModel
-    >>> answers = (np.random.default_rng(0).random((50, 4)) < 0.5).astype(float)
-    >>> profile(MixtureModel(2, random_state=0).fit(answers)).get_ylabel()
+    >>> from eigenlens import MixtureModel, datasets, plot
+    >>> conflict = datasets.load("role-conflict")
+    >>> model = MixtureModel(2, random_state=0).fit(conflict.frame(), sample_weight=conflict.weight)
+    >>> ax = plot.profile(model)
+    >>> ax.get_ylabel()
     'probability in the component'
     """
     table = class_profile(model)

@@ -55,10 +55,11 @@ def mixture(
         color: of the rows; None for that of their most likely component, or as for `plot.scores`.
         ax: where to draw; a new figure if None.
 
-    >>> from eigenlens.mixture.estimator import GaussianMixture
-    >>> X = np.random.default_rng(0).standard_normal((50, 2))
-    >>> mixture(GaussianMixture(2, random_state=0).fit(X), X, names=["height", "width"]).get_xlabel()
-    'height'
+    >>> from eigenlens import GaussianMixture, datasets, plot
+    >>> geyser = datasets.load("old-faithful").frame()
+    >>> ax = plot.mixture(GaussianMixture(2, random_state=0).fit(geyser), geyser)
+    >>> ax.get_xlabel()
+    'eruption minutes'
     """
     if mixture_tables.frozen_mixture(model).means.shape[1] == 1:
         return mixture_density(model, X, names=names, ax=ax)
@@ -130,10 +131,12 @@ def mixture_density(
             without X.
         names: column names, if the model has none. ax: where to draw; a new figure if None.
 
-    >>> from eigenlens.mixture.estimator import GaussianMixture
-    >>> x = np.random.default_rng(0).standard_normal((50, 1))
-    >>> mixture_density(GaussianMixture().fit(x), x, names=["length"]).get_xlabel()
-    'length'
+    >>> from eigenlens import GaussianMixture, datasets, plot
+    >>> geyser = datasets.load("old-faithful").frame()
+    >>> model = GaussianMixture(2, random_state=0).fit(geyser)
+    >>> ax = plot.mixture_density(model, geyser, "waiting minutes")
+    >>> ax.get_xlabel()
+    'waiting minutes'
     """
     table = mixture_tables.line(model, X, column, bins=bins, names=names)
     ax = _style.new_axes(ax)
@@ -175,9 +178,10 @@ def responsibilities(model: Any, X: Any, *, ax: Axes | None = None) -> Axes:
         model: a fitted GaussianMixture or MixtureModel, or a `Mixture`. X: rows (n, d). ax: where to draw; a new
             figure if None.
 
-    >>> from eigenlens.mixture.estimator import GaussianMixture
-    >>> X = np.random.default_rng(0).standard_normal((50, 2))
-    >>> responsibilities(GaussianMixture(2, random_state=0).fit(X), X).get_ylabel()
+    >>> from eigenlens import GaussianMixture, datasets, plot
+    >>> iris = datasets.load("iris").frame()
+    >>> ax = plot.responsibilities(GaussianMixture(3, random_state=0).fit(iris), iris)
+    >>> ax.get_ylabel()
     'P(component | row)'
     """
     table = mixture_tables.shares(model, X)
@@ -218,9 +222,9 @@ def mixture_selection(table: MixtureSelection, criterion: str | None = None, *, 
 
     Fits with a collapsed component are hollow: their likelihood is unbounded, and they are not chosen.
 
-    >>> from eigenlens.mixture.select import select_mixture
-    >>> X = np.random.default_rng(0).standard_normal((60, 2))
-    >>> mixture_selection(select_mixture(X, [1, 2], random_state=0)).get_ylabel()
+    >>> from eigenlens import datasets, plot, select_mixture
+    >>> table = select_mixture(datasets.load("old-faithful").data, range(1, 5), random_state=0)
+    >>> plot.mixture_selection(table).get_ylabel()
     'BIC'
     """
     found = mixture_tables.curves(table, criterion)

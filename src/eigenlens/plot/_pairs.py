@@ -53,10 +53,10 @@ def pairs(
         The Axes, whose `child_axes` are the panels, line by line.
 
     >>> from eigenlens import datasets, plot
-    >>> trees = datasets.load("trees")
-    >>> panels = plot.pairs(trees.data, names=trees.columns).child_axes
+    >>> iris = datasets.load("iris")
+    >>> panels = plot.pairs(iris.frame(), columns=[0, 2, 3], color=iris.labels).child_axes
     >>> len(panels), panels[6].get_xlabel(), panels[6].get_ylabel()
-    (9, 'diameter (in)', 'volume (cu ft)')
+    (9, 'sepal length', 'petal width')
     """
     source, rows = as_source(X), first_rows(X)
     known = feature_names(None, rows.shape[1], source.names if names is None else names)

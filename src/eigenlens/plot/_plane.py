@@ -58,10 +58,14 @@ def scores(
         ax: where to draw; a new figure if None.
 
     >>> from eigenlens import PCA, datasets, plot
+    >>> wine = datasets.load("wine")
+    >>> X = wine.frame()
+    >>> ax = plot.scores(PCA(2, standardize=True).fit(X), X, color=wine.labels, ellipses="concentration")
+    >>> ax.get_xlabel()
+    'PC1 (36.2%)'
     >>> food = datasets.load("uk-food")
-    >>> plot.scores(PCA().fit(food.data), food.data, labels=food.rows).get_ylabel()
-    'PC2 (29.1%)'
-    >>> plot.scores(PCA(1).fit(food.data), food.data, labels=food.rows).get_xlabel()
+    >>> ax = plot.scores(PCA(1).fit(food.data), food.data, labels=food.rows)
+    >>> ax.get_xlabel()
     'PC1 (67.4%)'
     """
     chosen = check_components(components, model)
@@ -119,9 +123,11 @@ def biplot(
         ax: where to draw; a new figure if None.
 
     >>> from eigenlens import PCA, datasets, plot
-    >>> food = datasets.load("uk-food")
-    >>> plot.biplot(PCA().fit(food.data), food.data, labels=food.rows, names=food.columns).get_xlabel()
-    'PC1 (67.4%)   rows U·Sᵅ and columns V·S¹⁻ᵅ, α = 0.5'
+    >>> wine = datasets.load("wine")
+    >>> X = wine.frame()
+    >>> ax = plot.biplot(PCA(2, standardize=True).fit(X), X, color=wine.labels)
+    >>> ax.get_xlabel()
+    'PC1 (36.2%)   rows U·Sᵅ, α = 0.5'
     """
     table = tables.biplot(model, X, component_pair(components), alpha=alpha, labels=labels, names=names)
     order, remark = _longest(table.columns, top)
@@ -166,9 +172,9 @@ def correlation_circle(
         ax: where to draw; a new figure if None.
 
     >>> from eigenlens import PCA, datasets, plot
-    >>> food = datasets.load("uk-food")
-    >>> plot.correlation_circle(PCA(standardize=True).fit(food.data), names=food.columns).get_xlabel()
-    'PC1 (68.3%)'
+    >>> ax = plot.correlation_circle(PCA(2, standardize=True).fit(datasets.load("wine").frame()))
+    >>> ax.get_xlabel()
+    'PC1 (36.2%)'
     """
     pair = component_pair(components)
     table = tables.correlations(model, pair, names=names)

@@ -44,10 +44,10 @@ def reconstruction(
         ax: where to draw; a new figure if None.
 
     >>> from eigenlens import PCA, datasets, plot
-    >>> food = datasets.load("uk-food")
-    >>> ax = plot.reconstruction(PCA().fit(food.data), food.data, k=[1, 2], names=food.columns)
-    >>> [text.get_text() for text in ax.get_legend().get_texts()]
-    ['original', 'k = 1 (27.7% lost)', 'k = 2 (3.7% lost)']
+    >>> digits = datasets.load("digits").data
+    >>> ax = plot.reconstruction(PCA(40).fit(digits), digits, k=[2, 10, 40], image_shape=(8, 8))
+    >>> [text.get_text() for text in ax.get_yticklabels()]
+    ['original', 'k = 2 (72.5% lost)', 'k = 10 (31.8% lost)', 'k = 40 (0.9% lost)']
     """
     checks.has_components(model)
     limit = (3 if image_shape is None else 10) if n_rows is None else checks.integer("n_rows", n_rows, 1)
