@@ -90,7 +90,7 @@ def _changed(rng: np.random.Generator, value: Any, threads: bool) -> Any:
         with np.errstate(all="ignore"):
             return CHANGES[int(rng.integers(len(CHANGES)))](rng, value)
     if isinstance(value, int) and not isinstance(value, bool) and not threads:
-        return int(rng.choice([0, 1, 2, 64, 1 << 20]))  # a count of steps: more of them would only take longer
+        return int(rng.choice([0, 1, 2, 64, 1 << 12]))  # a count of steps: more of them would only take longer
     return NUMBERS[int(rng.integers(len(NUMBERS)))]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import signal
 from collections import defaultdict
 
@@ -51,3 +52,12 @@ def pytest_sessionfinish(session, exitstatus):
     if session.config.getoption("--record-accuracy") and records:
         whole = not session.config.args or {"tests"} <= {str(each) for each in session.config.args}
         recording.write(records, whole and exitstatus == 0)
+
+
+@pytest.fixture(params=["torch", "array_api_strict"])
+def library(request):
+    """Provide each library of tensors; tests of one that is not installed are skipped, with the reason."""
+    try:
+        return importlib.import_module(request.param)
+    except ImportError:
+        pytest.skip(f"{request.param} is not installed, so nothing was tested about its arrays")

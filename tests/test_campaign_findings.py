@@ -164,7 +164,7 @@ def _two(mean, variance):
         (lambda: eigenlens.accumulate(as_source(X), len, progress=3.0), "progress"),
         (lambda: eigenlens.procrustes(X, X * 1e300), "target"),
         (lambda: eigenlens.bandwidth(spoilt(X[:, 0], 1e308, 0)), "X"),
-        (lambda: eigenlens.bandwidth([[1.0, 2.0], [3.0]]), "X"),
+        (lambda: eigenlens.bandwidth([[1.0, 2.0], [3.0]]), "x"),
         (lambda: eigenlens.cronbach_alpha(X, standardize=np.eye(2)), "standardize"),
         (lambda: eigenlens.load(""), "path"),
         (lambda: densities.Multinomial.fit([[1, 2], [3]]), "X"),
@@ -460,3 +460,135 @@ def test_every_option_for_reading_a_table_has_a_type_in_model_files():
     types = {"str": "str", "bool": "bool", "int": "int", "float": "float"}
     options = {each.name: types.get(str(each.type).partition(" ")[0], TEXTS) for each in fields(ParsingOptions)}
     assert TABLE_ENTRY_TYPES["text"] == options | {"markers": TEXTS, "text": TEXTS}
+
+
+def test_a_checkpoint_with_a_null_character_is_an_error():
+    with pytest.raises(OptionError, match="checkpoint"):
+        eigenlens.PCA(1).fit(X, checkpoint="nul\x00byte")
+
+
+def test_products_take_tensors_that_record_gradients():
+    torch = pytest.importorskip("torch")
+    density = densities.Product((densities.Bernoulli(0.3), densities.Gaussian(np.zeros(1), np.eye(1))))
+    rows = torch.tensor([[1.0, 0.5], [0.0, -1.0]], dtype=torch.float64, requires_grad=True)
+    np.testing.assert_array_equal(density.log_density(rows), density.log_density(rows.detach().numpy()))
+
+
+def _changed_file(model, path, change):
+    from campaigns.model_files import Content
+
+    model.save(path)
+    content = Content(path.read_bytes())
+    change(content)
+    path.write_bytes(content.to_bytes())
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("tol", "0.1"),
+        ("standardize", 1),
+        ("solver", 3),
+        ("n_components", True),
+        ("rotation_options", [1]),
+        ("tol", None),
+    ],
+)
+def test_parameters_of_model_files_are_of_the_types_of_the_signature(name, value, tmp_path):
+    def change(content):
+        content.envelope["header"]["parameters"][name] = value
+
+    path = _changed_file(eigenlens.PCA(1).fit(X), tmp_path / "pca.safetensors", change)
+    with pytest.raises(ModelFileError, match=rf"'{name}' of 'parameters'"):
+        eigenlens.load(path)
+
+
+def test_bounds_in_model_files_are_those_of_the_density(tmp_path):
+    def change(content):
+        content.envelope["header"]["parameters"]["bounds"] = [None, 1e300]
+
+    model = eigenlens.KernelDensity(bounds=(None, X.max() + 1.0)).fit(X)
+    with pytest.raises(ModelFileError, match="'bounds' of 'parameters'"):
+        eigenlens.load(_changed_file(model, tmp_path / "density.safetensors", change))
+
+
+@pytest.mark.parametrize("cls", [eigenlens.PCA, eigenlens.FactorAnalysis])
+def test_options_of_a_rotation_in_model_files_are_those_it_takes(cls, tmp_path):
+    def change(content):
+        content.envelope["header"]["parameters"]["rotation_options"] = {"powr": 3.0}
+
+    path = _changed_file(cls(2, rotation="promax").fit(X), tmp_path / "model.safetensors", change)
+    with pytest.raises(ModelFileError, match="do not fit rotation='promax'"):
+        eigenlens.load(path)
+
+
+@pytest.mark.parametrize("model", [eigenlens.GaussianMixture(2, random_state=0), eigenlens.FactorAnalysis(1)])
+def test_paths_of_model_files_are_not_longer_than_the_iteration(model, tmp_path):
+    model.fit(X)
+
+    def longer(content):
+        path = content.arrays["path"]
+        content.arrays["path"] = np.concatenate([np.full(model.n_iter_ + 2, path[0]), path])
+
+    with pytest.raises(ModelFileError, match="'path' has more steps"):
+        eigenlens.load(_changed_file(model, tmp_path / "model.safetensors", longer))
+
+
+def test_a_folder_is_not_a_file_name():
+    with pytest.raises(OptionError, match=r"path='\.' is not a file name"):
+        eigenlens.PCA(1).fit(X).save(".")
+
+
+def test_a_likelihood_maximum_made_by_hand_is_checked():
+    good = {"parameters": np.ones(2), "density": None, "loglik": 0.0, "information": np.eye(2), "converged": True}
+    np.testing.assert_array_equal(densities.LikelihoodMaximum(**good, fitted=None).standard_errors(), [1.0, 1.0])
+    for name, value in {"parameters": "a", "information": [1, 2], "converged": 3}.items():
+        with pytest.raises(OptionError, match=name):
+            densities.LikelihoodMaximum(**good | {name: value}, fitted=None)
+
+
+def test_a_rotated_component_without_variance_gets_no_contributions():
+    found = eigenlens.PCA(rotation="quartimax").fit(rows(2, 3, 2)).contributions()
+    np.testing.assert_allclose(found.sum(axis=0), [100.0, 0.0], atol=1e-9)
+
+
+def test_contributions_that_overflow_are_an_error_about_the_rows():
+    model = eigenlens.LinearDiscriminant().fit(rows(12, 3, 1), labels(12))
+    with pytest.raises(EigenlensError, match=r"\bX\b"):
+        model.explain(rows(12, 3, 1) * 1e307)
+
+
+@pytest.mark.parametrize("family", [densities.CategoricalFamily, densities.BernoulliFamily])
+def test_nan_is_not_a_category(family):
+    with pytest.raises(OptionError, match="levels"):
+        family(levels=[np.nan])
+
+
+def test_a_missing_file_of_genotypes_names_x():
+    with pytest.raises(EigenlensError, match="X: 'nonsense' does not exist"):
+        eigenlens.GenotypePCA().fit("nonsense")
+
+
+def test_records_and_lists_are_not_supplementary_columns():
+    records, lists = np.zeros(2, dtype=[("height", "f8"), ("mass", "i4")]), np.empty(2, dtype=object)
+    lists[:] = [[1], [1, 2]]
+    for given in (records, {"width": lists}):
+        with pytest.raises(EigenlensError, match="neither numbers nor categories"):
+            eigenlens.PCA().fit(rows(2, 3, 0)).supplementary(given)
+
+
+def test_a_plane_too_wide_to_plot_is_an_error():
+    X = rows(12, 2)
+    model = eigenlens.LinearDiscriminant().fit(X, labels(12))
+    with pytest.raises(EigenlensError, match="'x0' and 'x1' of X extend too far"):
+        plot.decision(model, spoilt(X, -1.7e308, (0, -1)), grid=20)
+
+
+def test_arguments_that_overflow_or_lack_a_part_are_named(tmp_path):
+    with pytest.raises(OptionError, match="reg_covar"):
+        eigenlens.GaussianMixture(reg_covar=1e308).fit(X)
+    with pytest.raises(OptionError, match="bins"):
+        plot.mixture_density(eigenlens.GaussianMixture().fit(X), bins=(1,))
+    with pytest.raises(EigenlensError, match=r"\bX\b"):
+        eigenlens.report(eigenlens.PCA().fit(X), "x" * 5000, tmp_path / "report.html")

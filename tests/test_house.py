@@ -35,7 +35,7 @@ NAMESAKES = {
 }
 """Modules that share a name with a module of another package, and why that is right."""
 
-KINDS = {"commands", "families", "kernels", "native", "pages", "structures", "src"}
+KINDS = {"commands", "families", "gpu", "kernels", "native", "pages", "structures", "src"}
 """Folders with one kind per module, which are called by their kind, as the subject of that name is."""
 
 SHARED = {"plot", "commands"}

@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # for type checkers, which do not read the catalogue; a test 
     from eigenlens.bayes.naive.estimator import NaiveBayes as NaiveBayes
     from eigenlens.checkpoint.passes import Checkpoint as Checkpoint
     from eigenlens.comparison.compare import compare as compare
+    from eigenlens.data.device_rows import fitting as fitting
     from eigenlens.data.files.scan import scan as scan
     from eigenlens.data.source import Source as Source
     from eigenlens.data.source import accumulate as accumulate
@@ -72,6 +73,7 @@ _FUNCTIONS = {
     "compare": "eigenlens.comparison.compare",
     "cronbach_alpha": "eigenlens.latent.factor.reliability",
     "explore": "eigenlens.explorer",
+    "fitting": "eigenlens.data.device_rows",
     "gram": "eigenlens.kernel_pca.gram",
     "kmo": "eigenlens.latent.factor.adequacy",
     "load": "eigenlens.estimator.storage",

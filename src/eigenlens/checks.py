@@ -132,6 +132,8 @@ def distinct_values(argument: str, value: Any, count: int | None = None) -> tupl
     if not usable or not given or (count is not None and len(given) != count):
         number = "at least one" if count is None else str(count)
         raise OptionError(f"must be {number} different values", argument=argument, value=value)
+    if any(isinstance(each, float) and each != each for each in given):
+        raise OptionError("holds NaN, which is a missing value and no category", argument=argument, value=value)
     return given
 
 
@@ -392,7 +394,7 @@ def file_name(path: Any, argument: str = "path") -> Path:
     """
     text = os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else ""
     named: dict[str, Any] = {"argument": argument, "value": text or path}
-    if not text or "\0" in text:
+    if not Path(text).parts or "\0" in text:
         raise OptionError("is not a file name", **named, fix="give one such as 'results/wine.html'")
     found = Path(text)
     if max(len(os.fsencode(part)) for part in found.parts) > MAX_NAME_BYTES:

@@ -41,6 +41,12 @@ MAX_ROOT = 1e153
 """Numbers below this have squares, and sums of a hundred squares, that are finite."""
 
 
+PATH_RELATIONS: Relations = {
+    "'path' has more steps than 'n_iter'": lambda fit: len(fit.path) <= fit.n_iter + 1,
+}
+"""What holds of the log-likelihood after each accepted step of an iteration, and the number of all steps."""
+
+
 def _is_finite(x: Array) -> Array:
     return np.isfinite(x) if x.dtype.kind == "f" else np.ones(x.shape, dtype=bool)
 

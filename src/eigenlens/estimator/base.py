@@ -29,7 +29,10 @@ from eigenlens.estimator.names_elsewhere import reject_foreign_parameters
 from eigenlens.estimator.resume import resume_call
 from eigenlens.estimator.rows import map_blocks, per_row, validate_rows
 from eigenlens.estimator.storage import pack_estimator, restore_estimator, restore_parameters
+from eigenlens.gpu.runtime import device_memory
 from eigenlens.layout import part_of_file
+
+DEVICE_MEMORY_FIX = "give fewer rows, or leave them in the host's memory and fit within eigenlens.fitting(device=...)"
 
 
 def guard_fit(fit: Callable[..., Any]) -> Callable[..., Any]:
@@ -42,7 +45,8 @@ def guard_fit(fit: Callable[..., Any]) -> Callable[..., Any]:
     def guarded(estimator: Any, *arguments: Any, **options: Any) -> Any:
         before = dict(vars(estimator))
         try:
-            return resume_call(fit, estimator, *arguments, **options)
+            with device_memory("the fit", None, DEVICE_MEMORY_FIX):
+                return resume_call(fit, estimator, *arguments, **options)
         except BaseException as error:
             vars(estimator).clear()
             vars(estimator).update(before)

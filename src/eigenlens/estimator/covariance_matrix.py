@@ -11,6 +11,7 @@ from eigenlens.arrays import Array
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError
 from eigenlens.estimator.rows import dense_blocks, validate_rows
+from eigenlens.resources import interruptible_call
 from eigenlens.stats.moments import Moments
 
 
@@ -71,7 +72,7 @@ def correlations_from_covariance(S: Array, names: tuple[str, ...] | None = None,
         what = "is not symmetric, as a covariance matrix is"
         raise DataError(what, argument="S", fix="use (S + S.T) / 2 if the difference is rounding")
     R = 0.5 * (R + R.T)
-    smallest = float(np.linalg.eigvalsh(R)[0])
+    smallest = float(interruptible_call(np.linalg.eigvalsh, R)[0])
     if smallest < -1e-8 * len(R):
         what = (
             f"over its standard deviations has the eigenvalue {smallest:.3g}, but a covariance matrix has none below 0 "

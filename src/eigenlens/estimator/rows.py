@@ -15,6 +15,7 @@ from eigenlens import checks
 from eigenlens.arrays import Array, Like, dense, is_sparse, is_tensor, namespace, slices
 from eigenlens.data.coerce import as_source, explain_nonfinite, is_dask, require_finite, require_no_infinity
 from eigenlens.data.column_range import require_range
+from eigenlens.data.device_rows import send_rows
 from eigenlens.data.memory import ArraySource, FrameSource, native_names, reject_repeated_names
 from eigenlens.data.rows import row_count, stack_rows
 from eigenlens.data.source import Source
@@ -43,7 +44,10 @@ def validate_rows(estimator: BaseEstimator, X: Any, sample_weight: Any = None, *
         check_feature_names(estimator, X, reset=reset)
     if sample_weight is not None:
         source = source.weighted(checks.weights(sample_weight, row_count(source)))
-    return require_range(source) if reset else source
+    if not reset:
+        return source
+    source = require_range(source)
+    return send_rows(source) if getattr(estimator, "_makes_passes", True) else source
 
 
 def check_feature_names(estimator: BaseEstimator, X: Any, *, reset: bool) -> None:

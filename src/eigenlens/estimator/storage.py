@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Mapping
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -123,7 +125,28 @@ def check_parameter_names(cls: Any, parameters: dict[str, Any]) -> dict[str, Any
             raise ModelFileError(f"'parameters' has {name!r}, which {cls.__name__} does not take")
         if name not in LATER_PARAMETERS.get(cls.__name__, ()):
             raise ModelFileError(f"'parameters' lacks {name!r}")
+    for name, value in parameters.items():
+        _check_parameter_type(name, value, str(inspect.signature(cls).parameters[name].annotation))
     return parameters
+
+
+PARAMETER_TYPES: dict[str, tuple[type, ...]] = {
+    "None": (NoneType,), "bool": (bool,), "int": (int,), "float": (int, float), "str": (str,), "dict": (dict,),
+    "Mapping": (dict,), "Sequence": (list,),
+}  # fmt: skip
+"""The types of parameters in files, by the names of their types in signatures."""
+
+
+def _check_parameter_type(name: str, value: Any, annotation: str) -> None:
+    """Raise unless a parameter is of one of the types of its annotation; a type that no file can hold permits any."""
+    names = [each.partition("[")[0] for each in annotation.split(" | ") if "Callable" not in each]
+    if not set(names) <= set(PARAMETER_TYPES):
+        return
+    types = tuple(kind for each in names for kind in PARAMETER_TYPES[each])
+    if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+        raise ModelFileError(
+            f"{name!r} of 'parameters' is {shorten_value(value)}, and must be of the type {annotation}"
+        )
 
 
 def _check_table(table: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from eigenlens.data.coerce import rereadable
 from eigenlens.data.genotypes.base import Genotypes
 from eigenlens.data.genotypes.genotype_files import genotypes_of_source, is_genotype_path, open_genotypes, pack_rows
 from eigenlens.data.source import progress_callback
-from eigenlens.errors import OptionError
+from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.base import ProjectionEstimator, forward, model_view
 from eigenlens.estimator.rows import validate_rows
 from eigenlens.genotypes import storage
@@ -127,7 +127,8 @@ class GenotypePCA(ProjectionEstimator):
         """Return genotypes of any kind; columns of rows must be those of the fit, unless `reset`."""
         if isinstance(X, Genotypes):
             return X
-        found = open_genotypes(X) if is_genotype_path(X) or isinstance(X, str | os.PathLike) else genotypes_of_source(X)
+        is_path = is_genotype_path(X) or isinstance(X, str | os.PathLike)
+        found = _open_path(X) if is_path else genotypes_of_source(X)
         if found is None:
             return pack_rows(validate_rows(self, X, reset=reset))
         if reset and hasattr(self, "feature_names_in_"):  # of an earlier fit
@@ -170,3 +171,10 @@ class GenotypePCA(ProjectionEstimator):
     def n_samples_(self) -> int:
         """The number n of people of the fit."""
         return len(self.model_.people)
+
+
+def _open_path(X: Any) -> Genotypes:
+    try:
+        return open_genotypes(X)
+    except (DataError, OptionError) as error:
+        raise error.replace(within="X") from error
