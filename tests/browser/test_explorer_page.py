@@ -209,14 +209,14 @@ def test_a_lasso_is_compared_with_the_others_and_with_another_selection(explore,
 
 def test_what_was_asked_of_a_plot_stays_while_the_model_changes(explore, wine):
     seen = explore(wine)
-    ellipses = seen.card("Scores").get_by_role("button", name="95% of rows")
-    ellipses.click()
-    seen.settle()
-    assert seen.stage("Scores").locator(".group").count() == 3
+    answered(seen, 1)
+    seen.card("Scores").get_by_role("button", name="95% of rows").click()
+    three = "document.querySelectorAll('[aria-label^=\"Scores:\"] .group').length === 3"
+    seen.until(three)
     seen.page.locator("#scaling").select_option("in their own units")
     answered(seen, 2)
     assert seen.card("Scores").get_by_role("button", name="95% of rows").get_attribute("aria-pressed") == "true"
-    assert seen.stage("Scores").locator(".group").count() == 3
+    seen.until(three)
 
 
 def test_what_is_seen_is_saved_as_report_script_and_table(explore, wine, visit):
