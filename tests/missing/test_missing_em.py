@@ -16,6 +16,7 @@ from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.linalg import packed
 from eigenlens.linalg.packed import apply_packed, invert_packed, packed_size, unpack_symmetric
 from eigenlens.missing import em, expectation
+from eigenlens.missing.curvature import remove_rotation
 from eigenlens.missing.fit import fit_incomplete_rows
 from eigenlens.stats.moments import ColumnMoments
 
@@ -234,6 +235,20 @@ def test_observed_moments_given_or_not():
         fit_incomplete_rows(ArraySource(X), [start], observed=observed).path
         == fit_incomplete_rows(ArraySource(X), [start]).path
     )
+
+
+def test_what_rotates_loadings_is_removed_and_nothing_else():
+    """Also of loadings with equal columns, with one of zeros, and far apart in size."""
+    rng = np.random.default_rng(0)
+    W, V = rng.standard_normal((9, 5)) * [1e6, 1.0, 1.0, 1e-6, 0.0], rng.standard_normal((9, 5))
+    W[:, 2] = W[:, 1]
+    skew = rng.standard_normal((5, 5))
+    skew -= skew.T
+    kept = remove_rotation(V, W)
+    assert_allclose(remove_rotation(kept, W), kept, atol=1e-9)
+    assert_allclose(remove_rotation(W @ skew, W), 0.0, atol=1e-9 * 1e6)
+    product = W.T @ kept
+    assert_allclose(product, product.T, rtol=1e-9, atol=1e-9 * np.abs(product).max())  # orthogonal to each W A
 
 
 def test_blocks_change_nothing_where_rotations_are_flat():

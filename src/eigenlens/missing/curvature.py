@@ -52,6 +52,23 @@ def join_parameters(mean: Array, loadings: Array, phi: Array) -> Array:
     return np.concatenate([mean, loadings.ravel(), phi])
 
 
+def remove_rotation(V: Array, W: Array) -> Array:
+    """Return a change of loadings without its part that rotates them: V − W A, where A = −Aᵀ is nearest.
+
+    W (I + A) are loadings of the same density, up to A². Least squares: WᵀW A + A WᵀW = WᵀV − VᵀW.
+
+    >>> W = np.array([[2.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> turned = W @ np.array([[0.0, 0.3], [-0.3, 0.0]])
+    >>> np.abs(remove_rotation(turned, W)).max() < 1e-15
+    np.True_
+    """
+    values, U = np.linalg.eigh(W.T @ W)
+    sums = values[:, None] + values
+    skew = U.T @ (W.T @ V - V.T @ W) @ U
+    A = np.divide(skew, sums, out=np.zeros_like(skew), where=sums > np.finfo(np.float64).eps * values[-1])
+    return V - W @ (U @ A @ U.T)
+
+
 def partial_derivatives(expected: ExpectedStatistics, model: LinearGaussian) -> tuple[Array, Array, Array]:
     """Return derivatives of Σ w log p by mean (d,), loadings (d, k) and log psi (d,), by Fisher's identity."""
     psi = np.asarray(model.noise)

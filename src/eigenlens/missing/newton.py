@@ -19,6 +19,7 @@ from eigenlens.missing.curvature import (
     join_parameters,
     likelihood_gradient,
     partial_derivatives,
+    remove_rotation,
     split_parameters,
 )
 from eigenlens.missing.expectation import ExpectedStatistics, IncompleteRowPasses, expected_statistics
@@ -37,9 +38,6 @@ SETTLING_RESIDUAL_SHARE = 1e-4
 
 MAX_SETTLING_STEPS, SETTLED_LENGTH = 4, 1e-7
 """The most steps of that kind, and the length of a step, in standard errors, after which none is worth its passes."""
-
-FLAT_CURVATURE = 1e-10
-"""Directions that curve less than this share of the information, as rotations do up to rounding, are not settled."""
 
 LOSS_BY_ROUNDING = 1e-12
 """The share of a log-likelihood by which rounding alone may lower it."""
@@ -144,6 +142,7 @@ class _QuadraticModel:
 
     g: Array
     free: Array
+    loadings: Array
     hessian: Callable[[Array], Array]
     inverse: Callable[[Array], Array]
 
@@ -164,16 +163,22 @@ class _QuadraticModel:
             sums = total(partial(directional_sums, model=model, along=along))
             return free * hessian_product(sums, expected, model, noise, along)
 
-        return cls(free * g, free, hessian, lambda v: free * inverse(v))
+        return cls(free * g, free, model.loadings, hessian, lambda v: free * inverse(v))
 
     def newton_step(self, radius: float, tol: float) -> NewtonStep:
         """Return the Newton step within the trust radius."""
         return newton_step(self.g, self.hessian, self.inverse, radius=radius, tol=tol, share=NEWTON_RESIDUAL_SHARE)
 
     def settling_step(self, radius: float) -> NewtonStep:
-        """Return an accurate Newton step, except along flat directions, such as rotations of the latent space."""
-        options = {"radius": radius, "tol": 0.0, "share": SETTLING_RESIDUAL_SHARE, "flat": FLAT_CURVATURE}
-        return newton_step(self.g, self.hessian, self.inverse, **options)
+        """Return an accurate Newton step without rotations, along which slope and curvature are rounding alone."""
+        d, k = self.loadings.shape
+
+        def rigid(v: Array) -> Array:
+            mean, loadings, phi = split_parameters(v, d, k)
+            return join_parameters(mean, remove_rotation(loadings, self.loadings), phi)
+
+        options = {"radius": radius, "tol": 0.0, "share": SETTLING_RESIDUAL_SHARE}
+        return newton_step(rigid(self.g), lambda v: rigid(self.hessian(v)), lambda v: rigid(self.inverse(v)), **options)
 
     def saddle_step(self, radius: float, passes_before: int) -> NewtonStep | None:
         """Return a step that leaves a saddle, or None if no direction of upward curvature is found."""

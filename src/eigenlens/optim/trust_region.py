@@ -53,19 +53,11 @@ class NewtonStep:
 
 
 def newton_step(
-    g: Array,
-    hessian: LinearMap,
-    precondition: LinearMap,
-    *,
-    radius: float,
-    tol: float,
-    share: float,
-    flat: float = 0.0,
+    g: Array, hessian: LinearMap, precondition: LinearMap, *, radius: float, tol: float, share: float
 ) -> NewtonStep:
     """Return the step p that maximises gᵀp + ½ pᵀHp within the radius, where H is negative definite.
 
-    Stops where the preconditioned residual is below `share` of the gradient's, or where less than tol can hide in it;
-    and before a direction that curves less than `flat`, either way, where a slope is nothing but rounding.
+    Stops where the preconditioned residual is below `share` of the gradient's, or where less than tol can hide in it.
 
     >>> H = np.diag([-1.0, -4.0])
     >>> found = newton_step(np.array([1.0, 4.0]), lambda v: H @ v, lambda v: v, radius=10.0, tol=1e-12, share=1e-6)
@@ -83,8 +75,6 @@ def newton_step(
             break
         Hd = hessian(direction)
         curvature = -float(direction @ Hd)
-        if abs(curvature) < flat * size:
-            break
         alpha = rho / curvature if curvature > 0.0 else np.inf
         if curvature <= 0.0 or length + 2.0 * alpha * along + alpha**2 * size >= radius**2:
             return _to_the_edge(g, p, r, direction, curvature, (length, along, size), radius)
