@@ -81,7 +81,7 @@ def test_runs_out_of_reach_of_the_best_end_are_given_up_and_no_other(name):
     some, options = starts(problem, IRIS, 4, 24), {"tol": 1e-5, "max_iter": 200}
     alone, best_end = run_from_starts(problem, some, **options), BestEnd()
     found = run_from_starts(problem, some, **options, best_end=best_end)
-    assert best_end.value == max(one.path[-1] for one in found if not clamped_components(problem, one.mixture).any())
+    assert best_end.value == max(one.path[-1] for one in found if not clamped_components(problem, one.state).any())
     given_up = [i for i, (one, full) in enumerate(zip(found, alone, strict=True)) if one.steps < full.steps]
     assert given_up
     for i, (one, full) in enumerate(zip(found, alone, strict=True)):

@@ -124,7 +124,7 @@ def test_the_reported_remaining_gain_is_not_exceeded(tol):
         for seed in range(4):
             start = from_centres(CENTRE_RULES["random"], 1)(problem, K, np.random.default_rng(seed), 1000)[0].mixture
             found = run_from_start(problem, start, tol=tol * problem.weight, max_iter=2000)
-            if not found.converged or clamped_components(problem, found.mixture).any():
+            if not found.converged or clamped_components(problem, found.state).any():
                 continue
             further = run_from_start(problem, found.mixture, tol=0.0, max_iter=300)
             assert further.path[-1] - found.path[-1] <= tol * problem.weight

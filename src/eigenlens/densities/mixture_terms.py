@@ -6,6 +6,7 @@ c_k = ln pi_k − ½ ln |C_k| − ½ d ln 2π. R_k is a triangle, or a diagonal 
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -112,7 +113,7 @@ class FullTerms(Terms):
         array([[-0.5]])
         """
         L = np.linalg.cholesky(covariances)
-        roots = np.tril(np.linalg.inv(L))
+        roots = np.linalg.inv(L) * _lower_ones(means.shape[1])
         log_determinants = 2.0 * np.log(np.einsum("kii->ki", L)).sum(axis=1)
         constants = _log_constants(weights, log_determinants, means.shape[1])
         return cls(constants, means, log_determinants, roots, covariances)
@@ -147,6 +148,14 @@ class DiagonalTerms(Terms):
     def distances(self, x: Array) -> Array:
         """Return the squared distances (K,) of x (d,)."""
         return np.asarray(np.sum(self.shapes * (x - self.means) ** 2, axis=1))
+
+
+@functools.cache
+def _lower_ones(d: int) -> Array:
+    """Return ones on and below the diagonal (d, d), read-only; a product with them is faster than np.tril."""
+    ones = np.tri(d)
+    ones.flags.writeable = False
+    return ones
 
 
 def _log_constants(weights: Array, log_determinants: Array, d: int) -> Array:

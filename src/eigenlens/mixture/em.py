@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,14 +56,15 @@ class MixtureEMResult:
     """The end of EM from one start.
 
     Attributes:
-        mixture: the best one. path: ln p after each accepted step, since the last component was lost.
+        state: the best mixture, as arrays of this structure. path: ln p after each accepted step, since the last component was lost.
         steps: passes over the rows, rejected extrapolations included.
         remaining_gain: an estimate of what more steps would gain. converged: whether that is within the tolerance.
         interrupted: whether the user stopped it. lost: the components removed on the way.
         last: the evaluation of the mixture, where a step was taken from it.
     """
 
-    mixture: Mixture
+    state: MixtureState
+    structure: CovarianceStructure
     path: tuple[float, ...]
     steps: int
     remaining_gain: float
@@ -70,6 +72,11 @@ class MixtureEMResult:
     interrupted: bool
     lost: tuple[LostComponent, ...]
     last: StepResult[MixtureState] | None = None
+
+    @cached_property
+    def mixture(self) -> Mixture:
+        """The best mixture; made where it is asked for, since most starts do not end best."""
+        return self.state.mixture(self.structure)
 
 
 def run_from_starts(
@@ -120,19 +127,19 @@ def settle(problem: Problem, result: MixtureEMResult, *, tol: float, max_iter: i
     if end is None:
         return replace(result, interrupted=True)
     kept = tuple(value for value in result.path if value < end.value)  # not those that are larger by rounding
-    mixture = end.model.mixture(problem.structure)
-    return replace(result, mixture=mixture, path=(*kept, end.value), steps=budget.steps)
+    return replace(result, state=end.model, path=(*kept, end.value), steps=budget.steps)
 
 
 def evaluate_start(problem: Problem, start: Mixture) -> MixtureEMResult:
     """Return a start unchanged, with its value, in one pass over the rows; no component is removed."""
-    values, _ = _e_step(problem, StackedStates.of([MixtureState.of(start, problem.structure)]))
-    return MixtureEMResult(start, (float(values[0]),), 0, np.inf, False, False, ())
+    state = MixtureState.of(start, problem.structure)
+    values, _ = _e_step(problem, StackedStates.of([state]))
+    return MixtureEMResult(state, problem.structure, (float(values[0]),), 0, np.inf, False, False, ())
 
 
 def rank_result(problem: Problem, result: MixtureEMResult) -> tuple[int, int, float]:
     """Return the key by which results are sorted, best first: fewest components lost, fewest clamped, most likely."""
-    return len(result.lost), int(clamped_components(problem, result.mixture).sum()), -result.path[-1]
+    return len(result.lost), int(clamped_components(problem, result.state).sum()), -result.path[-1]
 
 
 @dataclass(eq=False)
@@ -153,7 +160,7 @@ class BestEnd:
     def compare(self, problem: Problem, end: MixtureEMResult) -> None:
         """Take the end of a run for the best so far if it is."""
         if end.converged and not end.lost and end.path[-1] > self.value:
-            self.value = self.value if clamped_components(problem, end.mixture).any() else end.path[-1]
+            self.value = self.value if clamped_components(problem, end.state).any() else end.path[-1]
 
 
 def _iterate(
@@ -176,9 +183,9 @@ def _iterate(
             rest = drop_component(gone.state.mixture(problem.structure), gone.k)
             start = MixtureState.of(rest, problem.structure)
     remaining = 0.0 if end.ended == "rounding" else end.remaining_gain  # no gain is left that could be seen
-    mixture = end.best.mixture(problem.structure)
+    reached = remaining <= tol
     found = MixtureEMResult(
-        mixture, end.path, budget.steps, remaining, remaining <= tol, end.interrupted, lost, end.last
+        end.best, problem.structure, end.path, budget.steps, remaining, reached, end.interrupted, lost, end.last
     )
     if best_end is not None:
         best_end.compare(problem, found)
@@ -334,19 +341,18 @@ def estimate_mixture(problem: Problem, moments: Any, start: Mixture | None = Non
     return state.mixture(problem.structure)
 
 
-def clamped_components(problem: Problem, mixture: Mixture) -> Array:
+def clamped_components(problem: Problem, state: MixtureState) -> Array:
     """Return which components (K,) are clamped at the floor in some direction: without it they would collapse.
 
     Constant columns, in which every component is clamped, are ignored.
     """
     vary = np.delete(np.arange(problem.mean.size), problem.constant)
     if not vary.size:
-        return np.zeros(len(mixture.weights), dtype=bool)
-    arrays = problem.structure.arrays(mixture.components)
+        return np.zeros(len(state.weights), dtype=bool)
     floor = problem.floor[vary] if problem.floor.ndim == 1 else problem.floor[np.ix_(vary, vary)]
-    parts = ((PARAMETERS[name], array[None]) for name, array in arrays.items())
+    parts = ((PARAMETERS[name], array[None]) for name, array in state.arrays.items())
     clamped = [part.at_floor(part.select_columns(array, vary), floor)[0] for part, array in parts]
-    return np.broadcast_to(np.logical_or.reduce(clamped), len(mixture.weights))
+    return np.broadcast_to(np.logical_or.reduce(clamped), len(state.weights))
 
 
 # ---- coordinates --------------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from eigenlens.missing.units import Units
 from eigenlens.mixture.em import (
     LostComponent,
     MixtureEMResult,
+    MixtureState,
     clamped_components,
     evaluate_start,
     rank_result,
@@ -250,6 +251,7 @@ def mixture_parameters(model: Mixture, structure: CovarianceStructure) -> int:
 
 def _make_fit(model: Mixture, result: MixtureEMResult, problem: Problem) -> MixtureFit:
     assert model.terms is not None
+    state = MixtureState.of(model, problem.structure)
     return MixtureFit(
         model=model,
         loglik=result.path[-1] - float(problem.prior.log_densities(model.terms).sum()),
@@ -261,7 +263,7 @@ def _make_fit(model: Mixture, result: MixtureEMResult, problem: Problem) -> Mixt
         weight=problem.weight,
         rows=problem.rows,
         parameters=mixture_parameters(model, problem.structure),
-        clamped=tuple(np.flatnonzero(clamped_components(problem, model)).tolist()),
+        clamped=tuple(np.flatnonzero(clamped_components(problem, state)).tolist()),
         lost=result.lost,
     )
 

@@ -21,7 +21,14 @@ from eigenlens.data.table import count_observed_rows
 from eigenlens.densities.mixture import Mixture
 from eigenlens.densities.mixture_terms import EStep
 from eigenlens.errors import DataError
-from eigenlens.mixture.em import ComponentLost, LostComponent, clamped_components, drop_component, estimate_mixture
+from eigenlens.mixture.em import (
+    ComponentLost,
+    LostComponent,
+    MixtureState,
+    clamped_components,
+    drop_component,
+    estimate_mixture,
+)
 from eigenlens.mixture.fit import MixtureFit, MixtureOptions, fit_mixture, mixture_parameters
 from eigenlens.mixture.missing import observed_e_step
 from eigenlens.mixture.problem import Overall, Problem, make_problem
@@ -80,7 +87,7 @@ def fit_next_chunk(state: OnlineFit, source: Source, options: MixtureOptions, de
         fit, model=model, loglik=fit.loglik + float(step.logliks[0]), path=(), n_iter=state.chunks + 1,
         remaining_gain=np.nan, converged=False, interrupted=False, weight=float(N), rows=overall.rows,
         parameters=mixture_parameters(model, structure), lost=lost, constant=problem.constant, empty=int(empty),
-        clamped=tuple(np.flatnonzero(clamped_components(problem, model)).tolist()),
+        clamped=tuple(np.flatnonzero(clamped_components(problem, MixtureState.of(model, structure))).tolist()),
     )  # fmt: skip
     return OnlineFit(new, moments, state.chunks + 1)
 

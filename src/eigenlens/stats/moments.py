@@ -370,7 +370,8 @@ def merge_means(a: Any, b: Any) -> MergedMeans:
 
 def full_rest(moments: Any) -> Array:
     """Return what the means lost by rounding in the shape of the means."""
-    return np.broadcast_to(moments.rest, moments.mean.shape)
+    rest, shape = moments.rest, moments.mean.shape
+    return rest if np.shape(rest) == shape else np.broadcast_to(rest, shape)
 
 
 def _per_column(weight: Any, columns: Array) -> Array:

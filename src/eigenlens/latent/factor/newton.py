@@ -208,9 +208,10 @@ def _relax(damping: Array) -> Array:
 def _is_better(tried: ProfilePoints, here: ProfilePoints, low: float, rounding: float) -> Array:
     """Return whether f fell at each point (s,); where rounding hides that, whether the gradient did."""
     gain = here.f - tried.f
-    return np.asarray(
-        (gain > rounding) | ((gain >= -rounding) & (tried.projected_gradients(low) < here.projected_gradients(low)))
-    )
+    better = gain > rounding
+    if (better | (gain < -rounding)).all():
+        return np.asarray(better)
+    return np.asarray(better | ((gain >= -rounding) & (tried.projected_gradients(low) < here.projected_gradients(low))))
 
 
 def _unfinished(points: ProfilePoints, live: Array, damping: Array, low: float, tol: float) -> Array:
@@ -221,12 +222,15 @@ def _unfinished(points: ProfilePoints, live: Array, damping: Array, low: float, 
 
 def _drop_followers(points: ProfilePoints, live: Array) -> Array:
     """Return those of `live` that are not near another one that is lower or has ended."""
-    ended = np.setdiff1d(np.arange(len(points.f)), live)
+    ended = np.ones(len(points.f), dtype=bool)
+    ended[live] = False
+    compared = np.flatnonzero(ended).tolist()
     kept: list[int] = []
     for one in live[np.argsort(points.f[live], kind="stable")]:
-        others = points.t[[*ended, *kept]]
+        others = points.t[compared]
         if np.abs(others - points.t[one]).max(axis=1, initial=0.0).min(initial=np.inf) > MERGE_DISTANCE:
             kept.append(int(one))
+            compared.append(int(one))
     return np.sort(np.array(kept, dtype=np.intp))
 
 

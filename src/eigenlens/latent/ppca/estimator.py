@@ -140,8 +140,8 @@ class ProbabilisticPCA(LatentGaussian):
         """
         given = read_covariance(self, S, n_samples, mean, constant=True)
         most = given.source.n_features - 1
-        options = self._checked_options(most + 1)
         wanted = self._wanted_dimensions(most)
+        options = self._checked_options(most + 1)
         if options["solver"] in EM_SOLVERS:
             what = "makes passes over rows, but S is given in their place"
             raise OptionError(
@@ -158,8 +158,7 @@ class ProbabilisticPCA(LatentGaussian):
         return check_latent_dimensions(self.n_components, most + 1, most, bound, least=0)
 
     def _checked_options(self, d: int) -> dict[str, Any]:
-        """Check the parameters; return the keywords of `fit_ppca`."""
-        self._wanted_dimensions(d - 1)
+        """Check the parameters but n_components; return the keywords of `fit_ppca`."""
         solver = checks.name("solver", self.solver, PPCA_SOLVERS)
         checks.boolean("standardize", self.standardize)
         return {

@@ -147,7 +147,7 @@ def fit_ppca_covariance(
     elif wanted != "bic":
         what = "needs the rows themselves"
         raise OptionError(what, argument="n_components", value=wanted, fix="give a number, or 'bic'")
-    leading = _Leading(principal_components(rows, None, "covariance", 1e-9, rng), 0.0)
+    leading = _Leading.of(principal_components(rows, None, "covariance", 1e-9, rng), 0.0)
 
     def fit_each(source: Source, counts: Sequence[int]) -> Iterator[LatentFit]:
         found = (replace(_from_spectrum(leading, k), reason="of a covariance matrix", moments=None) for k in counts)
@@ -191,6 +191,12 @@ class _Leading(NamedTuple):
 
     found: PCAFit
     rest: float
+    constant: tuple[int, ...]
+
+    @classmethod
+    def of(cls, found: PCAFit, rest: float) -> _Leading:
+        """Return them with the constant columns; at least one must vary."""
+        return cls(found, rest, _constant_columns(found.model.mean, found.model.column_variances))
 
 
 def _closed_form(source: Source, k: int, options: _Options) -> LatentFit:
@@ -209,14 +215,13 @@ def _spectrum(source: Source, k: int, options: _Options) -> _Leading:
     rows = CentredRows(few_rows_in_memory(source), progress=options.progress)
     found = principal_components(rows, k, "auto", 1e-9, options.generator)
     total = found.model.total
-    _constant_columns(found.model.mean, found.model.column_variances)
-    rest = total - float(found.model.variances.sum())
+    leading = _Leading.of(found, total - float(found.model.variances.sum()))
     lost = LOST_DIGITS_SINGLE if rows.single_products else LOST_DIGITS
-    if rest > max(MIN_TRACE_SHARE, lost) * total:
-        return _Leading(found, rest)
+    if leading.rest > max(MIN_TRACE_SHARE, lost) * total:
+        return leading
     if found.spectrum.outcome.solver != "svd" and _is_small(rows):
         found = principal_components(rows, k, "svd", 1e-9, options.generator)
-    return _Leading(found, products_and_rest(rows, found.model.components.T)[1])
+    return leading._replace(found=found, rest=products_and_rest(rows, found.model.components.T)[1])
 
 
 def _is_small(rows: CentredRows) -> bool:
@@ -238,7 +243,7 @@ def _from_spectrum(leading: _Leading, k: int) -> LatentFit:
     return LatentFit(
         LinearGaussian(pca.mean, W, noise), loglik, (loglik,), 1, True, 0.0, n, found.rows.n_rows, found.moments,
         "X has no missing entries", "closed-form", passes=found.rows.passes,
-        constant=_constant_columns(pca.mean, pca.column_variances),
+        constant=leading.constant,
     )  # fmt: skip
 
 

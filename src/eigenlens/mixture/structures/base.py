@@ -142,7 +142,8 @@ def precisions(covariances: Array, *, joint: bool) -> Array:
 def full_terms(weights: Array, means: Array, covariances: Array) -> Terms:
     """Return the terms of S mixtures, one after the other, with covariances that broadcast to (S, K, d, d)."""
     d = means.shape[-1]
-    each = np.broadcast_to(covariances, (*means.shape, d))
+    shape = (*means.shape, d)
+    each = covariances if covariances.shape == shape else np.broadcast_to(covariances, shape)
     return FullTerms.of(weights.ravel(), means.reshape(-1, d), each.reshape(-1, d, d))
 
 
