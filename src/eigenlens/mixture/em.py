@@ -56,7 +56,8 @@ class MixtureEMResult:
     """The end of EM from one start.
 
     Attributes:
-        state: the best mixture, as arrays of this structure. path: ln p after each accepted step, since the last component was lost.
+        state: the best mixture, as arrays of this structure.
+        path: ln p after each accepted step, since the last component was lost.
         steps: passes over the rows, rejected extrapolations included.
         remaining_gain: an estimate of what more steps would gain. converged: whether that is within the tolerance.
         interrupted: whether the user stopped it. lost: the components removed on the way.
