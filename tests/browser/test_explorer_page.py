@@ -34,17 +34,20 @@ def wine(tmp_path):
 
 @pytest.fixture
 def explore(serve, visit):  # noqa: F811
-    """Open the page of a table: `explore(path, width=…, scheme=…)`."""
+    """Open the page of a table, and wait until it is drawn: `explore(path, width=…, scheme=…)`."""
 
-    def opened(given, **more):
+    def opened(given, *, drawn=True, **more):
         server, _ = serve(given)
-        return visit(server.guard.link, **more)
+        seen = visit(server.guard.link, **more)
+        if drawn:
+            answered(seen, 1)
+        return seen
 
     return opened
 
 
 def answered(seen, count):
-    """Wait until so many questions have been answered, and no other is under way."""
+    """Wait until this number of questions has been answered and drawn, and no other is under way."""
     now = "document.documentElement.dataset"
     seen.until(f"{now}.answered === '{count}' && {now}.drawn === '{count}' && !{now}.asking")
     seen.settle()
@@ -308,7 +311,7 @@ def test_a_slow_fit_is_run_when_asked_and_can_be_given_up(explore, monkeypatch):
     X["k"] = rng.standard_normal(len(X))
     X.loc[rng.random(len(X)) < 0.3, list("abc")] = np.nan
     X.loc[rng.random(len(X)) < 0.3, list("efg")] = np.nan
-    seen = explore(X)
+    seen = explore(X, drawn=False)
     seen.until("document.querySelector('.says').textContent.includes('several times')")
     seen.page.get_by_role("button", name="Run", exact=True).click()
     seen.until("document.querySelector('.says').textContent.includes('Fitting')")

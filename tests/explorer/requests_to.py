@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import http.client
 import json
 
@@ -38,6 +39,11 @@ def page_data(server):
     status, _, content = send(server, "GET", "/data")
     assert status == 200
     return json.loads(content)
+
+
+def bits_of(rows):
+    """Which rows are marked, as the base64 of one bit for each."""
+    return base64.b64encode(np.packbits(rows, bitorder="little").tobytes()).decode()
 
 
 def chart(answer, title):

@@ -12,9 +12,11 @@ import eigenlens
 from eigenlens.errors import DataError, OptionError
 
 pytest.importorskip("polars")
-from eigenlens.explorer.answer import ExplorerAnswers, SlowFit, fit_question
+from eigenlens.explorer.answer import ExplorerAnswers, SlowFit, fit_question, question_scores
 from eigenlens.explorer.explored_table import open_explored
+from eigenlens.explorer.page_data import page_data
 from eigenlens.explorer.question import first_question, read_question
+from explorer.requests_to import bits_of
 
 WINE = eigenlens.datasets.load("wine")
 RNG = np.random.default_rng(3)
@@ -136,6 +138,47 @@ def test_a_fit_is_kept_for_another_plane_and_not_for_other_columns(table):
     assert answers.fitted(replace(question, axes=(1, 2))) is first
     assert answers.fitted(ask_for(table, k=3, roles={"ash": "ignore"})) is not first
     assert answers.fitted(ask_for(table, k=2)) is not first
+
+
+PARTS = {"without": np.arange(178) % 5 == 0, "only": np.arange(178) < 59}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", PARTS)
+def test_passive_rows_have_scores_and_take_no_part_in_the_fit(table, wine, kind, weighted):
+    _, frame, names = wine
+    roles = {"times": "weight" if weighted else "ignore"}
+    question = ask_for(table, rows={"kind": kind, "bits": bits_of(PARTS[kind])}, roles=roles)
+    kept = PARTS[kind] if kind == "only" else ~PARTS[kind]
+    model = fit_question(table, question).model
+    weight = frame["times"][kept] if weighted else None
+    direct = eigenlens.PCA(question.k, standardize=True).fit(frame.loc[kept, names], sample_weight=weight)
+    np.testing.assert_allclose(model.explained_variance_, direct.explained_variance_, rtol=1e-10)
+    np.testing.assert_allclose(model.components_, direct.components_, atol=1e-10)
+    scores = question_scores(table, question, model)
+    np.testing.assert_allclose(scores, direct.transform(frame[names]), atol=1e-8)
+    weights = page_data(table, question, "")["rows"]["weights"]
+    np.testing.assert_array_equal(np.array(weights) > 0.0, kept)
+
+
+def test_rows_with_missing_values_are_fitted_without_the_passive_ones(wine, tmp_path):
+    _, frame, names = wine
+    bad = frame.drop(columns="times")
+    bad.loc[3:30, "ash"] = np.nan
+    bad.to_csv(tmp_path / "bad.csv", index=False)
+    table = open_explored(tmp_path / "bad.csv")
+    question = ask_for(table, k=2, rows={"kind": "without", "bits": bits_of(PARTS["without"])})
+    direct = eigenlens.PCA(2, standardize=True, missing="em", random_state=0).fit(bad.loc[~PARTS["without"], names])
+    np.testing.assert_allclose(fit_question(table, question).model.loadings_, direct.loadings_, atol=1e-6)
+
+
+def test_a_fit_of_too_few_rows_is_an_error_in_words(table):
+    with pytest.raises(DataError, match="1 of 178 rows would be fitted"):
+        ask_for(table, rows={"kind": "only", "bits": bits_of(np.arange(178) == 4)})
+    with pytest.raises(OptionError, match="all, without, only"):
+        ask_for(table, rows={"kind": "some", "bits": ""})
+    assert ask_for(table, rows={"kind": "only", "bits": bits_of(np.arange(178) < 4)}, k=9).k == 3
+    assert ask_for(table, rows={"kind": "without", "bits": bits_of(np.arange(178) < 0)}).rows.whole
 
 
 def test_missing_values_are_fitted_as_the_command_line_does(tmp_path):

@@ -6,6 +6,7 @@ import json
 import shlex
 import subprocess
 import sys
+from base64 import b64decode
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ from eigenlens.explorer.explored_table import open_explored
 from eigenlens.explorer.question import first_question, read_question
 from eigenlens.explorer.saved_report import report_of
 from eigenlens.explorer.scripts import command_of, script_of
+from explorer.requests_to import bits_of
 
 RNG = np.random.default_rng(8)
 N = 80
@@ -36,6 +38,17 @@ CASES = {
     "factors": {"model": "fa", "k": 2, "rotation": "promax", "roles": {"times": "ignore"}},
     "weights and rotation": {"roles": {"times": "weight"}, "rotation": "varimax", "k": 3},
 }
+PASSIVE = {
+    "without some rows": {"rows": {"kind": "without", "bits": bits_of(np.arange(N) < 7)}},
+    "some rows only": {"rows": {"kind": "only", "bits": bits_of(np.arange(N) % 3 > 0)}, "k": 2},
+    "some rows with weights": {
+        "rows": {"kind": "only", "bits": bits_of(np.arange(N) > 9)}, "roles": {"times": "weight"}
+    },
+    "without some rows, with weights": {
+        "rows": {"kind": "without", "bits": bits_of(np.arange(N) > 60)}, "roles": {"times": "weight"}
+    },
+}  # fmt: skip
+"""The command line has no list of rows, so that these have a script alone."""
 
 
 TOLERANCE = {"pca": 1e-7, "fa": 1e-4}
@@ -45,11 +58,20 @@ TOLERANCE = {"pca": 1e-7, "fa": 1e-4}
 @pytest.fixture(params=CASES)
 def asked(request, tmp_path, monkeypatch):
     """A table in a file of the working folder, and a question about it."""
+    return ask_about(CASES[request.param], tmp_path, monkeypatch)
+
+
+@pytest.fixture(params=PASSIVE)
+def asked_of_part(request, tmp_path, monkeypatch):
+    """The same, about some of the rows."""
+    return ask_about(PASSIVE[request.param], tmp_path, monkeypatch)
+
+
+def ask_about(change, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     ROWS.to_csv("my trees.csv", index=False)
     table = open_explored("my trees.csv")
-    first = first_question(table).as_json()
-    change = dict(CASES[request.param])
+    first, change = first_question(table).as_json(), dict(change)
     roles = first["roles"] | change.pop("roles", {})
     return table, read_question(first | change | {"roles": roles}, table)
 
@@ -66,7 +88,25 @@ def test_the_command_gives_the_numbers_of_the_page(asked, tmp_path):
 
 
 def test_the_script_gives_the_numbers_of_the_page(asked, tmp_path):
-    table, question = asked
+    run_script(*asked, tmp_path)
+
+
+def test_the_script_of_some_rows_gives_the_numbers_of_the_page(asked_of_part, tmp_path):
+    table, question = asked_of_part
+    assert command_of(table, question) == ""
+    model = run_script(table, question, tmp_path)
+    kept = question.rows.fitted
+    weight = ROWS["times"][kept] if question.weight else None
+    direct = eigenlens.PCA(question.k, standardize=True)
+    direct.fit(ROWS.loc[kept, list(question.columns("active"))], sample_weight=weight)
+    np.testing.assert_allclose(model.loadings_, direct.loadings_, atol=1e-7)
+    saved = carried(report_of(table, question))
+    weights = numbers(saved["rows"]["weights"])
+    np.testing.assert_array_equal(weights > 0.0, kept)
+
+
+def run_script(table, question, tmp_path):
+    """Run the script of a question in a process of its own, and return its model."""
     page = fit_question(table, question).model
     text = script_of(table, question, page)
     text = text.replace(f"\n{type(page).__name__.lower()} = ", "\nmodel = ").replace(
@@ -78,6 +118,7 @@ def test_the_script_gives_the_numbers_of_the_page(asked, tmp_path):
     model = eigenlens.load("model.safetensors")
     np.testing.assert_allclose(model.loadings_, page.loadings_, atol=TOLERANCE[question.model])
     assert (tmp_path / "report.html").exists()
+    return model
 
 
 def test_the_report_that_is_saved_is_that_of_the_command(asked, tmp_path):
@@ -93,6 +134,11 @@ def test_the_report_that_is_saved_is_that_of_the_command(asked, tmp_path):
     decided, other = ([each for each in found["pages"][-1]["charts"] if each["title"] == "Decisions about the file"]
                       for found in (saved, written))  # fmt: skip
     assert decided == other
+
+
+def numbers(packed):
+    """The numbers that a page has as a list, or as 32 bits."""
+    return np.array(packed) if isinstance(packed, list) else np.frombuffer(b64decode(packed["f32"]), np.float32)
 
 
 def carried(content):

@@ -86,7 +86,7 @@ def fit_key(question: Question) -> Question:
     """Return the part of a question that decides a fit: neither the plane nor names and colours of rows."""
     kept = ("active", "weight")
     roles = tuple((name, role if role in kept else "ignore") for name, role in question.roles)
-    return Question(roles, question.model, question.k, question.standardize, question.rotation, ())
+    return Question(roles, question.model, question.k, question.standardize, question.rotation, (), question.rows)
 
 
 def make_model(question: Question, *, incomplete: bool = False) -> Any:
@@ -108,7 +108,7 @@ def fit_question(
     model = make_model(question, incomplete=bool(incomplete))
     if incomplete:
         return _fit_rows(table, question, model, run, progress)
-    moments = table.moments_of(names, question.weight)
+    moments = table.moments_of(names, question.weight, question.rows)
     # The divisor that `fit_covariance` expects is n of maximum likelihood, and n − 1 of PCA.
     S = moments.covariance(0.0 if LIVE_MODELS[question.model].incomplete else 1.0)
     model.fit_covariance(pl.DataFrame(S, schema=list(names)), n_samples=float(moments.weight), mean=moments.mean)
@@ -124,9 +124,11 @@ def _fit_rows(
             f"{count_noun(len(table.incomplete(names)), 'active column')} of {len(names)} have missing values: the fit "
             f"goes over {table.n:,} rows several times."
         )
-    weight = None if question.weight is None else table.weights(question.weight)
+    X, weight = table.rows_of(names), table.weights(question.weight, question.rows)
+    if not question.rows.whole and weight is not None:
+        X, weight = X[weight > 0.0], None if question.weight is None else weight[weight > 0.0]
     model.set_params(verbose=progress or False)
-    model.fit(ArraySource(table.rows_of(names), names=names), sample_weight=weight)
+    model.fit(ArraySource(X, names=names), sample_weight=weight)
     model.set_params(verbose=False)
     return QuestionFit(model, _own_spectrum(model))
 
@@ -156,14 +158,24 @@ def question_rows(table: ExploredTable, question: Question) -> tuple[ShownRows, 
     columns, (which, numbers) = table.source.names or (), table.looked_at
     places = [columns.index(name) for name in question.columns("active")]
     beside = (*question.columns("colour"), *question.columns("supplementary"))
-    weight = None if question.weight is None else table.shown(question.weight)[which]
+    weight = shown_weights(table, question)
     fields = fields_of(table.source)
     found = ShownRows(
         X=numbers[:, places], chosen=table.sample.chosen[which], total=table.n,
         names=question.columns("active"), ids=None, extra={name: table.shown(name)[which] for name in beside},
-        texts={}, fields=tuple(fields[j] for j in places), weight=weight, columns=tuple(places),
+        texts={}, fields=tuple(fields[j] for j in places), weight=None if weight is None else weight[which],
+        columns=tuple(places),
     )  # fmt: skip
     return found, which
+
+
+def shown_weights(table: ExploredTable, question: Question) -> Array | None:
+    """Return the weights (m,) of the rows shown, 0 of those that take no part in the fit; None where all are one."""
+    weight: Array | None = None if question.weight is None else table.shown(question.weight)
+    if question.rows.whole:
+        return weight
+    kept = question.rows.fitted
+    return np.where(kept, 1.0 if weight is None else weight, 0.0)
 
 
 def question_scores(table: ExploredTable, question: Question, model: Any) -> Array:
@@ -197,7 +209,7 @@ def _remarks(table: ExploredTable, question: Question, model: Any) -> list[str]:
         count = sum(table.column(name).missing for name in incomplete)
         how = MISSING_METHODS[type(model).__name__]
         return [*texts, f"{count:,} values are missing in {list_columns(range(len(incomplete)), incomplete)}: {how}."]
-    moments = table.moments_of(names, question.weight)
+    moments = table.moments_of(names, question.weight, question.rows)
     variances = np.diag(moments.scatter) / float(moments.weight)
     constant = [name for name, value in zip(names, variances, strict=True) if value == 0.0]
     if constant:

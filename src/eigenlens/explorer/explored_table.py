@@ -5,10 +5,12 @@ A change of columns, scale or number of components needs no other pass: the mome
 
 from __future__ import annotations
 
+import operator
 import os
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
@@ -26,6 +28,7 @@ from eigenlens.data.source import Block, Progress, Source
 from eigenlens.data.table import codes_of, numbers_of
 from eigenlens.errors import DataError
 from eigenlens.explorer.frames import FrameRows, MemoryFrames
+from eigenlens.explorer.row_part import ALL_ROWS, RowPart, part_weights
 from eigenlens.reporting.inputs import report_table
 from eigenlens.reporting.rows import max_rows
 from eigenlens.stats.moments import Moments
@@ -71,7 +74,7 @@ class ExploredTable:
     source: Source
     decisions: tuple[Any, ...] = ()
     reading: ReadingOptions = field(default_factory=ReadingOptions)
-    _weighted: dict[str, Moments] = field(default_factory=dict)
+    _weighted: OrderedDict[tuple[str | None, RowPart], Moments] = field(default_factory=OrderedDict)
     _lock: Lock = field(default_factory=Lock)
 
     @cached_property
@@ -133,32 +136,51 @@ class ExploredTable:
         bad = {name for name, value in zip(self.numeric, self.moments.mean, strict=True) if not np.isfinite(value)}
         return [name for name in names if name in bad]
 
-    def moments_of(self, names: tuple[str, ...], weight: str | None) -> Moments:
-        """Return the moments of some columns; the first time that a column of weights is used, by a pass."""
+    def moments_of(self, names: tuple[str, ...], weight: str | None, part: RowPart = ALL_ROWS) -> Moments:
+        """Return the moments of some columns; the first time that rows have these weights, by a pass."""
         places = np.array([self.numeric.index(name) for name in names])
-        if weight is None:
+        if weight is None and part.whole:
             return self.moments.subset(places)
+        key = (weight, part)
         with self._lock:
-            if weight not in self._weighted:
-                self._weighted[weight] = self._pass_with_weights(weight)
-        return self._weighted[weight].subset(places)
+            if key not in self._weighted:
+                while len(self._weighted) >= KEPT_PASSES:
+                    self._weighted.popitem(last=False)
+                self._weighted[key] = self._weighted_moments(weight, part)
+            self._weighted.move_to_end(key)
+            return self._weighted[key].subset(places)
 
-    def weights(self, name: str) -> Array:
-        """Return a column of weights (n,); negative or missing ones are an error."""
+    def weights(self, name: str | None, part: RowPart = ALL_ROWS) -> Array | None:
+        """Return the weights (n,), 0 of rows that take no part; negative or missing ones are an error."""
+        weight = None if name is None else self._column_of_weights(name)
+        found = part_weights(part, self.sample.chosen, self.n, weight)
+        if found is not None and not found.any():
+            raise DataError("all rows that are fitted have the weight 0", fix=OTHER_ROWS)
+        return found
+
+    def _column_of_weights(self, name: str) -> Array:
         values = self.rows_of((name,)).ravel()
         if not np.all(np.isfinite(values)) or values.min(initial=0.0) < 0.0 or not values.any():
             what = f"column {name!r} has entries that are missing, negative or all zero, so it cannot weight rows"
             raise DataError(what, columns=[name], fix="choose a column of counts or of survey weights")
         return np.ascontiguousarray(values)
 
-    def _pass_with_weights(self, name: str) -> Moments:
-        w, total, start = self.weights(name), None, 0
+    def _weighted_moments(self, weight: str | None, part: RowPart) -> Moments:
+        """Return moments of the rows that are fitted: of marked ones alone without a pass, since they are shown."""
+        w = None if weight is None and part.kind == "only" else self.weights(weight, part)
         with np.errstate(all="ignore"):
-            for block in self._blocks():
-                part = Moments.of(Block(block, w[start : start + len(block)]))
-                total, start = part if total is None else total + part, start + len(block)
-        assert total is not None
-        return total
+            if part.kind == "only":
+                X = self.sample.numbers[part.marked][:, _numeric_places(self.source)]
+                return Moments.of(Block(X, None if w is None else w[self.sample.chosen[part.marked]]))
+            return reduce(operator.add, self._weighted_blocks(w))
+
+    def _weighted_blocks(self, w: Array | None) -> Iterator[Moments]:
+        start = 0
+        for block in self._blocks():
+            own = None if w is None else w[start : start + len(block)]
+            start += len(block)
+            if own is None or own.any():
+                yield Moments.of(Block(block, own))
 
     def _blocks(self) -> Iterator[Array]:
         """Yield all numbers (b, p), from memory or in another pass over the file."""
@@ -189,6 +211,11 @@ MAX_COLUMN_ROWS = 10_000
 
 MAX_DOUBLE_ENTRIES = 5_000_000
 """Rows shown of up to this many numbers are kept in double precision for their scores: 40 MB."""
+
+OTHER_ROWS = "fit other rows, or weight by another column"
+
+KEPT_PASSES = 4
+"""Moments of rows with other weights that are kept: each is as large as the covariance of all columns."""
 
 BLOCK_ROWS = 65_536
 """Rows of a block of numbers in memory: a block of 100 columns is 50 MB."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from eigenlens import __version__
-from eigenlens.arrays import Array
 from eigenlens.data.categories import EncodedColumn
-from eigenlens.explorer.answer import row_names
+from eigenlens.explorer.answer import row_names, shown_weights
 from eigenlens.explorer.explored_table import ExploredTable
 from eigenlens.explorer.question import LIVE_MODELS, ROLES, Question
 from eigenlens.reporting.charts import Chart
@@ -85,5 +84,5 @@ def named_rows(table: ExploredTable, question: Question) -> Chart:
 
 def weighted_rows(table: ExploredTable, question: Question) -> Chart:
     """Return the weights of the rows shown, or nothing where all are one."""
-    weight: Array | None = None if question.weight is None else table.shown(question.weight)
+    weight = shown_weights(table, question)
     return {} if weight is None or np.all(weight == 1.0) else {"weights": RowNumbers(weight)}

@@ -10,6 +10,7 @@ from eigenlens import checks
 from eigenlens.catalogue import MODELS, ModelEntry
 from eigenlens.errors import DataError, OptionError
 from eigenlens.explorer.explored_table import ExploredTable
+from eigenlens.explorer.row_part import ALL_ROWS, RowPart, read_part
 
 ROLES = ("active", "supplementary", "colour", "name", "weight", "ignore")
 """The roles of columns, in the order of the shelf."""
@@ -32,6 +33,7 @@ class Question:
         roles: ((column, role), …) of all columns, in the order of the table. model: its name on the command line.
         k: components kept. standardize: whether columns are divided by their standard deviations.
         rotation: its name, or None. axes: the two components of the plane, from 0; one where there is one.
+        rows: those that are fitted.
     """
 
     roles: tuple[tuple[str, str], ...]
@@ -40,6 +42,7 @@ class Question:
     standardize: bool = True
     rotation: str | None = None
     axes: tuple[int, ...] = (0, 1)
+    rows: RowPart = ALL_ROWS
 
     def columns(self, role: str) -> tuple[str, ...]:
         """Return the columns with a role."""
@@ -58,7 +61,7 @@ class Question:
     def as_json(self) -> dict[str, Any]:
         """Return the question as the page has it."""
         return {"roles": dict(self.roles), "model": self.model, "k": self.k, "standardize": self.standardize,
-                "rotation": self.rotation, "axes": list(self.axes)}  # fmt: skip
+                "rotation": self.rotation, "axes": list(self.axes), "rows": self.rows.as_json()}  # fmt: skip
 
 
 def first_question(table: ExploredTable) -> Question:
@@ -82,6 +85,7 @@ def read_question(given: Any, table: ExploredTable) -> Question:
     found = Question(
         roles, model=str(model), standardize=checks.boolean("standardize", given.get("standardize", True)),
         rotation=_rotation(given.get("rotation"), LIVE_MODELS[str(model)]),
+        rows=read_part(given.get("rows"), len(table.sample.chosen), table.n),
     )  # fmt: skip
     return _with_components(found, given.get("k", 2), given.get("axes", (0, 1)), table)
 
@@ -135,4 +139,4 @@ def most_components(question: Question, table: ExploredTable) -> int:
         raise DataError(what, fix="drag a column of numbers to Active")
     if table.n < 2:
         raise DataError("the table has one row", fix="give at least two")
-    return min(d, table.n - 1)
+    return min(d, question.rows.count(table.n) - 1)

@@ -22,7 +22,7 @@ def report_of(table: ExploredTable, question: Question) -> bytes:
     """Return the HTML file of a question's report; only a temporary file is written, and removed."""
     names = question.columns("active")
     model = make_model(question, incomplete=bool(table.incomplete(names)))
-    rows, weight = _rows(table, names), None if question.weight is None else table.weights(question.weight)
+    rows, weight = _rows(table, names), table.weights(question.weight, question.rows)
     beside = (*question.columns("colour"), *question.columns("supplementary"))
     with quiet(), TemporaryDirectory() as folder:
         model.fit(rows, sample_weight=weight)

@@ -33,8 +33,11 @@ def reading_options(table: ExploredTable, question: Question) -> ReadingOptions:
 
 
 def command_of(table: ExploredTable, question: Question, report: str = "report.html") -> str:
-    """Return the command that fits the model of a question and writes its report; "" for rows in memory."""
-    if table.path is None:
+    """Return the command that fits the model of a question and writes its report.
+
+    "" for rows in memory, and where some rows are passive, of which the command line has no list.
+    """
+    if table.path is None or not question.rows.whole:
         return ""
     words = ["eigenlens", "fit", question.model, str(table.path), "-k", str(question.k)]
     entry = LIVE_MODELS[question.model]
@@ -49,6 +52,7 @@ def script_of(table: ExploredTable, question: Question, model: Any, report: str 
     beside = {"columns": (*question.columns("colour"), *question.columns("supplementary")),
               "ids": question.columns("name"), "sample_weight": question.columns("weight")}  # fmt: skip
     given = {"y": False} | {argument: bool(columns) for argument, columns in beside.items()}
+    given["sample_weight"] |= not question.rows.whole
     whole = tuple(table.source.names or ()) if table.path is None else names
     return code.script(
         {type(model).__name__: model}, report, given=given, title=report_title(table, model), seed=0,
@@ -62,12 +66,24 @@ def report_title(table: ExploredTable, model: Any) -> str:
 
 
 def reading_lines(table: ExploredTable, question: Question) -> str:
-    """Return Python that reads the rows of a file; "" for rows in memory."""
+    """Return Python that reads the rows of a file, and gives passive ones the weight 0; "" for rows in memory."""
+    passive = _passive_lines(table, question)
     if table.path is None:
-        return ""
+        return "\n".join(passive)
     reading = reading_options(table, question)
     files = open_input([str(table.path)], reading)
-    return code.reading_script([table.path], **script_arguments(files, roles_of(files, reading), reading))
+    lines = code.reading_script([table.path], **script_arguments(files, roles_of(files, reading), reading))
+    return "\n".join([lines, *passive]) if lines else ""
+
+
+def _passive_lines(table: ExploredTable, question: Question) -> list[str]:
+    part, n = question.rows, table.n
+    if part.whole:
+        return []
+    marked = table.sample.chosen[part.marked].tolist()
+    kept = "marked" if part.kind == "only" else "~marked"
+    weight = f"sample_weight * {kept}" if question.weight else kept
+    return [f"marked = np.isin(np.arange({n}), {marked})", f"sample_weight = {weight}  # the other rows are passive"]
 
 
 def decisions_of(table: ExploredTable, question: Question) -> list[Any]:

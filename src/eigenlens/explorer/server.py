@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import socket
 import threading
@@ -15,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.arrays import Array
 from eigenlens.errors import EigenlensError, MissingExtra, OptionError
 from eigenlens.explorer.answer import ExplorerAnswers, SlowFit
 from eigenlens.explorer.contrast import Contrast, contrast_charts, rank_differences
@@ -23,6 +21,7 @@ from eigenlens.explorer.explored_table import ExploredTable
 from eigenlens.explorer.page import page_html, page_policy
 from eigenlens.explorer.page_data import named_rows, page_column, page_data, weighted_rows
 from eigenlens.explorer.question import Question, first_question, most_components, read_question
+from eigenlens.explorer.row_part import rows_from_bits
 from eigenlens.explorer.saved_report import report_of
 from eigenlens.explorer.scripts import command_of, script_of
 from eigenlens.explorer.security import LOOPBACK, MAX_BODY_BYTES, Guard, new_token
@@ -92,7 +91,8 @@ class Explorer:
         rows: dict[str, Any] = {}
         if have.get("name", question.id) != question.id:
             rows |= {"ids": None} | named_rows(self.table, question)
-        if have.get("weight", question.weight) != question.weight:
+        weighting = {"weight": question.weight, "rows": question.rows.as_json()}
+        if any(have.get(name, value) != value for name, value in weighting.items()):
             rows |= {"weights": None} | weighted_rows(self.table, question)
         found |= {"question": question.as_json(), "most": most_components(question, self.table)}
         found |= {"rows": share_repeats(rows, None), "ms": 1e3 * (time.perf_counter() - start)}
@@ -118,8 +118,8 @@ class Explorer:
     def contrast(self, body: Any) -> Any:
         """Return what makes some of the rows shown different from others, or from all others."""
         question, m = read_question(body.get("question"), self.table), len(self.table.sample.chosen)
-        first = _rows_of(body.get("first"), m)
-        second = _rows_of(body.get("second"), m) if body.get("second") else ~first
+        first = rows_from_bits(body.get("first"), m)
+        second = rows_from_bits(body.get("second"), m) if body.get("second") else ~first
         if np.any(first & second):
             raise OptionError("some rows are in both groups", fix="select groups that have no row in common")
         names = ("selection", "other rows") if not body.get("second") else ("selection A", "selection B")
@@ -143,17 +143,6 @@ class Explorer:
         """Stop the server, once this is answered."""
         threading.Timer(0.2, self.stop).start()
         return {"stopped": True}
-
-
-def _rows_of(text: Any, m: int) -> Array:
-    """Return which rows (m,) are selected, from the base64 of one bit per row, the lowest first."""
-    try:
-        bits = np.unpackbits(np.frombuffer(base64.b64decode(str(text), validate=True), np.uint8), bitorder="little")
-    except ValueError:
-        bits = np.zeros(0, dtype=np.uint8)
-    if not m <= bits.size < m + 8:
-        raise OptionError("a selection has one bit per row shown", fix="reload the page")
-    return bits[:m].astype(bool)
 
 
 # ---- HTTP -------------------------------------------------------------------------------------------------------
