@@ -12,7 +12,8 @@ import eigenlens
 from eigenlens.errors import DataError, OptionError
 
 pytest.importorskip("polars")
-from eigenlens.explorer.answer import ExplorerAnswers, SlowFit, fit_question, question_scores
+from eigenlens.explorer.answer import ExplorerAnswers, fit_question, question_scores
+from eigenlens.explorer.explored_model import SlowFit
 from eigenlens.explorer.explored_table import open_explored
 from eigenlens.explorer.page_data import page_data
 from eigenlens.explorer.question import first_question, read_question

@@ -12,13 +12,13 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.catalogue import import_part
-from eigenlens.data.coerce import fields_of
 from eigenlens.data.files.base import pl
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.source import Progress
 from eigenlens.errors import list_columns
+from eigenlens.explorer.explored_model import LIVE_MODELS, FitRequest, SlowFit, explored_model, fit_rows, shown_rows
 from eigenlens.explorer.explored_table import ExploredTable
-from eigenlens.explorer.question import LIVE_MODELS, Question
+from eigenlens.explorer.question import Question
 from eigenlens.explorer.quiet import quiet
 from eigenlens.reporting.charts import Chart
 from eigenlens.reporting.packing import share_repeats
@@ -34,11 +34,8 @@ LIVE_ENTRIES = 100_000
 MAX_SPECTRUM = 600
 """The largest number of columns of which the whole spectrum is computed for the scree plot."""
 
-KEPT_FITS = 32
-
-
-class SlowFit(Exception):
-    """A fit that takes passes over many rows, which the page asks for by a button."""
+KEPT = 64
+"""Fits, and what else is computed once per table, that are kept."""
 
 
 class QuestionFit(NamedTuple):
@@ -53,50 +50,40 @@ class ExplorerAnswers:
     """The answers about one table; recent fits are kept, so that another plane or an undone step costs no fit."""
 
     table: ExploredTable
-    _fits: OrderedDict[Question, QuestionFit] = field(default_factory=OrderedDict)
+    _kept: OrderedDict[Any, Any] = field(default_factory=OrderedDict)
     _lock: Lock = field(default_factory=Lock)
 
-    def fitted(self, question: Question, *, run: bool = True, progress: Progress | None = None) -> QuestionFit:
-        """Return the fit that a question asks for; `run`: also where it is slow."""
-        key = fit_key(question)
-        with self._lock:
-            if key in self._fits:
-                self._fits.move_to_end(key)
-                return self._fits[key]
-        with quiet():
-            found = fit_question(self.table, question, run=run, progress=progress)
-        with self._lock:
-            self._fits[key] = found
-            while len(self._fits) > KEPT_FITS:
-                self._fits.popitem(last=False)
-        return found
+    def fitted(
+        self, question: Question, *, run: bool = True, draft: bool = False, progress: Progress | None = None
+    ) -> Any:
+        """Return the fit that a question asks for; `run`: also where it is slow; `draft`: something near it will do."""
+        explored, request = explored_model(question.model), FitRequest(run, draft, progress, self._keep)
+        key, asked = (explored.key(question), draft and explored.drafts), explored.fitted_question(question)
+        return self._keep(key, lambda: explored.fit(self.table, asked, request))
 
-    def charts(self, question: Question, *, run: bool = False, progress: Progress | None = None) -> Chart:
+    def charts(
+        self, question: Question, *, run: bool = False, draft: bool = False, progress: Progress | None = None
+    ) -> Chart:
         """Return the charts and warnings of an answer, as the page draws them."""
-        found = self.fitted(question, run=run, progress=progress)
+        found = self.fitted(question, run=run, draft=draft, progress=progress)
+        request = FitRequest(run, draft, progress, self._keep)
         with quiet():
-            rows, which = question_rows(self.table, question)
-            live: Callable[..., list[Chart]] = import_part(LIVE_MODELS[question.model].live)
-            scores = question_scores(self.table, question, found.model)
-            charts = live(found.model, rows, scores, which, question.axes, found.spectrum)
-        return share_repeats({"charts": charts, "warnings": _remarks(self.table, question, found.model)}, None)
+            answer = explored_model(question.model).answer(self.table, question, found, request)
+        return share_repeats(answer._asdict(), None)
 
-
-def fit_key(question: Question) -> Question:
-    """Return the part of a question that decides a fit: neither the plane nor names and colours of rows."""
-    kept = ("active", "weight")
-    roles = tuple((name, role if role in kept else "ignore") for name, role in question.roles)
-    return Question(roles, question.model, question.k, question.standardize, question.rotation, (), question.rows)
-
-
-def make_model(question: Question, *, incomplete: bool = False) -> Any:
-    """Return the estimator of a question, not fitted, with the seed of the command line."""
-    entry = LIVE_MODELS[question.model]
-    wanted = {"standardize": question.standardize, "rotation": question.rotation}
-    options = {name: value for name, value in wanted.items() if name in entry.options}
-    if incomplete and "missing" in entry.options:
-        options["missing"] = "em"
-    return import_part(entry.estimator)(question.k, **options, random_state=0)
+    def _keep(self, key: Any, compute: Callable[[], Any]) -> Any:
+        """Return the value of a key, computed where it is not among those that are kept."""
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+        with quiet():
+            found = compute()
+        with self._lock:
+            self._kept[key] = found
+            while len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+        return found
 
 
 def fit_question(
@@ -105,7 +92,7 @@ def fit_question(
     """Return the fit of a question: from the moments where columns are complete, else by EM over the rows."""
     names = question.columns("active")
     incomplete = table.incomplete(names)
-    model = make_model(question, incomplete=bool(incomplete))
+    model = explored_model(question.model).make(table, question)
     if incomplete:
         return _fit_rows(table, question, model, run, progress)
     moments = table.moments_of(names, question.weight, question.rows)
@@ -124,12 +111,7 @@ def _fit_rows(
             f"{count_noun(len(table.incomplete(names)), 'active column')} of {len(names)} have missing values: the fit "
             f"goes over {table.n:,} rows several times."
         )
-    X, weight = table.rows_of(names), table.weights(question.weight, question.rows)
-    if not question.rows.whole and weight is not None:
-        X, weight = X[weight > 0.0], None if question.weight is None else weight[weight > 0.0]
-    model.set_params(verbose=progress or False)
-    model.fit(ArraySource(X, names=names), sample_weight=weight)
-    model.set_params(verbose=False)
+    fit_rows(model, table, question, progress)
     return QuestionFit(model, _own_spectrum(model))
 
 
@@ -155,27 +137,8 @@ def question_rows(table: ExploredTable, question: Question) -> tuple[ShownRows, 
 
     Of many rows shown, some: also returns which of them (q,) these are.
     """
-    columns, (which, numbers) = table.source.names or (), table.looked_at
-    places = [columns.index(name) for name in question.columns("active")]
-    beside = (*question.columns("colour"), *question.columns("supplementary"))
-    weight = shown_weights(table, question)
-    fields = fields_of(table.source)
-    found = ShownRows(
-        X=numbers[:, places], chosen=table.sample.chosen[which], total=table.n,
-        names=question.columns("active"), ids=None, extra={name: table.shown(name)[which] for name in beside},
-        texts={}, fields=tuple(fields[j] for j in places), weight=None if weight is None else weight[which],
-        columns=tuple(places),
-    )  # fmt: skip
-    return found, which
-
-
-def shown_weights(table: ExploredTable, question: Question) -> Array | None:
-    """Return the weights (m,) of the rows shown, 0 of those that take no part in the fit; None where all are one."""
-    weight: Array | None = None if question.weight is None else table.shown(question.weight)
-    if question.rows.whole:
-        return weight
-    kept = question.rows.fitted
-    return np.where(kept, 1.0 if weight is None else weight, 0.0)
+    which, numbers = table.looked_at
+    return shown_rows(table, question, which, numbers), which
 
 
 def question_scores(table: ExploredTable, question: Question, model: Any) -> Array:
@@ -200,7 +163,7 @@ def _text(value: Any) -> str:
     return "" if value is None or value != value else str(value)
 
 
-def _remarks(table: ExploredTable, question: Question, model: Any) -> list[str]:
+def component_remarks(table: ExploredTable, question: Question, model: Any) -> list[str]:
     """Return what deserves a second look: missing values, constant columns, units, a fit that did not converge."""
     names = question.columns("active")
     texts = list(map(str, fit_remarks(model)))

@@ -6,9 +6,10 @@ import numpy as np
 
 from eigenlens import __version__
 from eigenlens.data.categories import EncodedColumn
-from eigenlens.explorer.answer import row_names, shown_weights
+from eigenlens.explorer.answer import row_names
+from eigenlens.explorer.explored_model import LIVE_MODELS, ModelOption, explored_model, shown_weights
 from eigenlens.explorer.explored_table import ExploredTable
-from eigenlens.explorer.question import LIVE_MODELS, ROLES, Question
+from eigenlens.explorer.question import ROLES, Question
 from eigenlens.reporting.charts import Chart
 from eigenlens.reporting.class_names import words_of_class
 from eigenlens.reporting.packing import RowNumbers, RowPositions, RowTexts, share_repeats
@@ -41,12 +42,22 @@ def page_data(table: ExploredTable, question: Question, command: str) -> Chart:
 
 
 def _models() -> list[Chart]:
-    return [
-        {"name": entry.command, "title": words_of_class(entry.estimator.rpartition(".")[2]),
-         "standardize": "standardize" in entry.options,
-         "rotations": list(entry.names["rotation"].names) if "rotation" in entry.options else []}
-        for entry in LIVE_MODELS.values()
-    ]  # fmt: skip
+    return [_model(command) for command in LIVE_MODELS]
+
+
+def _model(command: str) -> Chart:
+    """Return what the page offers for a model."""
+    entry, explored = LIVE_MODELS[command], explored_model(command)
+    return {
+        "name": command, "title": words_of_class(entry.estimator.rpartition(".")[2]), "group": entry.group,
+        "standardize": explored.scaled, "counted": explored.counted, "first": explored.first_count,
+        "columns": explored.of_columns, "options": [_option(option) for option in explored.options],
+        "rotations": list(entry.names["rotation"].names) if "rotation" in entry.options else [],
+    }  # fmt: skip
+
+
+def _option(option: ModelOption) -> Chart:
+    return option._asdict() | {"names": list(option.names)}
 
 
 def _rows(table: ExploredTable, usable: list[str], sent: set[str], question: Question) -> Chart:

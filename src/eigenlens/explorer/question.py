@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from eigenlens import checks
-from eigenlens.catalogue import MODELS, ModelEntry
+from eigenlens.catalogue import ModelEntry
 from eigenlens.errors import DataError, OptionError
+from eigenlens.explorer.explored_model import LIVE_MODELS, explored_model
 from eigenlens.explorer.explored_table import ExploredTable
 from eigenlens.explorer.row_part import ALL_ROWS, RowPart, read_part
 
@@ -21,9 +22,6 @@ SINGLE_ROLES = ("name", "weight")
 FIRST_COMPONENTS = 5
 """Components that are kept at first, if there are as many."""
 
-LIVE_MODELS: dict[str, ModelEntry] = {entry.command: entry for entry in MODELS.values() if entry.live}
-"""Models of the explorer, by their names on the command line."""
-
 
 @dataclass(frozen=True)
 class Question:
@@ -32,8 +30,9 @@ class Question:
     Attributes:
         roles: ((column, role), …) of all columns, in the order of the table. model: its name on the command line.
         k: components kept. standardize: whether columns are divided by their standard deviations.
-        rotation: its name, or None. axes: the two components of the plane, from 0; one where there is one.
-        rows: those that are fitted.
+        rotation: its name, or None. axes: the two components of the plane, from 0; one where there is one. Of models
+            without components, two active columns.
+        rows: those that are fitted. options: ((option, value), …) of the model, by their names on the command line.
     """
 
     roles: tuple[tuple[str, str], ...]
@@ -43,6 +42,7 @@ class Question:
     rotation: str | None = None
     axes: tuple[int, ...] = (0, 1)
     rows: RowPart = ALL_ROWS
+    options: tuple[tuple[str, Any], ...] = ()
 
     def columns(self, role: str) -> tuple[str, ...]:
         """Return the columns with a role."""
@@ -61,7 +61,8 @@ class Question:
     def as_json(self) -> dict[str, Any]:
         """Return the question as the page has it."""
         return {"roles": dict(self.roles), "model": self.model, "k": self.k, "standardize": self.standardize,
-                "rotation": self.rotation, "axes": list(self.axes), "rows": self.rows.as_json()}  # fmt: skip
+                "rotation": self.rotation, "axes": list(self.axes), "rows": self.rows.as_json(),
+                "options": dict(self.options)}  # fmt: skip
 
 
 def first_question(table: ExploredTable) -> Question:
@@ -87,7 +88,8 @@ def read_question(given: Any, table: ExploredTable) -> Question:
         rotation=_rotation(given.get("rotation"), LIVE_MODELS[str(model)]),
         rows=read_part(given.get("rows"), len(table.sample.chosen), table.n),
     )  # fmt: skip
-    return _with_components(found, given.get("k", 2), given.get("axes", (0, 1)), table)
+    parts = (given.get("k", 2), given.get("axes", (0, 1)), given.get("options", {}))
+    return explored_model(found.model).settle(found, *parts, table)
 
 
 def _role(role: Any, column: Any) -> str:
@@ -115,28 +117,3 @@ def _rotation(given: Any, entry: ModelEntry) -> str | None:
         what = f"{entry.command} has no rotation of this name"
         raise OptionError(what, argument="rotation", value=given, fix=f"choose one of {', '.join(names) or 'none'}")
     return str(given)
-
-
-def _with_components(found: Question, k: Any, axes: Any, table: ExploredTable) -> Question:
-    """Return the question with k and the axes; fewer than asked for where columns are too few."""
-    most = most_components(found, table)
-    k = min(checks.integer("k", k, 1), most)
-    if not isinstance(axes, list | tuple) or not 1 <= len(axes) <= 2:
-        raise OptionError("are not two components", argument="axes", value=axes, fix="give two numbers from 0")
-    chosen = [checks.integer("axes", axis, 0) for axis in axes]
-    inside = tuple(axis for axis in chosen if axis < k)
-    if len(set(inside)) < 2:
-        inside = (0, 1)[:k]
-    return replace(found, k=k, axes=inside)
-
-
-def most_components(question: Question, table: ExploredTable) -> int:
-    """Return how many components there can be: as many as active columns, or one less beside noise; fewer than rows."""
-    noise = LIVE_MODELS[question.model].incomplete
-    d = len(question.columns("active")) - noise
-    if d <= 0:
-        what = "one column is active, and a model with noise needs two" if d == 0 and noise else "no column is active"
-        raise DataError(what, fix="drag a column of numbers to Active")
-    if table.n < 2:
-        raise DataError("the table has one row", fix="give at least two")
-    return min(d, question.rows.count(table.n) - 1)

@@ -10,7 +10,7 @@ from eigenlens.cli.errors import warning_line
 from eigenlens.cli.input_table import open_input
 from eigenlens.data.files.base import Selection
 from eigenlens.data.memory import ArraySource
-from eigenlens.explorer.answer import make_model
+from eigenlens.explorer.explored_model import explored_model, given_classes
 from eigenlens.explorer.explored_table import ExploredTable
 from eigenlens.explorer.question import Question
 from eigenlens.explorer.quiet import quiet
@@ -20,12 +20,13 @@ from eigenlens.reporting import report
 
 def report_of(table: ExploredTable, question: Question) -> bytes:
     """Return the HTML file of a question's report; only a temporary file is written, and removed."""
-    names = question.columns("active")
-    model = make_model(question, incomplete=bool(table.incomplete(names)))
-    rows, weight = _rows(table, names), table.weights(question.weight, question.rows)
+    explored = explored_model(question.model)
+    question = explored.fitted_question(question)
+    rows, weight = _rows(table, question), table.weights(question.weight, question.rows)
     beside = (*question.columns("colour"), *question.columns("supplementary"))
     with quiet(), TemporaryDirectory() as folder:
-        model.fit(rows, sample_weight=weight)
+        model = explored.make(table, question)
+        model.fit(rows, *given_classes(table, question), sample_weight=weight)
         target = Path(folder) / "report.html"
         report(
             {type(model).__name__: model}, rows, target, title=report_title(table, model),
@@ -37,8 +38,9 @@ def report_of(table: ExploredTable, question: Question) -> bytes:
         return target.read_bytes()
 
 
-def _rows(table: ExploredTable, names: tuple[str, ...]) -> Any:
-    """Return all rows of some columns, from memory, or else by passes over the file."""
+def _rows(table: ExploredTable, question: Question) -> Any:
+    """Return all rows of the active columns, from memory, or else by passes over the file."""
+    names = question.columns("active")
     if table.X is not None or table.path is None:
         return ArraySource(table.rows_of(names), names=names)
     return open_input([str(table.path)], table.reading).select(Selection(columns=list(names)))

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from eigenlens.cli.input_table import open_input, roles_of
+from eigenlens.cli.model_options import flag_of
 from eigenlens.cli.options import ReadingOptions, given_flags
 from eigenlens.cli.remembered_table import script_arguments
+from eigenlens.explorer.explored_model import LIVE_MODELS, explored_model
 from eigenlens.explorer.explored_table import ExploredTable
-from eigenlens.explorer.question import LIVE_MODELS, Question
+from eigenlens.explorer.question import Question
 from eigenlens.reporting import code
 from eigenlens.reporting.class_names import words_of_class
 
@@ -25,7 +28,8 @@ def reading_options(table: ExploredTable, question: Question) -> ReadingOptions:
     lists: dict[str, Any] = {
         option: [name for name, own in changed if own == role] or None for role, option in OPTIONS.items()
     }
-    if lists["label"]:  # those that are named come before those that are guessed
+    # A classifier needs its label named.
+    if lists["label"] or LIVE_MODELS[question.model].classes:  # that are named come before those guessed
         lists["label"] = list(question.columns("colour"))
     single: dict[str, Any] = {option: next((name for name, own in changed if own == role), None)
               for role, option in (("name", "id"), ("weight", "weight"))}  # fmt: skip
@@ -39,19 +43,30 @@ def command_of(table: ExploredTable, question: Question, report: str = "report.h
     """
     if table.path is None or not question.rows.whole:
         return ""
-    words = ["eigenlens", "fit", question.model, str(table.path), "-k", str(question.k)]
-    entry = LIVE_MODELS[question.model]
-    words += ["--standardize"] if question.standardize and "standardize" in entry.options else []
-    words += ["--rotation", question.rotation] if question.rotation else []
+    explored = explored_model(question.model)
+    question = explored.fitted_question(question)
+    words = ["eigenlens", "fit", question.model, str(table.path), *option_words(explored.command_options(question))]
     return shlex.join([*words, *given_flags(reading_options(table, question)), "--report", report])
+
+
+def option_words(options: Mapping[str, Any]) -> list[str]:
+    """Return the words that give options of a model.
+
+    >>> option_words({"k": 3, "standardize": True, "bandwidth": 0.25})
+    ['-k', '3', '--standardize', '--bandwidth', '0.25']
+    """
+    return [
+        word for name, value in options.items() for word in (flag_of(name), *([] if value is True else [str(value)]))
+    ]
 
 
 def script_of(table: ExploredTable, question: Question, model: Any, report: str = "report.html") -> str:
     """Return a Python script that fits the model of a question and writes its report."""
+    question = explored_model(question.model).fitted_question(question)
     names = question.columns("active")
     beside = {"columns": (*question.columns("colour"), *question.columns("supplementary")),
               "ids": question.columns("name"), "sample_weight": question.columns("weight")}  # fmt: skip
-    given = {"y": False} | {argument: bool(columns) for argument, columns in beside.items()}
+    given = {"y": hasattr(model, "classes_")} | {argument: bool(columns) for argument, columns in beside.items()}
     given["sample_weight"] |= not question.rows.whole
     whole = tuple(table.source.names or ()) if table.path is None else names
     return code.script(

@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from eigenlens.errors import EigenlensError, MissingExtra, OptionError
-from eigenlens.explorer.answer import ExplorerAnswers, SlowFit
+from eigenlens.explorer.answer import ExplorerAnswers
 from eigenlens.explorer.contrast import Contrast, contrast_charts, rank_differences
+from eigenlens.explorer.explored_model import SlowFit, explored_model
 from eigenlens.explorer.explored_table import ExploredTable
 from eigenlens.explorer.page import page_html, page_policy
 from eigenlens.explorer.page_data import named_rows, page_column, page_data, weighted_rows
-from eigenlens.explorer.question import Question, first_question, most_components, read_question
+from eigenlens.explorer.question import Question, first_question, read_question
 from eigenlens.explorer.row_part import rows_from_bits
 from eigenlens.explorer.saved_report import report_of
 from eigenlens.explorer.scripts import command_of, script_of
@@ -80,7 +81,8 @@ class Explorer:
         name = str(body.get("id", ""))[:64]
         self.runs[name] = run
         try:
-            found = self.answers.charts(question, run=body.get("run") is True, progress=run.progress)
+            asked = {name: body.get(name) is True for name in ("run", "draft")}
+            found = self.answers.charts(question, **asked, progress=run.progress)
         except SlowFit as slow:
             return {"slow": str(slow), "question": question.as_json()}
         except Cancelled:
@@ -94,7 +96,7 @@ class Explorer:
         weighting = {"weight": question.weight, "rows": question.rows.as_json()}
         if any(have.get(name, value) != value for name, value in weighting.items()):
             rows |= {"weights": None} | weighted_rows(self.table, question)
-        found |= {"question": question.as_json(), "most": most_components(question, self.table)}
+        found |= {"question": question.as_json(), "most": explored_model(question.model).most(question, self.table)}
         found |= {"rows": share_repeats(rows, None), "ms": 1e3 * (time.perf_counter() - start)}
         return found
 
