@@ -34,8 +34,16 @@ SHORT = {
 PRIMED = re.compile(r"([A-Za-z]|\\[A-Za-z]+)('+)\^")
 """f''^2, which TeX reads as one superscript and latex2mathml not at all."""
 
-BIG = re.compile(r"\\[bB]igg?[lrm]?(?![A-Za-z])")
-"""Sizes of brackets, which browsers do not take alike on both sides."""
+PAIRED = re.compile(r"\\[bB]igg?([lr])(?![A-Za-z])")
+"""Large brackets in pairs, which browsers draw as tall as what they enclose."""
+
+BIG = re.compile(r"\\[bB]igg?m?(?![A-Za-z])")
+"""Other sizes of brackets, which browsers do not take alike on both sides."""
+
+SIDES = {"l": r"\left", "r": r"\right"}
+
+BARS = re.compile(r"(?<!\\left)(?<!\\right)\\([lr])vert(?![A-Za-z])")
+"""Bars of absolute values and determinants, which have no room inside, as others have."""
 
 PRIME = re.compile(r"<msup>(<mi[^>]*>[^<]*</mi>)<m[io]>(&#x0203[2-4];)</m[io]></msup>")
 """Primes are raised by themselves, and too small as superscripts."""
@@ -52,9 +60,9 @@ identifier, and before brackets too much about an operator."""
 THIN = '<mspace width="0.167em"></mspace>'
 
 LIMITS = re.compile(
-    r"<msub><mo([^>]*)>((?:arg\u2009)?(?:max|min)|sup|inf)</mo>(<mi>[^<]*</mi>|<mrow>.*?</mrow>)</msub>"
+    r"<msub><mo([^>]*)>((?:arg\u2009)?(?:max|min)|sup|inf|&#x02211;|&#x0220F;)</mo>(<mi>[^<]*</mi>|<mrow>.*?</mrow>)</msub>"
 )
-"""What stands below an operator in a displayed formula."""
+"""What stands below an operator in a displayed formula, also within brackets."""
 
 
 def to_mathml(latex: str, display: str) -> str:
@@ -63,7 +71,8 @@ def to_mathml(latex: str, display: str) -> str:
 
     for name, meaning in SHORT.items():
         latex = re.sub(re.escape(name) + r"(?![A-Za-z])", lambda _, meaning=meaning: meaning, latex)
-    readable = BIG.sub("", PRIMED.sub(r"{\1\2}^", latex.strip()))
+    readable = PAIRED.sub(lambda found: SIDES[found[1]], PRIMED.sub(r"{\1\2}^", latex.strip()))
+    readable = BARS.sub(lambda found: f"{SIDES[found[1]]}|", BIG.sub("", readable))
     made = convert(aligned(readable) if display == "block" else readable, display=display)
     made = made.replace(">argmax<", ">arg\u2009max<").replace(">argmin<", ">arg\u2009min<")
     if display == "block":

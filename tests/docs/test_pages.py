@@ -342,6 +342,9 @@ def test_formulas_become_mathml():
     assert room.count("<mspace") == 2  # about the first alone
     assert "<mi>diag</mi><mo" in mathml.to_mathml(r"\operatorname{diag}(v)", "inline")  # as TeX sets it: no room
     assert "<mtr>" in mathml.to_mathml(r"a &= b \\ c &= d", "block")
+    tall = mathml.to_mathml(r"\Bigl( \sum_i a_i \Bigr) + \ln \lvert C \rvert", "block")
+    assert tall.count('stretchy="true"') == 4  # two brackets, as tall as the sum between them, and two bars
+    assert "<munder><mo>&#x02211;</mo>" in tall
     for unread in (r"\nosuchcommand x", r"\text{a\_b}", r"a & b"):
         with pytest.raises(Exception, match=r"unread|nosuch"):
             mathml.to_mathml(unread, "inline")
