@@ -10,7 +10,7 @@ Subtracting the mean image :math:`\tfrac1n \sum_i \varphi(x_i)` from every image
 adds the grand mean:
 
 .. math:: \bar K = (I - \tfrac1n 1 1^\top) \, K \, (I - \tfrac1n 1 1^\top), \qquad
-          \bar K_{ij} = K_{ij} - r_i - r_j + g .
+          \bar K_{ij} = K_{ij} - a_i - a_j + b .
 """
 
 import matplotlib.pyplot as plt

@@ -6,10 +6,10 @@ Components are sums over the fitted points, so any new point has scores: its ker
 centred as they were. Here new points walk from the middle outwards through two fitted circles, and their
 scores make a smooth path. Far from all data a Gaussian kernel vanishes, and every point ends in one place (the star).
 
-With :math:`k_i(x) = k(x, x_i)`, its mean :math:`\bar k(x)`, and the row means :math:`r` and grand mean :math:`g` of
+With :math:`k_i(x) = k(x, x_i)`, its mean :math:`\bar k(x)`, and the row means :math:`a` and grand mean :math:`b` of
 the fit,
 
-.. math:: z_j(x) = \sum_i \alpha_{ij} \bigl( k_i(x) - \bar k(x) - r_i + g \bigr) .
+.. math:: z_j(x) = \sum_i \alpha_{ij} \bigl( k_i(x) - \bar k(x) - a_i + b \bigr) .
 """
 
 import matplotlib.pyplot as plt

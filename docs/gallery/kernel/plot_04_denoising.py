@@ -7,11 +7,11 @@ directions, and those that it needs for detail let the noise through; kernel PCA
 finds the pixels whose image comes nearest to the projection (Mika et al. 1999). Each method is shown with the number
 of components that is best for it on these 200 digits.
 
-The pre-image of a projection :math:`P \varphi(x)` under a Gaussian kernel is a weighted mean of fitted digits that is
+The pre-image of a projection :math:`\hat\varphi(x)` under a Gaussian kernel is a weighted mean of fitted digits that is
 iterated to its fixed point,
 
 .. math:: y \leftarrow \frac{\sum_i c_i \, k(y, x_i) \, x_i}{\sum_i c_i \, k(y, x_i)} , \qquad
-          P \varphi(x) = \sum_i c_i \varphi(x_i) .
+          \hat\varphi(x) = \sum_i c_i \varphi(x_i) .
 """
 
 import matplotlib.pyplot as plt

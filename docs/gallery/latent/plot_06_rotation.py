@@ -35,5 +35,5 @@ for ax, (name, model) in zip(axes, models.items(), strict=True):
 plt.show()
 
 # %%
-# Varimax is the orthogonal :math:`T` for which the squared loadings :math:`\Lambda = WT` of each factor, of rows scaled
+# Varimax is the orthogonal :math:`T` for which the squared loadings :math:`WT` of each factor, of rows scaled
 # to length one, have the largest variance. The log-likelihoods above are the same: nothing of the fit has changed.

@@ -64,7 +64,7 @@ class PCA(InterpretedComponents):
             returns rows S^{-½} (x − mean) (n, d), white and closest to the standardised ones: scores of unit variance
             turned back to the axes of the columns (Mahalanobis whitening; Bell and Sejnowski 1997).
         rotation: None; or "varimax", "quartimax", "equamax", "promax", "oblimin", "geomin", or a callable from loadings
-            (d, k) to a matrix T (k, k): rotated components RC1, RC2, … with loadings Λ = V λ^½ T⁻ᵀ that are easier to
+            (d, k) to a matrix T (k, k): rotated components RC1, RC2, … with loadings W = V λ^½ T⁻ᵀ that are easier to
             read, and scores of unit variance. The space that they span is the same, and so are reconstructions and
             densities. `rotation_options` are those of `FactorAnalysis`.
         solver: "auto" (see `eigenlens.linalg.solve.choose_solver`), "covariance", "gram", "svd", "lanczos",
@@ -80,7 +80,7 @@ class PCA(InterpretedComponents):
     Attributes:
         components_: (k, d) axes; the entry of largest modulus of each is positive.
         explained_variance_, explained_variance_ratio_: (k,) each, of the rotated components if there is a rotation:
-            diag(Φ ΛᵀΛ) with Φ their correlations. singular_values_: (k,) of the analysed rows.
+            diag(Φ WᵀW) with Φ their correlations. singular_values_: (k,) of the analysed rows.
         rotation_matrix_: T (k, k). component_correlations_: (k, k) TᵀT. Both are the identity without a rotation.
         total_variance_: the trace of S. noise_variance_: mean of the discarded eigenvalues.
         mean_, scale_: (d,). loadings_: (d, k) components_.T * sqrt(explained_variance_).

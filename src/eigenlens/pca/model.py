@@ -119,7 +119,7 @@ class PrincipalComponents:
 
     @property
     def explained(self) -> Array:
-        """The variance (k,) of the rows that each component explains: the variances, or diag(Φ ΛᵀΛ) of rotated ones.
+        """The variance (k,) of the rows that each component explains: the variances, or diag(Φ WᵀW) of rotated ones.
 
         Their sum does not depend on the rotation.
         """

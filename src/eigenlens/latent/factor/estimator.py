@@ -303,7 +303,7 @@ class FactorAnalysis(LatentGaussian):
     def omega(self) -> float:
         """Return McDonald's ω: the share of the variance of the sum of the columns that the factors explain.
 
-        ω = 1ᵀ Λ Φ Λᵀ 1 / (1ᵀ Λ Φ Λᵀ 1 + Σ psi), whatever the rotation: the reliability of the sum as a measure of the
+        ω = 1ᵀ W Φ Wᵀ 1 / (1ᵀ W Φ Wᵀ 1 + Σ psi), whatever the rotation: the reliability of the sum as a measure of the
         factors (McDonald 1999). The sum is of the columns in their own units, or of standardised ones if `standardize`.
         Columns that count the other way must be reversed first. `eigenlens.cronbach_alpha` needs no factors.
         """
@@ -346,7 +346,7 @@ class FactorAnalysis(LatentGaussian):
     def explained_variance_ratio_(self) -> Any:
         """Return the shares (k,) of the variance of the columns that the rotated factors explain, in their order.
 
-        With Λ the loadings and Φ the factors' correlations, diag(Φ Λᵀ Λ) / tr(Λ Φ Λᵀ + Psi): the sums of squared
+        With W the loadings and Φ the factors' correlations, diag(Φ Wᵀ W) / tr(W Φ Wᵀ + Psi): the sums of squared
         loadings over the number of columns, if they are standardised and the rotation is orthogonal.
         """
         W, T = self._over_scale.loadings, self._rotation_matrix
