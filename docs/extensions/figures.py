@@ -68,9 +68,10 @@ def dark_sibling(path: Path) -> Path:
 def darken(figure: Any) -> None:
     """Recolour every artist of a figure for a dark page."""
     from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
 
     kept = _over_images(figure)
-    backgrounds = {figure.patch, *(axes.patch for axes in figure.axes)}
+    backgrounds = {figure.patch, *(axes.patch for axes in figure.findobj(Axes))}  # those within others too
     for artist in figure.findobj(Artist):
         if artist in backgrounds:
             artist.set_facecolor("none")
@@ -79,7 +80,7 @@ def darken(figure: Any) -> None:
 
 
 def _over_images(figure: Any) -> set[Any]:
-    """Texts drawn over an image or a mesh whose colours stay."""
+    """Texts drawn over an image or a mesh whose colours stay, and light ones over one that lets the page through."""
     from matplotlib.collections import QuadMesh
 
     kept: set[Any] = set()
@@ -87,6 +88,8 @@ def _over_images(figure: Any) -> set[Any]:
         filled = [*axes.images, *(part for part in axes.collections if isinstance(part, QuadMesh))]
         if any(_stays(part) for part in filled):
             kept.update(axes.texts)
+        elif any(np.ndim(part.get_array()) > 2 for part in filled):
+            kept.update(text for text in axes.texts if min(mpl.colors.to_rgb(text.get_color())) > PAPER)
     return kept
 
 

@@ -40,6 +40,10 @@ PAIRED = re.compile(r"\\[bB]igg?([lr])(?![A-Za-z])")
 BIG = re.compile(r"\\[bB]igg?m?(?![A-Za-z])")
 """Other sizes of brackets, which browsers do not take alike on both sides."""
 
+LEFT, RIGHT = (re.compile(rf"\\(?:{side}|[bB]igg?{side[0]})(?![a-z])") for side in ("left", "right"))
+
+QUAD = re.compile(r"\\qquad(?![A-Za-z])")
+
 SIDES = {"l": r"\left", "r": r"\right"}
 
 BARS = re.compile(r"(?<!\\left)(?<!\\right)\\([lr])vert(?![A-Za-z])")
@@ -100,9 +104,26 @@ def aligned(latex: str) -> str:
     return rf"\begin{{align*}}{latex}\end{{align*}}" if bare else latex.replace("{aligned}", "{align*}")
 
 
+def parts(latex: str) -> list[str]:
+    r"""A displayed formula in the parts that \qquad separates; a narrow page draws them one below the other."""
+    if r"\begin" in latex or r"\\" in latex:
+        return [latex]
+    found = [""]
+    for piece in QUAD.split(latex):
+        found[-1] += rf"\qquad{piece}" if found[-1] else piece
+        if _is_balanced(found[-1]):
+            found.append("")
+    return [part.strip() for part in found if part.strip()]
+
+
+def _is_balanced(latex: str) -> bool:
+    return latex.count("{") == latex.count("}") and len(LEFT.findall(latex)) == len(RIGHT.findall(latex))
+
+
 def converted(node: Any, display: str) -> str:
     try:
-        return to_mathml(node.astext(), display)
+        pieces = parts(node.astext()) if display == "block" else [node.astext()]
+        return "".join(to_mathml(piece, display) for piece in pieces)
     except Exception as error:
         logger.warning("no MathML of %r: %s", node.astext(), error, location=node)
         return f"<code>{html.escape(node.astext())}</code>"

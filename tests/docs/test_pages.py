@@ -284,6 +284,17 @@ def test_contours_of_given_colours_turn():
     plt.close(figure)
 
 
+def test_panels_within_axes_let_the_page_through():
+    figures = pytest.importorskip("figures")
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots()
+    panel = ax.inset_axes((0.1, 0.1, 0.8, 0.8))
+    figures.darken(figure)
+    assert panel.patch.get_facecolor()[3] == 0.0
+    plt.close(figure)
+
+
 def test_text_over_colours_that_let_the_page_through_turns_with_the_page():
     figures = pytest.importorskip("figures")
     import matplotlib.pyplot as plt
@@ -292,8 +303,10 @@ def test_text_over_colours_that_let_the_page_through_turns_with_the_page():
     for ax, alpha in ((clear, 0.3), (opaque, 1.0)):
         ax.imshow([[[0.0, 0.45, 0.7, alpha]]])
         ax.text(0, 0, "0", color="black")
+    clear.text(0, 0, "0", color="white")  # over a cell that hardly lets the page through
     figures.darken(figure)
     assert min(clear.texts[0].get_color()[:3]) > 0.85
+    assert clear.texts[1].get_color() == "white"
     assert opaque.texts[0].get_color() == "black"
     plt.close(figure)
 
@@ -345,6 +358,11 @@ def test_formulas_become_mathml():
     tall = mathml.to_mathml(r"\Bigl( \sum_i a_i \Bigr) + \ln \lvert C \rvert", "block")
     assert tall.count('stretchy="true"') == 4  # two brackets, as tall as the sum between them, and two bars
     assert "<munder><mo>&#x02211;</mo>" in tall
+    assert mathml.parts(r"a = \{b\}, \qquad c = \left( d \qquad e \right)") == [
+        r"a = \{b\},",
+        r"c = \left( d \qquad e \right)",
+    ]
+    assert mathml.parts(r"\text{a \qquad b}") == [r"\text{a \qquad b}"]
     for unread in (r"\nosuchcommand x", r"\text{a\_b}", r"a & b"):
         with pytest.raises(Exception, match=r"unread|nosuch"):
             mathml.to_mathml(unread, "inline")
