@@ -2,9 +2,9 @@ r"""
 Independent given the class
 ===========================
 
-Tall children know more words: over all ages height and vocabulary go together. But height does not teach words. Among
-children of the same age the two have nothing to do with each other, and that is all that naive Bayes assumes: it takes
-columns to be independent *given the class*, and so may multiply what each says about the age.
+Tall children know more words: over all ages together, height and vocabulary are correlated. But height does not teach
+words. Among children of the same age the two have nothing to do with each other. This is all that naive Bayes
+assumes: columns are independent *given the class*, so what each of them says about the age can simply be multiplied.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@ r"""
 Discrete naive Bayes: shall we play?
 ====================================
 
-Fourteen days, four things known about each, and whether tennis was played (Quinlan 1986). Fourteen rows are far too
-few for a table of all 36 kinds of days, but enough for the shares of each column in each class. For a new day every
-column adds its part to the log-odds; the sum decides, and shows why.
+Here are fourteen days, four things known about each of them, and whether tennis was played (Quinlan 1986). Fourteen
+rows are far too few for a table of all 36 kinds of days, but enough for the shares of each column in each class. For
+a new day, every column adds its part to the log-odds; the sum decides, and the parts show why.
 """
 
 from io import StringIO

@@ -2,9 +2,9 @@ r"""
 Gaussian naive Bayes: a bell for every column in every class
 ============================================================
 
-Three kinds of wine, two of their measurements. Within each kind every column has a Gaussian of its own, drawn along the
-margins; their product is a Gaussian without tilt, the ellipses. A wine goes where the product of density and share is
-largest, and the borders between the kinds are curves, pieces of ellipses or hyperbolas.
+The plot shows two measurements of three kinds of wine. Within each kind every column has a Gaussian of its own, drawn
+along the margins, and their product is a Gaussian without tilt, drawn as ellipses. A wine is assigned to the kind for
+which density times share is largest, and the borders between the kinds are curves, pieces of ellipses or hyperbolas.
 """
 
 import matplotlib.pyplot as plt

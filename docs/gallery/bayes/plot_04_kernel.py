@@ -2,9 +2,9 @@ r"""
 Kernel naive Bayes: where a bell does not fit
 =============================================
 
-Two kinds of birds whose females are small and whose males are large, so that wing lengths have two modes in each kind.
-A single Gaussian has to span both, and is nearly the same for either kind; a kernel density of each column in each
-class follows the modes (John and Langley 1995). The rule is the same; only the densities in it have changed.
+In two kinds of birds the females are small and the males are large, so wing lengths have two modes in each kind. A
+single Gaussian has to span both modes, and is nearly the same for either kind. A kernel density of each column in
+each class follows the modes (John and Langley 1995). The rule stays the same; only the densities in it have changed.
 """
 
 import matplotlib.pyplot as plt

@@ -2,10 +2,10 @@ r"""
 Naive Bayes as a linear rule, and logistic regression
 =====================================================
 
-With one variance per column, common to all classes, naive Bayes draws a straight line, and its probabilities are those
-of a logistic regression whose coefficients are read off means and variances. Where columns are independent given the
-class, fitting the coefficients directly finds the same line. Where they are correlated, naive Bayes counts twice the
-evidence that two columns share, and logistic regression does not.
+If each column has one variance that is common to all classes, naive Bayes draws a straight line, and its
+probabilities are those of a logistic regression whose coefficients are read off means and variances. If columns are
+independent given the class, fitting the coefficients directly finds the same line. If they are correlated, naive
+Bayes counts the evidence that two columns share twice, and logistic regression does not.
 """
 
 import matplotlib.pyplot as plt

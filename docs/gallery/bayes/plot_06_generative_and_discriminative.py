@@ -3,8 +3,9 @@ Generative against discriminative
 =================================
 
 Naive Bayes and logistic regression draw the same kind of border. With few rows naive Bayes is ahead: it needs only
-means and variances, and is soon near the best it can do. Where its assumption is wrong that best is not very good, and
-logistic regression, which assumes less, overtakes (Ng and Jordan 2002); where it is very wrong, from the start.
+means and variances, and soon comes near the best it can do. If its assumption is wrong, that best is not very good,
+and logistic regression, which assumes less, overtakes it (Ng and Jordan 2002). If the assumption is very wrong,
+logistic regression is ahead from the start.
 """
 
 import warnings

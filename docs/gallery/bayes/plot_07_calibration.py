@@ -2,9 +2,9 @@ r"""
 Calibration: naive Bayes is too sure of itself
 ==============================================
 
-Among cases given 80%, eight in ten should turn out so. Ten columns that share a disturbance say the same thing ten
-times; naive Bayes takes them for ten witnesses, and its probabilities run to 0 and 1. The linear discriminant, which
-knows the correlations, says what it means: its points lie on the diagonal.
+Of the cases that are given a probability of 80%, eight in ten should come true. Ten columns that share a disturbance
+say the same thing ten times. Naive Bayes takes them for ten witnesses, and its probabilities rush to 0 and 1. The
+linear discriminant, which knows the correlations, means what it says: its points lie on the diagonal.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@ r"""
 A coin: maximum likelihood and its standard error
 =================================================
 
-Seven heads of ten, and seventy of a hundred: the likelihood is largest at the same share, :math:`\hat p = 0.7`. What
-more tosses change is the width of the curve, and with it the standard error. With ten tosses a fair coin is still well
-within reach; with a hundred it is not.
+For seven heads in ten tosses, and for seventy in a hundred, the likelihood is largest at the same proportion,
+:math:`\hat p = 0.7`. More tosses change the width of the curve, and with it the standard error. After ten tosses a
+fair coin is still well within reach; after a hundred it is not.
 """
 
 import matplotlib.pyplot as plt
@@ -40,9 +40,9 @@ ax.spines[["top", "right"]].set_visible(False)
 plt.show()
 
 # %%
-# The likelihood of :math:`h` heads in :math:`n` tosses is :math:`p^h (1 - p)^{n - h}`. Its logarithm has the derivative
-# :math:`h / p - (n - h) / (1 - p)`, which is zero at
+# The likelihood of :math:`n_1` heads in :math:`n` tosses is :math:`p^{n_1} (1 - p)^{n - n_1}`. Its logarithm has the
+# derivative :math:`n_1 / p - (n - n_1) / (1 - p)`, which is zero at
 #
-# .. math:: \hat p = \frac{h}{n}, \qquad \text{with standard error } \sqrt{\frac{\hat p (1 - \hat p)}{n}} .
+# .. math:: \hat p = \frac{n_1}{n}, \qquad \text{with standard error } \sqrt{\frac{\hat p (1 - \hat p)}{n}} .
 #
 # The intervals below the curves are Wilson's.

@@ -2,9 +2,10 @@ r"""
 Three outcomes: the likelihood on a triangle
 ============================================
 
-The shares of rock, paper and scissors sum to one, so that every possible player is a point of a triangle: at a corner
-the one who always plays the same, in the middle the one who cannot be read. The shaded likelihood peaks at the counted
-fractions. Five times as many rounds draw the same mountain, but about half as wide, and tell the player from chance.
+The shares of rock, paper and scissors sum to one, so every possible player is a point in a triangle: at a corner is a
+player who always plays the same, in the middle one who cannot be read. The shaded likelihood peaks at the observed
+fractions. Five times as many rounds give the same mountain at about half the width, which tells the player from
+chance.
 """
 
 import matplotlib.pyplot as plt

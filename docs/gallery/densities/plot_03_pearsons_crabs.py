@@ -2,9 +2,9 @@ r"""
 Pearson's crabs: the first mixture
 ==================================
 
-Weldon measured a thousand shore crabs in Naples, and the histogram leaned to one side. Pearson's guess of 1894 was
-that two kinds of crabs are mixed, and he fitted two Gaussians by their moments and an equation of ninth degree. Here
-they are found by maximum likelihood, from the counts of the 29 bins as they were published.
+Weldon measured a thousand shore crabs in Naples, and their histogram leaned to one side. Pearson guessed in 1894 that
+two kinds of crabs were mixed, and fitted two Gaussians by their moments, which led him to an equation of the ninth
+degree. Here they are found by maximum likelihood from the counts of the 29 bins as they were published.
 """
 
 import matplotlib.pyplot as plt

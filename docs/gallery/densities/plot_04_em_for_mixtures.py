@@ -2,9 +2,9 @@ r"""
 EM for mixtures, step by step
 =============================
 
-Three Gaussians start in a bad place, two of them on the same cloud. Each step first asks of every point how much it
-belongs to each of them (its colour), then moves each Gaussian to the points that are its own. The likelihood never
-falls: it creeps over a plateau while two Gaussians share a cloud, and settles when every cloud has its own.
+Three Gaussians start in a bad place, two of them on the same cloud. Each step first asks how much every point belongs
+to each of them (its colour), and then moves each Gaussian to the points that are its own. The likelihood never
+falls: it rises slowly along a plateau while two Gaussians share a cloud, and settles when every cloud has its own.
 """
 
 import warnings

@@ -2,10 +2,10 @@ r"""
 Kernel density estimates: a bump on every point
 ===============================================
 
-Six points, each with a bump of the same shape; their sum is the estimate. The shape of the bump, the kernel, matters
-less than one might think: a box gives steps and a triangle corners, and what a single point adds may melt away, but the
-two high hills and the valley between them stay. The bandwidths are matched, so that every kernel smooths as much as the
-Gaussian does.
+Each of six points carries a bump of the same shape, and the sum of the bumps is the estimate. The shape of the bump,
+the kernel, matters less than one might think. A box gives steps and a triangle corners, and what a single point adds
+may melt away, but the two high hills and the valley between them stay. The bandwidths are matched so that every
+kernel smooths as much as the Gaussian does.
 """
 
 import matplotlib.pyplot as plt

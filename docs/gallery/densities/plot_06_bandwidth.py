@@ -2,9 +2,9 @@ r"""
 The bandwidth decides
 =====================
 
-The kernel hardly matters, the bandwidth does. The eruptions of a geyser are short or long, so that their lengths have
-two humps: a bandwidth too small shows every single eruption, one too large melts the humps into one. The rule of
-Sheather and Jones estimates how curved the density is, and finds a bandwidth in between.
+The kernel hardly matters, but the bandwidth does. The eruptions of a geyser are either short or long, so their
+lengths have two humps. A bandwidth that is too small shows every single eruption, and one that is too large melts the
+humps into one. The rule of Sheather and Jones estimates how curved the density is, and finds a bandwidth in between.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@ r"""
 Choosing the bandwidth by cross-validation
 ==========================================
 
-Each row is left out in turn, and the density of the others is asked about it: that estimates the error of a bandwidth
-without knowing the truth. The rule "lscv" takes the minimum of the curve, and the rule of Sheather and Jones comes
-close. Silverman's rule, made for a single hump, sits higher on it: it flattens both humps and fills the valley.
+Each row is left out in turn and scored by the density of the others. This estimates the error of a bandwidth without
+knowing the truth. The rule "lscv" takes the minimum of the curve, and the rule of Sheather and Jones comes close.
+Silverman's rule, made for a single hump, lies higher on the curve: it flattens both humps and fills the valley.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@ r"""
 How many Gaussians? Let BIC choose
 ==================================
 
-More Gaussians always fit the rows at hand better; the Bayesian information criterion makes every parameter pay
-:math:`\log n`. Among mixtures of one to six components with four structures of their covariances it picks the one on
+More Gaussians always fit the rows at hand better, but the Bayesian information criterion makes every parameter pay
+:math:`\log n`. Among mixtures of one to six components with four covariance structures it picks the one on
 the right. Simple structures need more components to cover the same clouds, and pay for them.
 """
 

@@ -2,9 +2,10 @@ r"""
 Which density? Ask rows it has not seen
 =======================================
 
-Four densities of the same two rings. On the rows they were fitted to, the narrow kernels win by far, for they have
-learned the rows by heart. Rows held out give the honest ranking: a single Gaussian sees no ring, the narrow kernels see
-nothing between the points, and the mixture and the kernels of a cross-validated bandwidth come out ahead.
+Four densities describe the same two rings. On the rows they were fitted to, the narrow kernels win by far, because
+they have learned the rows by heart. Held-out rows give the honest ranking: a single Gaussian sees no ring, the narrow
+kernels see nothing between the points, and the mixture and the kernels with a cross-validated bandwidth come out
+ahead.
 """
 
 import matplotlib.pyplot as plt

@@ -2,10 +2,10 @@ r"""
 Latent classes: two kinds of students behind 16 patterns of answers
 ===================================================================
 
-Stouffer and Toby (1951) asked 216 students in four situations whether they put a duty to all before a friend. A mixture
-of two classes, within which the answers are independent, has nine parameters and expects nearly the counts of all 16
-patterns. The smaller class, of 28%, puts duty first nearly always; the larger one does so in some situations more than
-in others.
+Stouffer and Toby (1951) asked 216 students in four situations whether they put a duty to everyone before a friend. A
+mixture of two classes, within which the answers are independent, has nine parameters and expects nearly the observed
+counts of all 16 patterns. The smaller class, 28% of the students, nearly always puts duty first; the larger one does
+so in some situations more than in others.
 """
 
 import matplotlib.pyplot as plt

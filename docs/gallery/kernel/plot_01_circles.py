@@ -3,8 +3,9 @@ Kernel PCA on two circles
 =========================
 
 No straight line separates a circle from the one around it, and linear components only rotate the plane. A polynomial
-kernel of degree 2 has the squared radius among its features, a Gaussian kernel has distances to all the points: a
-component of each tells the circles apart. Above, the value of that component over the plane; below, the scores.
+kernel of degree 2 has the squared radius among its features, and a Gaussian kernel has the distances to all points.
+One component of each tells the circles apart. The upper row shows the value of that component over the plane, the
+lower row the scores.
 
 Components are directions :math:`v = \sum_i \alpha_i \varphi(x_i)` in the space of features, found from the
 centred Gram matrix :math:`\bar K` without ever going there:

@@ -2,12 +2,12 @@ r"""
 Centring in feature space
 =========================
 
-Images under a Gaussian kernel all lie on one side of the origin, so without centring the first component points at
-their mean: its score is positive everywhere and shows only where points are dense. After centring, which needs the
-Gram matrix alone, the first component tells the groups apart.
+Under a Gaussian kernel all images lie on one side of the origin, so without centring the first component points at
+their mean: its score is positive everywhere and shows only where points are dense. After centring, for which the
+Gram matrix is enough, the first component tells the groups apart.
 
-Subtracting the mean image :math:`\tfrac1n \sum_i \varphi(x_i)` from every image subtracts row means, column means and
-adds the grand mean:
+Subtracting the mean image :math:`\tfrac1n \sum_i \varphi(x_i)` from every image means subtracting row means and
+column means and adding the grand mean:
 
 .. math:: \bar K = (I - \tfrac1n 1 1^\top) \, K \, (I - \tfrac1n 1 1^\top), \qquad
           \bar K_{ij} = K_{ij} - a_i - a_j + b .

@@ -3,8 +3,9 @@ New points among fitted ones
 ============================
 
 Components are sums over the fitted points, so any new point has scores: its kernel values with the fitted points,
-centred as they were. Here new points walk from the middle outwards through two fitted circles, and their
-scores make a smooth path. Far from all data a Gaussian kernel vanishes, and every point ends in one place (the star).
+centred in the same way. Here new points walk from the middle outwards through two fitted circles, and their scores
+trace a smooth path. Far from all data a Gaussian kernel vanishes, and every point ends up in the same place (the
+star).
 
 With :math:`k_i(x) = k(x, x_i)`, its mean :math:`\bar k(x)`, and the row means :math:`a` and grand mean :math:`b` of
 the fit,

@@ -2,13 +2,13 @@ r"""
 Denoising digits
 ================
 
-Noisy digits are projected on the components of clean ones and brought back to pixels. Linear PCA has only 64
-directions, and those that it needs for detail let the noise through; kernel PCA has as many as there are digits, and
+Noisy digits are projected onto the components of clean ones and brought back to pixels. Linear PCA has only 64
+directions, and those it needs for detail let the noise through. Kernel PCA has as many as there are digits, and
 finds the pixels whose image comes nearest to the projection (Mika et al. 1999). Each method is shown with the number
 of components that is best for it on these 200 digits.
 
-The pre-image of a projection :math:`\hat\varphi(x)` under a Gaussian kernel is a weighted mean of fitted digits that is
-iterated to its fixed point,
+The pre-image of a projection :math:`\hat\varphi(x)` under a Gaussian kernel is a weighted mean of fitted digits that
+is iterated to its fixed point,
 
 .. math:: y \leftarrow \frac{\sum_i c_i \, k(y, x_i) \, x_i}{\sum_i c_i \, k(y, x_i)} , \qquad
           \hat\varphi(x) = \sum_i c_i \varphi(x_i) .

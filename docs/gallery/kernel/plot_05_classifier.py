@@ -2,9 +2,9 @@ r"""
 Kernel components as features for a linear classifier
 =====================================================
 
-A linear classifier on pixels has one feature per pixel, and principal components give it no others. Kernel PCA goes on
-with nonlinear ones, and the same linear classifier (Fisher's) makes far fewer mistakes on digits that it has not
-seen (compare Schölkopf, Smola and Müller 1998).
+A linear classifier on pixels has one feature per pixel, and principal components add no new ones. Kernel PCA adds
+nonlinear features, and with them the same linear classifier (Fisher's) makes far fewer mistakes on digits that it has
+not seen (compare Schölkopf, Smola and Müller 1998).
 """
 
 import matplotlib.pyplot as plt

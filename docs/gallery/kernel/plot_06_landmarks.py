@@ -2,12 +2,14 @@ r"""
 Landmarks with a certified error
 ================================
 
-A Gram matrix of n points has n² entries, but a few well chosen points, landmarks, nearly determine it. Randomly pivoted
-Cholesky draws each new landmark where the approximation is still bad, so they spread over all groups, also the small
-ones that uniform sampling misses. The share of the trace that is left out is known exactly, and is the certificate.
+A Gram matrix of n points has n² entries, but a few well-chosen points, called landmarks, nearly determine it.
+Randomly pivoted Cholesky draws each new landmark where the approximation is still bad, so the landmarks spread over
+all groups, including small ones that uniform sampling misses. The share of the trace that is left out is known
+exactly, and serves as the certificate.
 
-With landmarks :math:`I` the Gram matrix is replaced by its Nyström approximation; the error is a sum over the
-diagonal, known while the landmarks are drawn, and no choice of as many can beat the eigenvalues:
+With landmarks :math:`I` the Gram matrix is replaced by its Nyström approximation. Its error is a sum over the
+diagonal that is known while the landmarks are drawn, and no choice of as many landmarks can do better than the
+eigenvalues allow:
 
 .. math:: \hat K = K_{:,I} K_{I,I}^{-1} K_{I,:} , \qquad
           \frac{\operatorname{tr}(K - \hat K)}{\operatorname{tr} K}

@@ -2,10 +2,11 @@ r"""
 Probabilistic PCA: closed form and EM
 =====================================
 
-Probabilistic PCA is the rare latent variable model whose likelihood has a known maximum. EM does not know it, starts
-anywhere, and improves with each step; from every start it arrives at the likelihood that one eigendecomposition gives
-at once. On the right the same paths as distances from the maximum: in the end each step removes the same share, about
-a third by EM, and two thirds where the noise and the lengths of the loadings are maximised outright in each step.
+Probabilistic PCA is a rare case of a latent variable model whose likelihood has a known maximum. EM does not know it,
+starts anywhere, and improves with each step; from every start it arrives at the likelihood that one
+eigendecomposition gives at once. The right plot shows the same paths as distances from the maximum. In the end each
+step removes the same share, about a third by EM, and two thirds if the noise and the lengths of the loadings are
+maximised outright in each step.
 """
 
 import matplotlib.pyplot as plt

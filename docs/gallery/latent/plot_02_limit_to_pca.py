@@ -2,9 +2,9 @@ r"""
 From probabilistic PCA to PCA: let the noise vanish
 ===================================================
 
-Each point is joined to its reconstruction :math:`W\,E[z \mid x] + \mu`. A model with noise does not take a point at its
-word: it pulls it towards the mean. As :math:`\sigma^2 \to 0` the ellipse of the model collapses onto a line, and the
-reconstructions become the orthogonal projections of ordinary PCA.
+Each point is joined to its reconstruction :math:`W\,E[z \mid x] + \mu`. A model with noise does not take a point at
+face value: it pulls it towards the mean. As :math:`\sigma^2 \to 0`, the ellipse of the model collapses onto a line,
+and the reconstructions become the orthogonal projections of ordinary PCA.
 """
 
 import matplotlib.pyplot as plt

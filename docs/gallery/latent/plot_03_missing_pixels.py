@@ -2,9 +2,10 @@
 Missing values: a photograph with holes
 =======================================
 
-Two pixels of three are lost. The photograph is cut into overlapping patches of 8 by 8 pixels, one row each, and
+Two pixels out of three are lost. The photograph is cut into overlapping patches of 8 by 8 pixels, one row each, and
 probabilistic PCA is fitted to the pixels that are left: no patch is complete, but each shows other pairs of pixels.
-Every patch is then filled in from its observed pixels, where column means would fill all holes with much the same grey.
+Every patch is then filled in from its observed pixels, whereas column means would fill all holes with much the same
+grey.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,10 @@ r"""
 Missing values: filled in, with intervals
 =========================================
 
-A fifth of all entries of a table of 24 measurements of tumours was hidden, and factor analysis was fitted to the rest.
-Each hidden entry gets a mean and an interval of its own, narrow where the rest of the row tells much; the truth, which
-the model never saw, lies inside about as often as promised. The column mean errs more, and does not know by how much.
+A fifth of all entries in a table of 24 measurements of tumours was hidden, and factor analysis was fitted to the
+rest. Each hidden entry gets a mean and an interval of its own, which is narrow if the rest of the row tells much. The
+truth, which the model never saw, lies inside about as often as promised. The column mean errs more, and does not know
+by how much.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,10 @@ r"""
 Factor analysis, probabilistic PCA and PCA: three covariances
 =============================================================
 
-Twelve questions ask for three traits, four each: three blocks in the covariance :math:`S`. One question was answered
-carelessly, and its variance is large. PCA and probabilistic PCA follow variance and spend a component on that noise, so
-that a trait is lost; factor analysis gives every question a noise of its own, and keeps all three blocks.
+Twelve questions measure three traits, four questions each, which makes three blocks in the covariance :math:`S`. One
+question was answered carelessly, and its variance is large. PCA and probabilistic PCA follow variance and spend a
+component on that noise, so a trait is lost. Factor analysis gives every question a noise of its own, and keeps all
+three blocks.
 """
 
 import matplotlib.pyplot as plt
@@ -44,5 +45,5 @@ figure.colorbar(image, ax=axes, shrink=0.6, extend="both", label="covariance")
 plt.show()
 
 # %%
-# All three are :math:`x = Wz + \mu + e` with another noise: none, :math:`\sigma^2 I`, or :math:`\Psi` diagonal. The
+# All three are :math:`x = Wz + \mu + e` with different noise: none, :math:`\sigma^2 I`, or :math:`\Psi` diagonal. The
 # numbers are root mean squares of what the covariances of different questions are off by.

@@ -2,9 +2,10 @@ r"""
 Rotation: factors one can name
 ==============================
 
-The likelihood knows the space of the factors, not the axes in it: :math:`W` and :math:`WT` with an orthogonal :math:`T`
-are the same density. As they come, the loadings mix all questions into every factor. Varimax turns the axes until each
-question loads on few factors, and the three traits behind the questionnaire can be read off.
+The likelihood determines the space of the factors, but not the axes in it: :math:`W` and :math:`WT` with an
+orthogonal :math:`T` give the same density. Before rotation, the loadings mix all questions into every factor. Varimax
+turns the axes until each question loads on few factors, and the three traits behind the questionnaire can be read
+off.
 """
 
 import matplotlib.pyplot as plt
@@ -35,5 +36,6 @@ for ax, (name, model) in zip(axes, models.items(), strict=True):
 plt.show()
 
 # %%
-# Varimax is the orthogonal :math:`T` for which the squared loadings :math:`WT` of each factor, of rows scaled
-# to length one, have the largest variance. The log-likelihoods above are the same: nothing of the fit has changed.
+# Varimax is the orthogonal :math:`T` for which the squared loadings :math:`WT` of each factor, of rows scaled to
+# length one, have the largest variance. The log-likelihoods above are the same, because nothing in the fit has
+# changed.

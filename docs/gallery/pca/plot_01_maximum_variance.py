@@ -2,9 +2,9 @@ r"""
 The direction of largest variance
 =================================
 
-Every direction through a cloud of points has a variance: that of the points' shadows on it. As the direction turns,
-this variance rises and falls; it is largest along the first principal component, smallest along the last, and the two
-are at right angles. The cloud is two lengths of 150 iris flowers.
+Points cast shadows on every direction through their cloud, and the shadows have a variance. As the direction turns,
+this variance rises and falls. It is largest along the first principal component and smallest along the last, and the
+two are at right angles. The cloud consists of two lengths measured on 150 iris flowers.
 
 The variance of the scores :math:`z_i = v^\top (x_i - \mu)` on a unit vector :math:`v` is a quadratic form of the
 covariance matrix,

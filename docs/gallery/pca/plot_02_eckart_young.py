@@ -2,14 +2,14 @@ r"""
 The best approximation of rank k
 ================================
 
-Keep k numbers of each digit instead of 64 and rebuild it. Of all k-dimensional planes, that of the first k components
-leaves the smallest squared error, and the error is exactly the sum of the eigenvalues thrown away (Eckart and Young
-1936). Planes in random directions do much worse.
+Keep k numbers for each digit instead of 64, and rebuild it. Of all k-dimensional planes, that of the first k
+components leaves the smallest squared error, and this error is exactly the sum of the discarded eigenvalues (Eckart
+and Young 1936). Planes in random directions do much worse.
 
-With :math:`V_k` the first :math:`k` eigenvectors of :math:`S`, and any orthonormal :math:`U` of as many columns,
+With :math:`V_k` the first :math:`k` eigenvectors of :math:`S`, and any :math:`Q` with as many orthonormal columns,
 
 .. math:: \frac{1}{n-1} \sum_i \|x_i - \mu - V_k V_k^\top (x_i - \mu)\|^2
-          = \sum_{j > k} \lambda_j \;\le\; \frac{1}{n-1} \sum_i \|x_i - \mu - U U^\top (x_i - \mu)\|^2 .
+          = \sum_{j > k} \lambda_j \;\le\; \frac{1}{n-1} \sum_i \|x_i - \mu - Q Q^\top (x_i - \mu)\|^2 .
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,10 @@ r"""
 The power method and deflation
 ==============================
 
-Multiply any vector by the covariance matrix again and again: it turns to the first principal component, here from noise
-to an image in a dozen steps or so. Forget that direction (deflation) and the same steps find the next one. The error
-shrinks by the ratio of two neighbouring eigenvalues at each step, so close eigenvalues are slow.
+Multiply any vector by the covariance matrix again and again, and it turns towards the first principal component, here
+from noise to an image in a dozen steps or so. Remove that direction (deflation), and the same steps find the next
+one. At each step the error shrinks by the ratio of two neighbouring eigenvalues, so the method is slow if they are
+close.
 
 One step, and the rate at which the angle to :math:`v_j` closes once the components before it are deflated:
 

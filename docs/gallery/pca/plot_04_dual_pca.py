@@ -3,8 +3,9 @@ Dual PCA: many columns, few rows
 ================================
 
 With 60 people and 1600 genetic markers, the covariance matrix of the markers is large and nearly all of its
-eigenvalues are zero. The small matrix of inner products between people has the same nonzero eigenvalues, and a product
-with the data turns its eigenvectors into the components. The two ways agree to rounding; their costs do not.
+eigenvalues are zero. The small matrix of inner products between people has the same nonzero eigenvalues, and one
+product with the data turns its eigenvectors into the components. The two ways agree up to rounding, but their costs
+differ.
 
 If :math:`u` is a unit eigenvector of the n × n matrix, a component of the d × d matrix is one product away:
 

@@ -2,11 +2,12 @@ r"""
 To standardise or not
 =====================
 
-Principal components follow variance, and variance has units. Of 13 measurements of 178 wines, proline is in milligrams
-per litre and runs past a thousand: as measured, the first component is proline alone. Divide each column by its
-standard deviation and all measurements speak, and the three cultivars separate, although no label was used.
+Principal components follow variance, and variance has units. Among 13 measurements of 178 wines, proline is given in
+milligrams per litre and exceeds a thousand, so the first component of the raw data is proline alone. If each column
+is divided by its standard deviation, all measurements have a say, and the three cultivars separate, although no label
+was used.
 
-Standardising means the eigenvectors of the correlation matrix in place of the covariance,
+Standardising means taking the eigenvectors of the correlation matrix instead of the covariance matrix,
 
 .. math:: x_{ij} \rightarrow \frac{x_{ij} - \mu_j}{s_j}, \qquad \sum_j \lambda_j = d .
 """

@@ -2,12 +2,12 @@ r"""
 How many components? The 90% rule and parallel analysis
 =======================================================
 
-Twelve questions were simulated from three traits and noise. The old rule, keep 90% of the variance, keeps nine
+Twelve questions were simulated from three traits and noise. The old rule, to keep 90% of the variance, keeps nine
 components, most of them noise. Parallel analysis asks instead which eigenvalues are larger than those of the same
-answers shuffled column by column, where no structure is left, and finds three.
+answers shuffled column by column, which have no structure left, and finds three.
 
-Both rules read the eigenvalues :math:`\lambda_1 \ge \lambda_2 \ge \dots` of the correlation matrix. The first takes the
-smallest :math:`k` with a large enough sum, the second goes on while
+Both rules use the eigenvalues :math:`\lambda_1 \ge \lambda_2 \ge \dots` of the correlation matrix. The first takes
+the smallest :math:`k` with a large enough sum, and the second continues as long as the right-hand condition holds:
 
 .. math:: \sum_{j \le k} \lambda_j \ge 0.9 \sum_j \lambda_j , \qquad
           \lambda_k > q_{95}(\lambda_k^{\text{shuffled}}) .

@@ -2,16 +2,17 @@ r"""
 Biplot: rows and columns in one plot
 ====================================
 
-What four countries eat, in grams per week of 17 foods: points are countries, arrows are foods. A country lies far along
-an arrow where people eat much more of that food than elsewhere: potatoes in Northern Ireland, fruit in Wales. Two
-components hold nearly all of the variance, so the plot can be trusted.
+The table has what people in four countries eat of 17 foods, in grams per week. Points are countries, and arrows are
+foods. A country lies far along an arrow if its people eat much more of that food than others do: potatoes in Northern
+Ireland, fruit in Wales. Two components hold nearly all of the variance, so the plot can be trusted.
 
 Points are scores, arrows are components. The inner product of a point and an arrow approximates the centred
 entry of the table (Gabriel 1971):
 
 .. math:: x_i - \mu \;\approx\; \sum_{j \le 2} z_{ij} v_j , \qquad \tilde X \approx Z_2 V_2^\top / \sqrt{n - 1}.
 
-``eigenlens.plot.biplot(pca, food.data, labels=food.rows, names=food.columns)`` draws one in a line, for any table.
+``eigenlens.plot.biplot(pca, food.data, labels=food.rows, names=food.columns)`` draws one in a single line, for any
+table.
 """
 
 import matplotlib.pyplot as plt

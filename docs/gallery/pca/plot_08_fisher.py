@@ -2,9 +2,9 @@ r"""
 Principal component against Fisher's discriminant
 =================================================
 
-Two kinds of points lie in two long parallel clouds. The first principal component follows the largest
-variance, along the clouds, and mixes the kinds; Fisher's discriminant, which knows the labels, looks for the direction
-in which the means are far apart compared with the spread within, and parts them.
+Two kinds of points lie in two long parallel clouds. The first principal component follows the largest variance along
+the clouds, and mixes the kinds. Fisher's discriminant, which knows the labels, separates them: it looks for the
+direction in which the means are far apart compared with the spread within.
 
 With :math:`B` the covariance of the class means and :math:`S_w` that within classes,
 

@@ -2,12 +2,12 @@ r"""
 The genetic map: components redraw a country
 ============================================
 
-A simulated country of 36 villages on a grid, where neighbours marry and chance does the rest for a hundred
-generations. Nobody tells the analysis where people live: it sees only 600 genetic markers of 400 people. Yet the first
-two principal components redraw the map, up to a rotation and a scale (compare Novembre et al. 2008).
+In a simulated country of 36 villages on a grid, neighbours marry and chance does the rest for a hundred generations.
+Nobody tells the analysis where people live; it sees only 600 genetic markers of 400 people. Yet the first two
+principal components redraw the map, up to a rotation and a scale (compare Novembre et al. 2008).
 
-Components have no north. The best rotation and scale onto the true places :math:`Y` (Procrustes) comes from one
-singular value decomposition of centred matrices, and the correlation that it reaches measures how true the map is:
+Components have no north. The best rotation and scale onto the true places :math:`Y` (Procrustes) come from one
+singular value decomposition of centred matrices, and the correlation that they reach measures how true the map is:
 
 .. math:: Z^\top Y = U D V^\top , \qquad Y \approx c\, Z\, U V^\top , \qquad
           r = \frac{\operatorname{tr} D}{\|Z\| \, \|Y\|} .
