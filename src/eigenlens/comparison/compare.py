@@ -122,11 +122,11 @@ def compare(
     Args:
         estimators: {name: unfitted estimator} with `fit` and `score_samples`, of this package or of scikit-learn, or a
             Pipeline that ends in one and keeps the number of columns; or a `Family` of `eigenlens.densities` or of your
-            own. Each is cloned, none is changed.
+            own. Each is cloned, and none is changed.
         X: rows of any kind that the estimators take, or (n,) for one column; folds of a Source or Dask array are left
             out by zero weights.
         cv: the number of folds. sample_weight: (n,) counts of rows, in fits and in means. random_state: of the folds.
-        checkpoint: a path, or a `Checkpoint`, from which the same call goes on after its process was killed.
+        checkpoint: a path, or a `Checkpoint`, from which the same call resumes if its process was killed.
 
     An estimator that raises an error in a fold stays in the table, with the error, unless all have the same. Cost: cv
     fits each.

@@ -272,7 +272,8 @@ class GaussianFamily:
         covariance: "full", "diagonal" or "spherical". names: (d,) the columns, for errors and tables.
         sigma: known standard deviations, of all columns or one per column; None to estimate the covariance.
 
-    >>> GaussianFamily(sigma=2.0).estimate(GaussianFamily(sigma=2.0).summarise(Block(np.array([[1.0], [4.0]])))).mean
+    >>> family = GaussianFamily(sigma=2.0)
+    >>> family.estimate(family.summarise(Block(np.array([[1.0], [4.0]])))).mean
     array([2.5])
     """
 

@@ -47,7 +47,7 @@ class KernelDensity(StandardizedColumns, DensityEstimator, DensityMixin, BaseEst
         bounds: None, or a pair (low, high) for all columns, or a pair for each; None or inf means no bound.
         adaptive: whether kernels are wider where rows are rare: times (f(x_i) / g)^(−½), f the density with h alone
             and g its geometric mean (Abramson 1982). Sums over adaptive kernels take longer.
-        tol: the relative error of f that Gaussian sums may have; it is usually far smaller. The minimum is 1e-15.
+        tol: the relative error of f that is allowed in Gaussian sums; it is usually far smaller. The minimum is 1e-15.
         boundary: "reflect" mirrors the rows at the bounds, so that f has slope 0 there; "renormalize" truncates the
             kernels and divides each by its mass within the bounds; "linear", for one column, fits a line to what
             kernels see near a bound (Jones and Foster 1996), so that f may rise or fall there; "periodic" is for
@@ -62,7 +62,7 @@ class KernelDensity(StandardizedColumns, DensityEstimator, DensityMixin, BaseEst
 
     Errors: a bandwidth that is not positive, rows outside the bounds, a constant column (for rules), NaN and infinities
     in `fit`. NaN in rows to be scored is a missing value: the density is then that of the other columns. A row of
-    weight 0 is absent from `score`, whatever it holds.
+    weight 0 does not count in `score`, whatever it contains.
 
     The log-density is −inf outside the bounds, where no row is drawn. A Gaussian or Laplace density has its true
     logarithm however far away; other kernels give −inf there.

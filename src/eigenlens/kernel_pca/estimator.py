@@ -51,8 +51,8 @@ class KernelPCA(StandardizedColumns, ProjectionEstimator):
 
     The centred Gram matrix K̄ = (I − 1pᵀ) K (I − p1ᵀ) has eigenvalues lam and eigenvectors u; the component of unit
     length in feature space is v = Σ u_i phi(x_i) / √lam, and the score of a row is <phi(x) − mean, v> (Schölkopf, Smola
-    and Müller 1998, "Nonlinear component analysis as a kernel eigenvalue problem"). Without centring K takes the place
-    of K̄, and zero that of the mean.
+    and Müller 1998, "Nonlinear component analysis as a kernel eigenvalue problem"). Without centring, K takes the place
+    of K̄, and zero the place of the mean.
 
     Parameters:
         n_components: int; a float in (0, 1) for the share of variance in feature space; None for all of them.
@@ -61,9 +61,10 @@ class KernelPCA(StandardizedColumns, ProjectionEstimator):
             "precomputed" (X is the kernel matrix); or a callable k(X, Y) that returns a matrix (n, m).
         center: False for components about the origin of feature space instead of the mean of phi, also of a
             precomputed matrix.
-        standardize: the kernel of the columns over their standard deviations (divisor Σw): k(x / s, y / s). Nothing is
-            subtracted, so that sparse rows stay sparse; "rbf" and "laplacian" do not depend on that. gamma is then that
-            of standardised columns, for which 1/d is a sensible width; pre-images are in the units of the columns.
+        standardize: use the kernel of the columns divided by their standard deviations (divisor Σw), k(x / s, y / s).
+            Nothing is subtracted, so that sparse rows stay sparse; "rbf" and "laplacian" do not depend on that. gamma
+            is then that of standardised columns, for which 1/d is a sensible width; pre-images are in the units of the
+            columns.
         gamma: a number; None for 1/d; "scale" for 1/(d var X); "median" for the median heuristic.
         sigma: of "rbf" instead of gamma, k = exp(−|x − y|² / 2 sigma²): gamma = 1 / (2 sigma²).
         degree, coef0: of "poly" and "sigmoid". kernel_params: a dict of a kernel's other options, or of keywords for a

@@ -47,37 +47,39 @@ class GaussianMixture(
 ):
     """A density of several Gaussians, p(x) = Σ_k pi_k N(x | mu_k, C_k), by maximum likelihood; also soft clustering.
 
-    EM (Dempster, Laird and Rubin 1977), whose steps are extrapolated where they gain slowly; an extrapolation that
-    loses likelihood is rejected. Each step is one pass over the rows, in memory O(block), so files and Dask arrays are
-    fitted as arrays are. NaN is a missing value: the likelihood is that of the observed entries, exactly, whatever the
-    structure of the covariances.
+    EM (Dempster, Laird and Rubin 1977) finds the maximum. Its steps are extrapolated if they gain slowly, and an
+    extrapolation that lowers the likelihood is rejected. Each step is one pass over the rows, in memory O(block), so
+    files and Dask arrays are fitted just like arrays. NaN is a missing value: the likelihood is that of the observed
+    entries, exactly, whatever the structure of the covariances.
 
     Parameters:
         n_components: the number K of Gaussians.
         covariance_type: "full", "tied" (one for all), "diag", "spherical"; "ppca" (W Wᵀ + v I) or "factor" (W Wᵀ +
             diag v), mixtures of latent Gaussians with n_factors dimensions.
         n_factors: the latent dimensions of "ppca" and "factor", below the number of features.
-        standardize: fit the columns over their standard deviations (divisor Σw). The units of the columns decide what
-            "spherical" and "ppca" components are, and the size of reg_covar; the other structures find the same mixture
-            either way. Every result is in the units of the columns, where "spherical" components have a variance per
-            column, covariances_ (K, d), and the noise of "ppca" differs between columns.
+        standardize: fit the columns divided by their standard deviations (divisor Σw). The units of the columns decide
+            what "spherical" and "ppca" components are, and the size of reg_covar; the other structures find the same
+            mixture either way. Every result is in the units of the columns, where "spherical" components have a
+            variance per column, covariances_ (K, d), and the noise of "ppca" differs between columns.
         init: the start of EM. "k-means++", "k-means" or "random": from guesses at centres, or a function
             (rows (n, d), weights (n,), K, generator) -> centres (K, d); from a known mixture (weights, means,
             covariances) or `Mixture`; or from responsibilities (n, K).
-        weights_init, means_init, precisions_init: (K,), (K, d) and the shape of `precisions_`, parts of the start,
-            each on its own or together. What is not given is that of the rows nearest to the means, or of a guess. If
+        weights_init, means_init, precisions_init: (K,), (K, d) and the shape of `precisions_`, parts of the start, each
+            on its own or together. What is not given comes from the rows nearest to the means, or from a guess. If
             standardised, covariances cannot be given, and a function sees rows over `scale_`.
-        warm_start: whether `fit` starts from the mixture of the `fit` before, if that has as many components and
-            columns and the same covariance_type.
-        n_init: guesses, from each of which EM takes a few steps; the best are iterated to the end. With "k-means++"
-            every other guess is "random"; where rows are few there are twice as many guesses, and more steps from each.
+        warm_start: whether `fit` starts from the result of the previous `fit`, provided that it has as many components
+            and columns and the same covariance_type.
+        n_init: the number of guesses, from each of which EM takes a few steps; the best are iterated to the end. With
+            "k-means++" every other guess is "random"; with few rows there are twice as many guesses, and more steps
+            from each.
         prior: None, or "conjugate", the prior of Fraley and Raftery (2007): inverse Wishart with scale cov(X) / K^(2/d)
             and d + 2 degrees of freedom, which keeps small components from collapsing. A singular cov(X) is shrunk
             towards its diagonal.
         floor: every component has at least this share of the variance of all rows in every direction. Without a floor
             the likelihood has no maximum: a component on a single row has an infinite one.
         reg_covar: added to the variances of every component in every M-step, in squared units of the columns, as in
-            scikit-learn. The steps then lead to a fixed point that maximises no function, and are not extrapolated.
+            scikit-learn. The steps then lead to a fixed point that does not maximise any function, and they are not
+            extrapolated.
         max_iter: the most steps of EM from a guess or a start; 0 keeps it.
         tol: EM stops when the log-likelihood per row is estimated to be within tol of its maximum; with 0, when steps
             gain nothing.

@@ -133,12 +133,12 @@ def select_mixture(
         sample_weight: (n,). random_state: a seed, the same for every fit. verbose: True for a bar, or a callable.
         features: None for Gaussian mixtures; otherwise the families of columns of `MixtureModel`, "auto" for example,
             whose fits are compared over numbers of components alone.
-        checkpoint: a path, or a `Checkpoint`, from which the same call goes on after its process was killed.
+        checkpoint: a path, or a `Checkpoint`, from which the same call resumes if its process was killed.
         options: of `GaussianMixture`: n_init, prior, n_factors, max_iter, …; or of `MixtureModel`. They hold
             for every fit, those of the folds too: fewer starts would miss the maxima of some.
 
-    An option that no fit takes, or a failure of all of several fits, is an error. A fit that fails, or whose
-    components collapse, stays in the table and comes last. Interrupted, the table has what was compared by then. Cost:
+    An option that no fit takes, or a failure of all of several fits, is an error. A fit that fails, or whose components
+    collapse, stays in the table and comes last. If it is interrupted, the table has what was compared by then. Cost:
     one fit for each pair, and cv more.
 
     >>> rng = np.random.default_rng(0)

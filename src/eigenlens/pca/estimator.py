@@ -58,21 +58,21 @@ class PCA(InterpretedComponents):
         center: subtract the mean. With False, S = XᵀX / Σw, the second moments about zero: the axes and singular
             values are those of the singular value decomposition of X itself, `mean_` is zero, and every "variance" is
             a mean square.
-        standardize: divide columns by their standard deviations: PCA of the correlation matrix. With center=False, by
-            their root mean squares: PCA of the cosines between columns.
-        whiten: scale scores to unit variance. A property of the scores; the model's covariance does not change. "zca"
-            returns rows S^{-½} (x − mean) (n, d), white and closest to the standardised ones: scores of unit variance
-            turned back to the axes of the columns (Mahalanobis whitening; Bell and Sejnowski 1997).
+        standardize: divide columns by their standard deviations, which makes this PCA of the correlation matrix. With
+            center=False, divide them by their root mean squares, for PCA of the cosines between columns.
+        whiten: scale scores to unit variance. This concerns the scores only; the model's covariance does not change.
+            "zca" returns rows S^{-½} (x − mean) (n, d), white and closest to the standardised ones: scores of unit
+            variance turned back to the axes of the columns (Mahalanobis whitening; Bell and Sejnowski 1997).
         rotation: None; or "varimax", "quartimax", "equamax", "promax", "oblimin", "geomin", or a callable from loadings
             (d, k) to a matrix T (k, k): rotated components RC1, RC2, … with loadings W = V λ^½ T⁻ᵀ that are easier to
-            read, and scores of unit variance. The space that they span is the same, and so are reconstructions and
-            densities. `rotation_options` are those of `FactorAnalysis`.
+            read, and scores of unit variance. They span the same space, so reconstructions and densities do not change.
+            `rotation_options` are those of `FactorAnalysis`.
         solver: "auto" (see `eigenlens.linalg.solve.choose_solver`), "covariance", "gram", "svd", "lanczos",
             "randomized", "power", or a callable.
         missing: "raise" rejects NaN; "em" fits the observed entries by maximum likelihood (of probabilistic PCA), and
             `transform` then projects each row's conditional mean given its observed entries, and log densities are
-            those of the observed entries. Rows without any are left out, with a warning, and rows of weight 0 may
-            contain anything.
+            those of the observed entries. Rows without any observed entry are left out, with a warning, and rows of
+            weight 0 may contain anything.
         tol: residual ‖S v − λ v‖ / λ₁ that iterative solvers must meet; 0 for what rounding allows.
         random_state: seed of the random solvers and rules.
         verbose: True for a progress bar, or a callable (rows done, total rows, label).

@@ -55,16 +55,16 @@ def report(
 ) -> Path:
     """Write a report of one fitted model, or several by name, on the rows of X, and return its path.
 
-    It has a page per model, which opens on its plots, after a first page with the main plot of each if they are
-    several; the last page describes the rows, and has the script that makes the report again.
+    The report has a page for each model, which opens on its plots. If there are several models, a first page shows the
+        main plot of each. The last page describes the rows and has the script that makes the report again.
 
     Args:
         models: a fitted estimator, a list of them, or a dict from names to them; also the results of `compare` and
             `select_mixture`.
         X: the rows to show, usually those of the fit: of any kind, columns of text among them. A model takes the
-            columns that it was fitted on. Of more than 200,000 rows, or 20 million entries, a random sample is drawn in
-            one pass, and not all are kept in memory. None for models that were fitted to a covariance matrix: the page
-            has what they say of columns.
+            columns that it was fitted on. From more than 200,000 rows, or 20 million entries, a random sample is drawn
+            in one pass, so that not all are kept in memory. None for models that were fitted to a covariance matrix:
+            the page then shows what they say about the columns.
         path: the HTML file, written whole or not at all, below 10 MB whatever X is.
         y: (n,) the classes of the rows, for classifiers; if None, the first of `columns` that holds their classes.
         ids: (n,) names of rows. columns: {name: (n,)} more columns to colour by; the first of them does so when the

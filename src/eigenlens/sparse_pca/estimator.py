@@ -27,10 +27,10 @@ from eigenlens.sparse_pca.options import check_max_nodes, check_nonzero
 class SparsePCA(ProjectionEstimator):
     """Directions of large variance that use few columns each, so that they can be read: max vᵀS v, ‖v‖ = 1, ‖v‖₀ ≤ s.
 
-    Components are found one after the other, each of them the one that adds most to the variance explained by those
-    before. Truncated power steps (Yuan and Zhang 2013) from many starts find a support, and branch and bound (Berk and
-    Bertsimas 2019) improves it or proves it to be the best; up to a few dozen columns it nearly always does. The rows
-    enter by their covariance matrix alone, in one pass.
+    Components are found one after the other; each is the one that adds most to the variance explained by those before
+    it. Truncated power steps (Yuan and Zhang 2013) from many starts find a support, and branch and bound (Berk and
+    Bertsimas 2019) improves it or proves it to be the best; up to a few dozen columns it nearly always does. Only the
+    covariance matrix of the rows is needed, which takes one pass.
 
     Parameters:
         n_components: the number k of components.
@@ -51,7 +51,7 @@ class SparsePCA(ProjectionEstimator):
         n_components_, n_samples_: k, and the number of rows with positive weight.
         n_nodes_: how many nodes branch and bound opened. model_: the frozen `SparseComponents`.
 
-    The directions before do not bind the later ones, so components need not be orthogonal, and may share columns.
+    Later directions are not constrained by earlier ones, so components need not be orthogonal, and may share columns.
     Errors: NaN and infinities, and more components than explain all the variance.
 
     Example:

@@ -67,9 +67,9 @@ class BayesClassifier(ClassCounts, BayesRule, ModelEstimator):
 
     A class whose likelihood has no maximum falls back on the spread of all classes, with one warning that names it. A
     column that is constant in the class has the pooled variance within all classes, independent of its other columns. A
-    class that has no density even so (of one row, or of rows that span too few dimensions) is a Gaussian about its mean
-    with the pooled covariance within all classes, as in regularised discriminant analysis (Friedman 1989); where that
-    is singular it is clamped at 1e-8 of the variances of all rows. Columns that are constant in all rows are then left
+    class that still has no density (one row, or rows that span too few dimensions) becomes a Gaussian about its mean
+    with the pooled covariance within all classes, as in regularised discriminant analysis (Friedman 1989); if that is
+    singular, it is clamped at 1e-8 of the variances of all rows. Columns that are constant in all rows are then left
     out.
 
     A single class, missing labels, classes none of which varies, and parameters that suit the rows of no class are

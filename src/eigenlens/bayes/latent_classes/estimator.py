@@ -46,10 +46,11 @@ from eigenlens.native.class_sums import winners
 class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, BaseEstimator):  # type: ignore[misc]
     """A mixture whose components are products of columns of any family, p(x) = Σ_k pi_k Π_j p_kj(x_j): latent classes.
 
-    Naive Bayes whose classes are not known (Lazarsfeld and Henry 1968; Goodman 1974), by maximum likelihood. The table
-    may hold numbers, booleans, text and categories, as in `NaiveBayes`. EM (Dempster, Laird and Rubin 1977) from
-    several starts, one pass over the rows per step; slow steps are extrapolated. A missing entry leaves its factor out,
-    which is its exact likelihood; rows without an observed entry are left out, with a warning.
+    This is naive Bayes with unknown classes (Lazarsfeld and Henry 1968; Goodman 1974), fitted by maximum likelihood.
+    The table may hold numbers, booleans, text and categories, as in `NaiveBayes`. EM (Dempster, Laird and Rubin 1977)
+    runs from several starts with one pass over the rows per step, and slow steps are extrapolated. If an entry is
+    missing, its factor is left out, which gives the exact likelihood; rows without an observed entry are left out, with
+    a warning.
 
     Parameters:
         n_components: the number K of components.

@@ -53,9 +53,10 @@ class NaiveBayes(BayesRule, ModelEstimator):
     """A classifier that takes columns to be independent given the class: argmax ln p(c) + Σ_j ln p(x_j | c).
 
     The table may hold numbers, booleans, text and categories, in a pandas, Polars or Arrow frame, an array, a Dask
-    array, or a `scan` of files, which is read by blocks and may name the column of classes: fit(scan(…, label=…)).
-    In predict the columns of files are found by name; those of a frame must be the same. Each column has a family of
-    densities. A missing entry leaves its factor out, in fit and in predict. One pass over the rows, in memory O(block).
+    array, or a `scan` of files, which is read by blocks and may name the column of classes: fit(scan(…, label=…)). In
+    predict the columns of files are found by name; those of a frame must be the same. Each column has a family of
+    densities. If an entry is missing, its factor is left out, in fit and in predict. A fit takes one pass over the
+    rows, in memory O(block).
 
     With features="auto" the values of a column choose its family, the same in every container: text and categories are
     "categorical"; booleans, and numbers that are 0 and 1, both occurring, "bernoulli"; whole numbers of 2 to 20

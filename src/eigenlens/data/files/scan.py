@@ -306,18 +306,18 @@ def scan(
     transpose: bool = False,
     block_rows: int | None = None,
 ) -> FileSource:
-    """Return the rows of files as a source: of CSV, Parquet, Arrow, .npy, HDF5, Zarr and PLINK .bed never all at once.
+    """Return the rows of files as a source; CSV, Parquet, Arrow, .npy, HDF5, Zarr and PLINK .bed are read in blocks.
 
     Sheets of Excel and OpenDocument, files of SPSS, Stata and SAS, JSON, ARFF and GCT (whose genes become columns) are
     read whole; `-` is standard input.
 
     Several files (a pattern such as "sales/*.parquet", or a list) are one stream in sorted order, their columns found
     by name. Missing entries become NaN. float32 stays where all features are float32, everything else becomes float64.
-    A folder of Parquet files partitioned as year=2024/part-0.parquet is one table, with a column for each key. Of
-    AnnData (.h5ad, .zarr) the columns have the names of the variables, and the names of the observations are the ids.
-    Genotypes (.bed, with .bim and .fam beside it) are rows of people: copies of the first allele of each variant.
-    Columns of text, categories and bytes are categories for `NaiveBayes`; for models that need numbers they are an
-    error, unless they are named by `drop`, `id` or `label`. Dates and nested values are always an error.
+    A folder of Parquet files partitioned as year=2024/part-0.parquet is one table, with a column for each key. In
+    AnnData (.h5ad, .zarr) the names of variables and observations become the names of columns and the ids. Genotypes
+    (.bed, with .bim and .fam beside it) are rows of people: copies of the first allele of each variant. Columns of
+    text, categories and bytes are categories for `NaiveBayes`; for models that need numbers they are an error, unless
+    they are named by `drop`, `id` or `label`. Dates and nested values are always an error.
 
     The format of delimited text is inferred from its first lines unless it is given: 0,5;1,25 and 1.234,5 are numbers.
     Numbers that can be read in two ways, and rows with a cell too few or too many, are errors that name the place. What

@@ -59,14 +59,14 @@ class FactorAnalysis(LatentGaussian):
 
     A few factors z explain what the columns have in common, and each column has a noise variance of its own. The
     maximum is found by a quasi-Newton method on the likelihood as a function of Psi alone, from the moments of one pass
-    (Jöreskog 1967). NaN is a missing entry, in `fit` as in every other method: rows enter by the exact likelihood of
-    their observed entries, and mu is estimated with the other parameters.
+    (Jöreskog 1967). NaN is a missing entry, in `fit` as in every other method. Rows contribute the exact likelihood of
+    their observed entries, and mu is estimated together with the other parameters.
 
     Parameters:
         n_components: the number k < d of factors; or "parallel" for parallel analysis, "map" for Velicer's minimum
             average partial correlation, "bic" for the smallest Bayesian information criterion, "cv" for the best
-            likelihood of held-out rows in five folds. Where (d − k)² < d + k there are more parameters than
-            correlations: the fit is one of many, and cannot be tested.
+            likelihood of held-out rows in five folds. If (d − k)² < d + k, there are more parameters than correlations,
+            so the fit is one of many and cannot be tested.
         rotation: None for the canonical form (Wᵀ Psi⁻¹ W diagonal, descending), "varimax", "quartimax", "equamax",
             "promax", "oblimin", "geomin", or a callable from loadings (d, k) to a matrix (k, k). The density stays the
             same. The matrix is found from loadings over standard deviations, so that it does not depend on the units of
@@ -84,10 +84,10 @@ class FactorAnalysis(LatentGaussian):
         tol: bound on the gradient of −2/n log-likelihood in log Psi, or of least squares in Psi; "em" stops when the
             log-likelihood per entry still to be gained is estimated to be below tol².
         n_init: 1 for the starts that are always made, which are deterministic: two, and more where these leave doubt.
-            Each beyond adds a random one. The end of largest likelihood is kept.
-        min_uniqueness: the smallest uniqueness, a share of the column's variance. Where the maximum is at 0 it costs
-            log-likelihood: in trials 1e-8 cost up to 1e-5 per row, 1e-6 a hundred times that. Below it, log densities
-            of rows would lose more than half of their digits.
+            Each further one adds a random start. The result with the largest likelihood is kept.
+        min_uniqueness: the smallest uniqueness, a share of the column's variance. If the maximum is at 0, this bound
+            costs log-likelihood: in trials 1e-8 cost up to 1e-5 per row, and 1e-6 a hundred times as much. Below it,
+            log densities of rows would lose more than half of their digits.
         random_state: seed of starts, rules and samples.
         verbose: True for a progress bar, or a callable (done, total, text); the text has the log-likelihood.
 
@@ -100,14 +100,15 @@ class FactorAnalysis(LatentGaussian):
         loglik_, loglik_path_, n_iter_, converged_, solver_, n_components_, n_samples_, selection_, model_: as for
             `ProbabilisticPCA`; `model_` is not rotated, and in the units of X.
 
-    Bad cases: k ≥ d, k > n − 2, constant columns, a column without an entry and infinities are errors. A uniqueness
-    of practically 0 (a Heywood case: too many factors, too few rows, collinear columns) leads to a warning that names
-    the column.
+    Bad cases: k ≥ d, k > n − 2, constant columns, a column without an entry and infinities are errors. A uniqueness of
+    practically 0 (a Heywood case: too many factors, too few rows, collinear columns) leads to a warning that names the
+    column.
 
     Example:
         >>> rng = np.random.default_rng(0)
         >>> Z = rng.standard_normal((400, 2))
-        >>> X = Z @ [[3.0, 3.0, 3.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 2.0, 2.0, 2.0]] + rng.standard_normal((400, 6))
+        >>> W = np.kron(np.diag([3.0, 2.0]), np.ones(3))
+        >>> X = Z @ W + rng.standard_normal((400, 6))
         >>> fa = FactorAnalysis(2, rotation="varimax").fit(X)
         >>> np.abs(fa.loadings_).round()
         array([[3., 0.], [3., 0.], [3., 0.], [0., 2.], [0., 2.], [0., 2.]])

@@ -31,23 +31,24 @@ from eigenlens.latent.ppca.standard_units import fit_each_standardized_ppca, fit
 class ProbabilisticPCA(LatentGaussian):
     """Principal components as a density, by maximum likelihood: x = W z + mu + e, z ~ N(0, I), e ~ N(0, sigma² I).
 
-    Without missing entries the maximum is known: W = U (L − sigma² I)^½ with U and L the leading eigenvectors and
-    eigenvalues of the covariance with divisor n, and sigma² the mean of the others (Tipping and Bishop 1999, eq. 7
-    and 8). NaN is a missing entry, in `fit` as in every other method: rows enter by the exact likelihood of their
-    observed entries, and mu is estimated with the other parameters.
+    If no entries are missing, the maximum is known: W = U (L − sigma² I)^½ with U and L the leading eigenvectors and
+    eigenvalues of the covariance with divisor n, and sigma² the mean of the others (Tipping and Bishop 1999, eq. 7 and
+    8). NaN is a missing entry, in `fit` as in every other method. Rows contribute the exact likelihood of their
+    observed entries, and mu is estimated together with the other parameters.
 
     Parameters:
         n_components: the number k < d of latent dimensions, 0 for noise alone (a spherical Gaussian); or "bic" for the
             smallest Bayesian information criterion, "cv" for the best likelihood of held-out rows in five folds (1, 2,
             … dimensions, at most 100).
-        standardize: fit the columns over their standard deviations (divisor n, that of maximum likelihood), as PCA of
-            the correlation matrix does. The density, mean_, imputed values, samples and model_ are in the units of the
-            columns; loadings_, components_, noise_variance_ and variances are those of the standardised columns, as in
-            `FactorAnalysis`.
-        solver: "auto" is "closed-form", and "em" if X has NaN. "closed-form" costs what PCA does. "em" is
+        standardize: fit the columns divided by their standard deviations (divisor n, that of maximum likelihood), as
+            PCA of the correlation matrix does. The density, mean_, imputed values, samples and model_ are in the units
+            of the columns; loadings_, components_, noise_variance_ and variances are those of the standardised columns,
+            as in `FactorAnalysis`.
+        solver: "auto" is "closed-form", and "em" if X has NaN. "closed-form" costs as much as PCA. "em" is
             expectation-maximisation as it is taught (ibid., eq. 29 and 30), one pass over the rows and O(ndk) per step.
             "accelerated-em" has the same limit and cost, but maximises sigma² and the lengths of the columns of W
-            outright in each step, and takes fewer. With NaN both are EM with parameter expansion, then Newton's method.
+            outright in each step, and needs fewer steps. With NaN both are EM with parameter expansion, then Newton's
+            method.
         init: (W, sigma²), the loadings (d, k) and the noise variance that "em" starts from; random if None. If
             standardised, those of the standardised columns.
             "accelerated-em" starts from the space of W. With NaN only this start is tried, not several.
@@ -74,11 +75,12 @@ class ProbabilisticPCA(LatentGaussian):
 
     Bad cases: k ≥ d, a column without an entry, rows that span no more than k dimensions up to rounding (then the
     likelihood has no maximum) and infinities are errors. With missing values, noise below 5e-12 of the mean variance
-    counts as none: an error where the likelihood rises without bound as the noise vanishes, and a warning where it has
-    a bound (a Heywood case). Rows without an entry are left out and constant columns kept, with a warning.
+    counts as none: an error if the likelihood rises without bound as the noise vanishes, and a warning if it has a
+    bound (a Heywood case). Rows without an entry are left out and constant columns kept, with a warning.
 
     Example:
-        >>> X = np.array([[1.0, 2.1, 2.9], [2.0, 3.9, 6.1], [3.0, np.nan, 9.2], [4.0, 8.1, 11.8], [5.0, 9.9, np.nan]])
+        >>> X = np.array([[1.0, 2.1, 2.9], [2.0, 3.9, 6.1], [3.0, np.nan, 9.2], [4.0, 8.1, 11.8]])
+        >>> X = np.vstack([X, [5.0, 9.9, np.nan]])
         >>> ppca = ProbabilisticPCA(1).fit(X)
         >>> filled, deviation = ppca.impute(X, return_std=True)
         >>> filled[2].round(1), deviation[2].round(1)
