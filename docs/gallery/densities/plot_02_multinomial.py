@@ -49,7 +49,7 @@ panels[0].text(0.54, 0.33, "by chance", color="0.5", weight="bold")
 plt.show()
 
 # %%
-# Of counts :math:`n_1, \dots, n_K` the log-likelihood :math:`\sum_j n_j \log p_j` under :math:`\sum_j p_j = 1` is
+# For counts :math:`n_1, \dots, n_L` the log-likelihood :math:`\sum_l n_l \log p_l` under :math:`\sum_l p_l = 1` is
 # largest at
 #
-# .. math:: \hat p_j = \frac{n_j}{n}, \qquad \text{with standard errors } \sqrt{\hat p_j (1 - \hat p_j) / n} .
+# .. math:: \hat p_l = \frac{n_l}{n}, \qquad \text{with standard errors } \sqrt{\hat p_l (1 - \hat p_l) / n} .

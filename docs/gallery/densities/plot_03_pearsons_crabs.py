@@ -32,7 +32,6 @@ plt.show()
 # %%
 # A bin from :math:`a` to :math:`b` has the probability
 #
-# .. math:: P = \sum_k \pi_k \left[ \Phi\!\left(\tfrac{b - \mu_k}{\sigma_k}\right)
-#               - \Phi\!\left(\tfrac{a - \mu_k}{\sigma_k}\right) \right],
+# .. math:: P = \sum_c \pi_c \int_a^b N(x \mid \mu_c, \sigma_c^2) \, dx,
 #
 # and EM maximises :math:`\sum \text{count} \cdot \log P` over the bins, so that nothing is lost by rounding to centres.

@@ -60,6 +60,6 @@ plt.show()
 # %%
 # The E-step gives each row its responsibilities, the M-step the weighted moments:
 #
-# .. math:: r_{ik} = \frac{\pi_k N(x_i \mid \mu_k, C_k)}{\sum_j \pi_j N(x_i \mid \mu_j, C_j)}, \qquad
-#           \pi_k = \frac{1}{n} \sum_i r_{ik}, \quad \mu_k = \frac{\sum_i r_{ik} x_i}{\sum_i r_{ik}}, \quad
-#           C_k = \frac{\sum_i r_{ik} (x_i - \mu_k)(x_i - \mu_k)^\top}{\sum_i r_{ik}} .
+# .. math:: r_{ic} = \frac{\pi_c N(x_i \mid \mu_c, C_c)}{\sum_b \pi_b N(x_i \mid \mu_b, C_b)}, \qquad
+#           \pi_c = \frac{1}{n} \sum_i r_{ic}, \quad \mu_c = \frac{\sum_i r_{ic} x_i}{\sum_i r_{ic}}, \quad
+#           C_c = \frac{\sum_i r_{ic} (x_i - \mu_c)(x_i - \mu_c)^\top}{\sum_i r_{ic}} .

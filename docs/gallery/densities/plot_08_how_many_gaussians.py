@@ -33,7 +33,7 @@ left.set(xlabel="Gaussians", ylabel="BIC (less is better)")
 plt.show()
 
 # %%
-# .. math:: \mathrm{BIC} = -2 \log L + p \log n
+# .. math:: \mathrm{BIC} = -2 \ell + a \log n
 #
-# with :math:`p` free parameters: :math:`k - 1` shares, :math:`kd` means and, where covariances are full,
-# :math:`k d (d + 1) / 2` variances and covariances.
+# with :math:`\ell` the log-likelihood and :math:`a` free parameters: :math:`G - 1` shares, :math:`G d` means
+# and, where covariances are full, :math:`G d (d + 1) / 2` variances and covariances.

@@ -48,7 +48,7 @@ right.spines[["top", "right"]].set_visible(False)
 plt.show()
 
 # %%
-# With :math:`\pi_k` the share of class k and :math:`p_{kj}` its probability of answer j being "duty",
+# With :math:`\pi_c` the share of class c and :math:`p_{cj}` its probability of answer j being "duty",
 #
-# .. math:: p(x) = \sum_k \pi_k \prod_j p_{kj}^{x_j} (1 - p_{kj})^{1 - x_j}, \qquad
+# .. math:: p(x) = \sum_c \pi_c \prod_j p_{cj}^{x_j} (1 - p_{cj})^{1 - x_j}, \qquad
 #           G^2 = 2 \sum_x n_x \log \frac{n_x}{n \, p(x)} .
