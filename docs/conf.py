@@ -52,8 +52,7 @@ exclude_patterns = [
     "generated/**/*.py",
     "generated/**/*.zip",
 ]
-nitpicky = True
-nitpick_ignore_regex = [("py:.*", r"(?!eigenlens\.).*")]
+nitpicky = True  # without exceptions: a reference that names nothing fails the build
 suppress_warnings = ["config.cache", "myst.header"]  # included parts begin with a heading of the second level
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 

@@ -40,6 +40,8 @@ PAIRED = re.compile(r"\\[bB]igg?([lr])(?![A-Za-z])")
 BIG = re.compile(r"\\[bB]igg?m?(?![A-Za-z])")
 """Other sizes of brackets, which browsers do not take alike on both sides."""
 
+PUNCTUATION = re.compile(r"[.,;:!?)\]]+")
+
 LEFT, RIGHT = (re.compile(rf"\\(?:{side}|[bB]igg?{side[0]})(?![a-z])") for side in ("left", "right"))
 
 QUAD = re.compile(r"\\qquad(?![A-Za-z])")
@@ -130,8 +132,19 @@ def converted(node: Any, display: str) -> str:
 
 
 def visit_inline(self: Any, node: nodes.math) -> None:
-    self.body.append(converted(node, "inline") + "&#8288;")  # so that no line begins with the comma after it
+    self.body.append(converted(node, "inline"))
     raise nodes.SkipNode
+
+
+def keep_together(app: Any, doctree: nodes.document, docname: str) -> None:
+    """Put a formula and the punctuation after it into one piece, so that no line begins with the comma."""
+    for node in list(doctree.findall(nodes.math)):
+        after = node.next_node(descend=False, siblings=True)
+        mark = PUNCTUATION.match(after.astext()) if isinstance(after, nodes.Text) else None
+        if mark:
+            kept = nodes.inline("", "", node.deepcopy(), nodes.Text(mark[0]), classes=["kept"])
+            node.parent.replace(after, nodes.Text(after.astext()[mark.end() :]))
+            node.parent.replace(node, kept)
 
 
 def visit_block(self: Any, node: nodes.math_block) -> None:
@@ -143,4 +156,5 @@ def visit_block(self: Any, node: nodes.math_block) -> None:
 
 def setup(app: Any) -> dict[str, Any]:
     app.add_html_math_renderer("mathml", (visit_inline, None), (visit_block, None))
+    app.connect("doctree-resolved", keep_together)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -84,6 +84,12 @@ def unknown_names(blocks):
     return unknown
 
 
+def test_references_that_name_nothing_fail_the_build():
+    settings = (DOCS / "conf.py").read_text(encoding="utf-8")
+    assert re.search(r"^nitpicky = True", settings, flags=re.MULTILINE)
+    assert "nitpick_ignore" not in settings
+
+
 @pytest.mark.parametrize("path", PAGES, ids=named)
 def test_blocks_use_names_that_the_page_has_made(path):
     blocks = BLOCK.findall(path.read_text(encoding="utf-8"))
@@ -366,6 +372,21 @@ def test_formulas_become_mathml():
     for unread in (r"\nosuchcommand x", r"\text{a\_b}", r"a & b"):
         with pytest.raises(Exception, match=r"unread|nosuch"):
             mathml.to_mathml(unread, "inline")
+
+
+def test_no_line_begins_with_the_punctuation_after_a_formula():
+    nodes = pytest.importorskip("docutils.nodes")
+    utils = pytest.importorskip("docutils.utils")
+    import mathml
+
+    page = utils.new_document("page")
+    page += nodes.paragraph(
+        "", "", nodes.Text("Let "), nodes.math("", "x"), nodes.Text("), then "), nodes.math("", "y")
+    )
+    mathml.keep_together(None, page, "page")
+    (kept,) = page.findall(nodes.inline)
+    assert kept.astext() == "x),"
+    assert page.astext() == "Let x), then y"
 
 
 def test_the_page_of_tensors_runs():

@@ -45,7 +45,8 @@ def likelihood_path(model: Any, *, log: bool = False, ax: Axes | None = None) ->
 
     >>> from eigenlens import FactorAnalysis, ProbabilisticPCA, datasets, plot
     >>> air = datasets.load("air-quality").frame()
-    >>> models = {"probabilistic PCA": ProbabilisticPCA(2).fit(air), "factor analysis": FactorAnalysis(1).fit(air)}
+    >>> models = {"probabilistic PCA": ProbabilisticPCA(2).fit(air)}
+    >>> models["factor analysis"] = FactorAnalysis(1).fit(air)
     >>> ax = plot.likelihood_path(models, log=True)
     >>> ax.get_ylabel()
     'log-likelihood below the highest'
