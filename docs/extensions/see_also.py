@@ -1,4 +1,4 @@
-"""Links back: pages of the gallery and of the reference name the methods, lectures and how-to pages that lead there."""
+"""Links back: pages of the gallery and of the reference name the pages and scripts that lead there."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Any
 FOLDERS = ("methods", "course", "howto")
 SCRIPT = re.compile(r"\]\(\.\./generated/(gallery/\w+/plot_\w+)\.rst\)")
 ESTIMATOR = re.compile(r"\{py:class\}`eigenlens\.(\w+)`")
+USED = re.compile(r"\b([A-Z]\w+)\(|\beigenlens\.(plot)\.")
+"""Estimators and plots in the code of a script, which are pages of the reference."""
 TIMING = "\n.. rst-class:: sphx-glr-timing"
 """What sphinx-gallery writes below the last block of a script."""
 
@@ -22,6 +24,10 @@ def links_back(root: Path) -> dict[str, list[str]]:
         targets = set(SCRIPT.findall(text)) | {f"reference/{name}" for name in ESTIMATOR.findall(text)}
         for target in targets:
             found[f"generated/{target}"].append(f"/{path.parent.name}/{path.stem}")
+    for path in sorted((root / "gallery").rglob("plot_*.py")):
+        names = {name for pair in USED.findall(path.read_text(encoding="utf-8")) for name in pair if name}
+        for name in names:
+            found[f"generated/reference/{name}"].append(f"/generated/gallery/{path.parent.name}/{path.stem}")
     return dict(found)
 
 

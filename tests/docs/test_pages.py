@@ -402,6 +402,8 @@ def test_every_script_of_the_gallery_is_linked_from_a_method_or_a_lecture():
     found = see_also.links_back(DOCS)
     assert {f"generated/gallery/{path.parent.name}/{path.stem}" for path in SCRIPTS} <= set(found)
     assert {f"generated/reference/{name}" for name in eigenlens.catalogue.MODELS} <= set(found)
+    assert "/generated/gallery/kernel/plot_01_circles" in found["generated/reference/KernelPCA"]
+    assert "/generated/gallery/densities/plot_06_bandwidth" in found["generated/reference/plot"]
 
 
 def test_links_back_stand_below_code_and_below_titles():
