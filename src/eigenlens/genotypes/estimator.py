@@ -143,23 +143,23 @@ class GenotypePCA(ProjectionEstimator):
         check_is_fitted(self)
         return self._model
 
-    components_ = model_view("components", "(k, m) weights of the standardised variants.")
-    eigenvalues_ = model_view("values", "(k,) eigenvalues of the relationship matrix.")
-    eigenvectors_ = model_view("vectors", "(n, k) eigenvectors of the relationship matrix, of unit length.")
-    scores_ = model_view("scores", "(n, k) the scores of the people of the fit.")
-    frequency_ = model_view("frequency", "(m,) frequencies of the counted alleles.")
+    components_ = model_view("components", "The weights (k, m) of the standardised variants.")
+    eigenvalues_ = model_view("values", "The eigenvalues (k,) of the relationship matrix.")
+    eigenvectors_ = model_view("vectors", "The eigenvectors (n, k) of the relationship matrix, of unit length.")
+    scores_ = model_view("scores", "The scores (n, k) of the people of the fit.")
+    frequency_ = model_view("frequency", "The frequencies (m,) of the counted alleles.")
     variants_ = forward("model_.variants", "The m variants that were used.")
     people_ = forward("model_.people", "The n people of the fit.")
     significance_ = forward("model_.significance", "The Tracy–Widom test of each component.")
 
     @property
     def explained_variance_(self) -> Any:
-        """(k,) the variances of the scores, divisor n − 1."""
+        """The variances (k,) of the scores, with the divisor n − 1."""
         return self._like(self.model_.values / (self.n_samples_ - 1.0))
 
     @property
     def explained_variance_ratio_(self) -> Any:
-        """(k,) shares of the trace of the relationship matrix."""
+        """The shares (k,) of the trace of the relationship matrix."""
         return self._like(self.model_.values / self.model_.total)
 
     @property

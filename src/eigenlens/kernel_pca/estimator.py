@@ -218,7 +218,7 @@ class KernelPCA(StandardizedColumns, ProjectionEstimator):
 
     @per_row(lambda self: self.n_features_in_, lambda self, source: source.dtype)
     def denoise(self, X: Any, n_components: int | None = None) -> Any:
-        """Return denoised rows (n, d): pre-images of P phi(x), the projections onto the first components.
+        """Return denoised rows (n, d): pre-images of the projections of phi(x) onto the first components.
 
         The search starts from the rows themselves. `n_components` may be fewer than were fitted.
         """
@@ -290,7 +290,9 @@ class KernelPCA(StandardizedColumns, ProjectionEstimator):
     # ---- learned attributes: views of the model ---------------------------------------------------------
 
     eigenvalues_ = model_view("eigenvalues", "The eigenvalues (k,) of the (centred) Gram matrix, descending.")
-    coefficients_ = model_view("coefficients", "(n, k) alpha of the components v = Σ alpha_i phi(x_i) of length 1.")
+    coefficients_ = model_view(
+        "coefficients", "The coefficients alpha (n, k) of the components v = Σ alpha_i phi(x_i) of length 1."
+    )
     explained_variance_ = model_view("variances", "The variances (k,) of the scores.")
     explained_variance_ratio_ = model_view(
         "ratio", "The shares (k,) of the variance in feature space, by the trace of the (centred) Gram matrix."

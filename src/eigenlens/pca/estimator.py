@@ -165,7 +165,7 @@ class PCA(InterpretedComponents):
         return self.fit(X, y, sample_weight=sample_weight, feature_weight=feature_weight).transform(X)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
-        """Add rows to those of earlier fits. Exact: the moments merge, and the components are computed when first used.
+        """Add rows to those of earlier fits, exactly: moments merge, and the components are computed when first used.
 
         They are computed from a covariance matrix, which keeps singular values down to about 1e-6 of the largest; of
         batches of few rows and columns, up to n d² = 4 million each, from a triangle, which keeps all.
@@ -228,7 +228,7 @@ class PCA(InterpretedComponents):
         return self
 
     def merge(self, other: PCA) -> Self:
-        """Add the rows of another fitted PCA. Exact; both must have kept their moments."""
+        """Add the rows of another fitted PCA, exactly; both must have kept their moments."""
         check_is_fitted(self)
         if not isinstance(other, PCA):
             raise OptionError("is not a fitted PCA", argument="other", value=other)
@@ -378,30 +378,32 @@ class PCA(InterpretedComponents):
         _, outcome = self._solved()
         return outcome
 
-    components_ = model_view("axes", "(k, d) axes, one per row; loadings_.T / sqrt(explained_variance_) if rotated.")
-    explained_variance_ = model_view("explained", "(k,) variances of the rows that the components explain.")
-    loadings_ = model_view("loadings", "(d, k) components_.T * sqrt(explained_variance_).")
+    components_ = model_view(
+        "axes", "The axes (k, d), one per row; loadings_.T / sqrt(explained_variance_) if rotated."
+    )
+    explained_variance_ = model_view("explained", "The variances (k,) of the rows that the components explain.")
+    loadings_ = model_view("loadings", "The loadings (d, k), components_.T * sqrt(explained_variance_).")
     component_correlations_ = model_view("component_correlations", "(k, k), the identity unless rotated obliquely.")
-    mean_ = model_view("mean", "(d,) column means, zeros with center=False.")
-    scale_ = model_view("scale", "(d,) column scales, ones unless standardised.")
+    mean_ = model_view("mean", "The means (d,) of the columns, zeros with center=False.")
+    scale_ = model_view("scale", "The scales (d,) of the columns, ones unless standardised.")
     total_variance_ = forward("model_.total", "The sum of all variances, kept or not.")
     noise_variance_ = forward("model_.noise", "The mean of the d − k discarded eigenvalues.")
 
     @property
     def explained_variance_ratio_(self) -> Any:
-        """(k,) shares of the total variance."""
+        """The shares (k,) of the total variance that the components explain."""
         total = self.model_.total
         return self._like(self.model_.explained / total if total > 0.0 else np.zeros(len(self.model_.variances)))
 
     @property
     def rotation_matrix_(self) -> Any:
-        """(k, k) T: rotated scores are whitened ones times T, and rotated loadings are V λ^½ T⁻ᵀ."""
+        """The matrix T (k, k): rotated scores are whitened ones times T, and rotated loadings are V λ^½ T⁻ᵀ."""
         T = self.model_.rotation
         return self._like(np.eye(self.n_components_) if T is None else T)
 
     @property
     def singular_values_(self) -> Any:
-        """(k,) singular values of the centred rows, of X itself with center=False."""
+        """The singular values (k,) of the centred rows, of X itself with center=False."""
         return self._like(self.model_.singular_values)
 
     @property

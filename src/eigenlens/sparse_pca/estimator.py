@@ -133,22 +133,22 @@ class SparsePCA(ProjectionEstimator):
         check_is_fitted(self)
         return self._model
 
-    components_ = model_view("components", "(k, d) unit vectors with few entries, one per row.")
-    explained_variance_ = model_view("variances", "(k,) the variance that each adds to those before.")
-    loadings_ = model_view("loadings", "(d, k) components_.T * sqrt(explained_variance_).")
-    mean_ = model_view("mean", "(d,) column means.")
-    scale_ = model_view("scale", "(d,) column scales, ones unless standardised.")
-    bound_ = model_view("bounds", "(k,) no component as sparse could have added more.")
+    components_ = model_view("components", "The components (k, d), unit vectors with few entries, one per row.")
+    explained_variance_ = model_view("variances", "The variance (k,) that each component adds to those before it.")
+    loadings_ = model_view("loadings", "The loadings (d, k), components_.T * sqrt(explained_variance_).")
+    mean_ = model_view("mean", "The means (d,) of the columns.")
+    scale_ = model_view("scale", "The scales (d,) of the columns, ones unless standardised.")
+    bound_ = model_view("bounds", "An upper bound (k,) on the variance that a component as sparse could have added.")
     total_variance_ = forward("model_.total", "The sum of the variances of all columns.")
 
     @property
     def explained_variance_ratio_(self) -> Any:
-        """(k,) shares of the total variance."""
+        """The shares (k,) of the total variance that the components explain."""
         return self._like(self.model_.variances / self.model_.total)
 
     @property
     def optimal_(self) -> Any:
-        """(k,) whether each component is proved to be the best with as few columns, given those before."""
+        """Whether each component (k,) is proved to be the best with as few columns, given those before it."""
         return self._like.exact(self.model_.bounds <= self.model_.variances * (1.0 + 10.0 * PROOF_TOL))
 
     @property
