@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_diabetes, load_iris
 
 import eigenlens
 from eigenlens import (
@@ -141,7 +141,7 @@ def _overlapping():
     return centres[rng.integers(3, size=N)] + rng.standard_normal((N, D)) @ (np.eye(D) + 0.3 * rng.random((D, D)))
 
 
-FLAT_ROWS = {"iris": load_iris().data, "overlapping": _overlapping()}
+FLAT_ROWS = {"iris": load_iris().data, "overlapping": _overlapping(), "diabetes": load_diabetes().data}
 
 FLAT = {
     "full": GaussianMixture(3, n_init=2, random_state=0),

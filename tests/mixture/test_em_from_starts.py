@@ -14,10 +14,9 @@ from eigenlens.data.memory import ArraySource
 from eigenlens.mixture.em import (
     BestEnd,
     ComponentLost,
-    MixtureState,
     clamped_components,
     em_steps,
-    estimate_mixture,
+    estimate_state,
     run_from_start,
     run_from_starts,
 )
@@ -48,7 +47,7 @@ def starts(problem, X, K, count):
         centres = k_means_plus_plus(filled, np.ones(len(X)), K, np.random.default_rng(seed))
         labels = np.sum((filled[:, None] - centres) ** 2, axis=2).argmin(axis=1)
         found.append(
-            estimate_mixture(
+            estimate_state(
                 problem, problem.structure.moments.of_groups(ArraySource(filled).blocks().__next__(), np.eye(K)[labels])
             )
         )
@@ -104,7 +103,7 @@ def test_rows_equally_far_from_two_centres_belong_to_the_first():
 def test_a_step_is_that_of_the_book():
     """The responsibilities, and the means and covariances that they weigh, for mixtures of two numbers of rows."""
     problem = asked(IRIS, 2, "full")
-    some = [MixtureState.of(one, problem.structure) for one in starts(problem, IRIS, 2, 3)]
+    some = starts(problem, IRIS, 2, 3)
     for state, (value, better) in zip(some, em_steps(problem, some), strict=True):
         parts = zip(state.weights, state.means, state.arrays["covariances"], strict=True)
         joint = np.stack([pi * multivariate_normal(mean, C).pdf(IRIS) for pi, mean, C in parts], axis=1)
@@ -121,9 +120,8 @@ def test_a_step_is_that_of_the_book():
 def test_a_mixture_that_loses_a_component_leaves_the_others_alone(name):
     problem = asked(IRIS, 3, name)
     some = starts(problem, IRIS, 3, 3)
-    far = MixtureState.of(some[1], problem.structure)
-    far = replace(far, means=far.means + 1e4 * (np.arange(3) == 2)[:, None])
-    states = [MixtureState.of(some[0], problem.structure), far, MixtureState.of(some[2], problem.structure)]
+    far = replace(some[1], means=some[1].means + 1e4 * (np.arange(3) == 2)[:, None])
+    states = [some[0], far, some[2]]
     first, lost, last = em_steps(problem, states)
     assert isinstance(lost, ComponentLost)
     assert lost.k == 2
@@ -132,7 +130,7 @@ def test_a_mixture_that_loses_a_component_leaves_the_others_alone(name):
         (alone,) = em_steps(problem, [state])
         assert found[0] == pytest.approx(alone[0], rel=1e-13)
         np.testing.assert_allclose(found[1].means, alone[1].means, rtol=1e-12)
-    left = run_from_starts(problem, [state.mixture(problem.structure) for state in states], tol=1e-3, max_iter=30)
+    left = run_from_starts(problem, states, tol=1e-3, max_iter=30)
     assert [len(one.mixture.weights) for one in left] == [3, 2, 3]
     assert [len(one.lost) for one in left] == [0, 1, 0]
 

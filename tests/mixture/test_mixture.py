@@ -18,7 +18,7 @@ from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import DataError, OptionError
 from eigenlens.latent.factor.fit import fit_factor
 from eigenlens.latent.ppca.fit import fit_ppca
-from eigenlens.mixture.em import clamped_components, run_from_start
+from eigenlens.mixture.em import MixtureState, clamped_components, run_from_start
 from eigenlens.mixture.fit import MixtureOptions, fit_mixture, summarise_rows
 from eigenlens.mixture.problem import covariance_floor, make_problem
 from eigenlens.mixture.starts import (
@@ -122,11 +122,11 @@ def test_the_reported_remaining_gain_is_not_exceeded(tol):
         source = ArraySource(X).weighted(None if weight is None else weight.astype(float))
         problem = make_problem(summarise_rows(source, structure), K, structure)
         for seed in range(4):
-            start = from_centres(CENTRE_RULES["random"], 1)(problem, K, np.random.default_rng(seed), 1000)[0].mixture
+            start = from_centres(CENTRE_RULES["random"], 1)(problem, K, np.random.default_rng(seed), 1000)[0].state
             found = run_from_start(problem, start, tol=tol * problem.weight, max_iter=2000)
             if not found.converged or clamped_components(problem, found.state).any():
                 continue
-            further = run_from_start(problem, found.mixture, tol=0.0, max_iter=300)
+            further = run_from_start(problem, found.state, tol=0.0, max_iter=300)
             assert further.path[-1] - found.path[-1] <= tol * problem.weight
 
 
@@ -469,7 +469,8 @@ def test_an_interrupt_keeps_the_starts_that_were_used(monkeypatch):
 
 def test_an_interrupt_in_iterations_side_by_side_keeps_the_best():
     X = clusters()
-    some = [Start(gaussians([0.2, 0.3, 0.5], X[[i, 120, 250]], [np.cov(X.T)] * 3)) for i in (0, 40)]
+    covariances = {"covariances": np.stack([np.cov(X.T)] * 3)}
+    some = [Start(MixtureState(np.array([0.2, 0.3, 0.5]), X[[i, 120, 250]], covariances)) for i in (0, 40)]
     each = [fitted(X, 3, starting=lambda problem, K, rng, max_iter, one=one: [one], max_iter=4).loglik for one in some]
     stopped = StoppedAt(X)
     stopped.last = 1 + 5 + 1

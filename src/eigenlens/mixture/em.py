@@ -82,7 +82,7 @@ class MixtureEMResult:
 
 def run_from_starts(
     problem: Problem,
-    starts: Sequence[Mixture],
+    starts: Sequence[MixtureState],
     *,
     tol: float,
     max_iter: int,
@@ -95,13 +95,12 @@ def run_from_starts(
     `note` is called for the steps of all. Each result is the one that `run_from_start` would return, except that with
     `best_end` runs that cannot reach the best end so far are given up.
     """
-    states = [MixtureState.of(start, problem.structure) for start in starts]
-    iterations = [_iterate(problem, state, tol, StepBudget(max_iter), note, best_end) for state in states]
+    iterations = [_iterate(problem, start, tol, StepBudget(max_iter), note, best_end) for start in starts]
     # Added variances have a fixed point but no function that it maximises, by which to judge an extrapolation.
     return run_together(iterations, _answer_requests(problem, accelerate and problem.reg_covar == 0.0))
 
 
-def run_from_start(problem: Problem, start: Mixture, **options: Any) -> MixtureEMResult:
+def run_from_start(problem: Problem, start: MixtureState, **options: Any) -> MixtureEMResult:
     """Run EM until no more than tol is left to gain, or for max_iter passes; lost components are removed.
 
     The options are those of `run_from_starts`.
@@ -131,11 +130,10 @@ def settle(problem: Problem, result: MixtureEMResult, *, tol: float, max_iter: i
     return replace(result, state=end.model, path=(*kept, end.value), steps=budget.steps)
 
 
-def evaluate_start(problem: Problem, start: Mixture) -> MixtureEMResult:
+def evaluate_start(problem: Problem, start: MixtureState) -> MixtureEMResult:
     """Return a start unchanged, with its value, in one pass over the rows; no component is removed."""
-    state = MixtureState.of(start, problem.structure)
-    values, _ = _e_step(problem, StackedStates.of([state]))
-    return MixtureEMResult(state, problem.structure, (float(values[0]),), 0, np.inf, False, False, ())
+    values, _ = _e_step(problem, StackedStates.of([start]))
+    return MixtureEMResult(start, problem.structure, (float(values[0]),), 0, np.inf, False, False, ())
 
 
 def rank_result(problem: Problem, result: MixtureEMResult) -> tuple[int, int, float]:
@@ -332,14 +330,13 @@ def _select_mixtures(moments: Any, kept: Array) -> Any:
     return moments.regroup(lambda a: a[groups])
 
 
-def estimate_mixture(problem: Problem, moments: Any, start: Mixture | None = None) -> Mixture:
+def estimate_state(problem: Problem, moments: Any, previous: MixtureState | None = None) -> MixtureState:
     """Return the mixture with these moments of its components: one M-step."""
-    previous = None if start is None else MixtureState.of(start, problem.structure)
     lost = np.flatnonzero(moments.weight * problem.rows < MIN_ROWS_PER_COMPONENT * problem.weight)
     if previous is not None and lost.size:
         raise ComponentLost(int(lost[0]), previous)
     (state,) = _m_step(problem, moments, None if previous is None else StackedStates.of([previous])).states()
-    return state.mixture(problem.structure)
+    return state
 
 
 def clamped_components(problem: Problem, state: MixtureState) -> Array:

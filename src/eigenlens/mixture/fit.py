@@ -180,7 +180,7 @@ def best_fit(
     """
     stopped = any(start.interrupted for start in starts)
     left = max(0, options.max_iter - max(start.steps for start in starts))
-    ends = _run_starts(problem, [start.mixture for start in starts], options, 0 if stopped else left, progress)
+    ends = _run_starts(problem, [start.state for start in starts], options, 0 if stopped else left, progress)
     pairs = zip(starts, ends, strict=True)
     results = [replace(end, lost=start.lost + end.lost) for start, end in pairs if end is not None]
     if not results:
@@ -195,7 +195,7 @@ def best_fit(
 
 
 def _run_starts(
-    problem: Problem, starts: list[Mixture], options: MixtureOptions, left: int, progress: Progress | None
+    problem: Problem, starts: list[MixtureState], options: MixtureOptions, left: int, progress: Progress | None
 ) -> list[MixtureEMResult | None]:
     if options.max_iter == 0:
         return [evaluate_start(problem, start) for start in starts]
@@ -310,7 +310,7 @@ def _fit_single_gaussian(overall: Overall, covariance: Array) -> Gaussian:
     floor = covariance_floor(covariance, MIN_OVERALL_VARIANCE)
     fields = vars(replace(overall, covariance=covariance))
     problem = Problem(**fields, structure=FullStructure(), prior=Prior(), floor=floor)
-    start = Mixture(np.ones(1), (Gaussian(overall.mean, Full(covariance)),))
+    start = MixtureState(np.ones(1), overall.mean[None], {"covariances": covariance[None]})
     tol = SINGLE_GAUSSIAN_TOL * overall.weight
     result = run_from_start(problem, start, tol=tol, max_iter=SINGLE_GAUSSIAN_STEPS)
     if result.interrupted:  # there is no mixture yet that could be kept

@@ -27,7 +27,7 @@ from eigenlens.mixture.em import (
     MixtureState,
     clamped_components,
     drop_component,
-    estimate_mixture,
+    estimate_state,
 )
 from eigenlens.mixture.fit import MixtureFit, MixtureOptions, fit_mixture, mixture_parameters
 from eigenlens.mixture.missing import observed_e_step
@@ -113,7 +113,8 @@ def _estimate(
     lost = tuple[LostComponent, ...]()
     while True:
         try:
-            return estimate_mixture(problem, moments, start), moments, lost
+            state = estimate_state(problem, moments, MixtureState.of(start, problem.structure))
+            return state.mixture(problem.structure), moments, lost
         except ComponentLost as gone:
             k = gone.k
             lost += (LostComponent(tuple(start.means[k].tolist()), step),)

@@ -24,14 +24,15 @@ from eigenlens.mixture.em import (
     BestEnd,
     LostComponent,
     MixtureEMResult,
-    estimate_mixture,
+    MixtureState,
+    estimate_state,
     evaluate_start,
     rank_result,
     run_from_starts,
 )
 from eigenlens.mixture.prior import PRIORS
 from eigenlens.mixture.problem import Problem, rows_unchanged
-from eigenlens.mixture.structures.base import CovarianceArrays, CovarianceStructure
+from eigenlens.mixture.structures.base import CovarianceArrays
 from eigenlens.native.mixture import mixture_log_joint
 from eigenlens.resources import in_slices, one_thread, thread_count
 
@@ -140,11 +141,11 @@ class Start(NamedTuple):
     """A mixture from which EM starts.
 
     Attributes:
-        lost: the components that it had lost by then. interrupted: whether the user stopped the guessing.
-        steps: of EM that led to it.
+        state: the mixture as arrays. lost: the components that it had lost by then.
+        interrupted: whether the user stopped the guessing. steps: of EM that led to it.
     """
 
-    mixture: Mixture
+    state: MixtureState
     lost: tuple[LostComponent, ...] = ()
     interrupted: bool = False
     steps: int = 0
@@ -162,11 +163,11 @@ class StartParts:
     means: Array | None = None
     arrays: CovarianceArrays | None = None
 
-    def put_into(self, mixture: Mixture, structure: CovarianceStructure) -> Mixture:
+    def put_into(self, state: MixtureState) -> MixtureState:
         """Return the mixture with these parts in place of its own."""
-        arrays = structure.arrays(mixture.components) if self.arrays is None else self.arrays
-        means = mixture.means if self.means is None else self.means
-        return Mixture(mixture.weights if self.weights is None else self.weights, structure.components(means, arrays))
+        weights = state.weights if self.weights is None else self.weights
+        means = state.means if self.means is None else self.means
+        return MixtureState(weights, means, state.arrays if self.arrays is None else self.arrays)
 
 
 StartRule = Callable[[Problem, int, np.random.Generator, int], list[Start]]
@@ -175,7 +176,7 @@ StartRule = Callable[[Problem, int, np.random.Generator, int], list[Start]]
 
 def from_mixture(mixture: Mixture) -> StartRule:
     """Return the rule that starts EM from a known mixture."""
-    return lambda problem, K, rng, max_iter: [Start(mixture)]
+    return lambda problem, K, rng, max_iter: [Start(MixtureState.of(mixture, problem.structure))]
 
 
 def from_responsibilities(shares: Array, weight: Array | None = None) -> StartRule:
@@ -191,7 +192,7 @@ def from_responsibilities(shares: Array, weight: Array | None = None) -> StartRu
             stop = first + block.rows.shape[0]
             parts.append(problem.structure.moments.of_groups(_fill_block(problem, block), kept[first:stop]))
             first = stop
-        return [Start(estimate_mixture(problem, sum(parts[1:], parts[0])))]
+        return [Start(estimate_state(problem, sum(parts[1:], parts[0])))]
 
     return start
 
@@ -213,7 +214,7 @@ def from_means(parts: StartParts) -> StartRule:
         sample, s = _sample(problem, K, rng), problem.deviations
         labels = _smallest(_squared_distances(sample.filled / s, parts.means / s))
         guess = _estimate_from_groups(_with_conjugate_prior(problem, K), sample, labels, K)
-        return [Start(parts.put_into(guess, problem.structure))]
+        return [Start(parts.put_into(guess))]
 
     return start
 
@@ -239,27 +240,30 @@ def from_centres(centres: CentreRule, n_init: int, parts: StartParts | None = No
         guesses = n_init * (2 if twice else 1) if K > 1 else 1  # one component has only one start
         make = partial(_guess, problem=_with_conjugate_prior(small, K), centres=centres, K=K, sample=sample)
         at_once = _starts_at_once(small, K)
-        each: Iterable[Mixture] = _make_guesses(make, rng.spawn(guesses), at_once, sample.X.size)
+        each: Iterable[MixtureState] = _make_guesses(make, rng.spawn(guesses), at_once, sample.X.size)
         if parts is not None:
-            each = (parts.put_into(guess, problem.structure) for guess in each)
+            each = map(parts.put_into, each)
         if steps:
             results, interrupted = _run_guesses(small, each, at_once, tol, steps)
         else:
             results, interrupted = [evaluate_start(small, guess) for guess in each], False
         best = sorted(results, key=partial(rank_result, small))
         most = MAX_FINAL_STARTS if small.rows == problem.rows and not interrupted else 1
-        return [Start(one.mixture, one.lost, interrupted, max(0, one.steps - 1)) for one in best[:most]]
+        return [Start(one.state, one.lost, interrupted, max(0, one.steps - 1)) for one in best[:most]]
 
     return start
 
 
 def _make_guesses(
-    make: Callable[[int, np.random.Generator], Mixture], rngs: list[np.random.Generator], at_once: int, entries: int
-) -> Iterator[Mixture]:
+    make: Callable[[int, np.random.Generator], MixtureState],
+    rngs: list[np.random.Generator],
+    at_once: int,
+    entries: int,
+) -> Iterator[MixtureState]:
     """Yield a guess for each generator; some are made at once, each on a thread of its own where rows are many."""
     for some in slices(len(rngs), at_once):
 
-        def guesses(part: slice, first: int = some.start) -> list[Mixture]:
+        def guesses(part: slice, first: int = some.start) -> list[MixtureState]:
             return [make(first + i, rngs[first + i]) for i in range(part.start, part.stop)]
 
         count = some.stop - some.start
@@ -274,7 +278,7 @@ def _starts_at_once(problem: Problem, K: int) -> int:
 
 
 def _run_guesses(
-    problem: Problem, guesses: Iterable[Mixture], at_once: int, tol: float, steps: int
+    problem: Problem, guesses: Iterable[MixtureState], at_once: int, tol: float, steps: int
 ) -> tuple[list[MixtureEMResult], bool]:
     """Run EM from guesses, some at once; return the results, and whether an interrupt ended the runs.
 
@@ -364,7 +368,9 @@ def inclusion_probabilities(weight: Array, m: int) -> Array:
     return np.asarray(p)
 
 
-def _guess(i: int, rng: np.random.Generator, problem: Problem, centres: CentreRule, K: int, sample: _Sample) -> Mixture:
+def _guess(
+    i: int, rng: np.random.Generator, problem: Problem, centres: CentreRule, K: int, sample: _Sample
+) -> MixtureState:
     turn, view = divmod(i, len(sample.views))
     Y, rule = sample.views[view], _random_rows if centres is k_means_plus_plus and turn % 2 else centres
     with one_thread():
@@ -377,12 +383,12 @@ def _with_conjugate_prior(problem: Problem, K: int) -> Problem:
     return replace(problem, prior=PRIORS["conjugate"](problem.structure, problem.mean, problem.covariance, K))
 
 
-def _estimate_from_groups(problem: Problem, sample: _Sample, labels: Array, K: int) -> Mixture:
+def _estimate_from_groups(problem: Problem, sample: _Sample, labels: Array, K: int) -> MixtureState:
     """Return the mixture of K groups of rows, for a problem with the conjugate prior.
 
     A group without rows is as wide as that prior makes it, and counts as one row.
     """
     groups = problem.structure.moments.of_groups(Block(sample.filled, sample.weight), np.eye(K)[labels])
-    mixture = estimate_mixture(problem, groups)
-    weights = mixture.weights + 1.0 / max(len(labels), float(sample.weight.sum()))  # the same for weights as for copies
-    return Mixture(weights / weights.sum(), mixture.components)
+    state = estimate_state(problem, groups)
+    weights = state.weights + 1.0 / max(len(labels), float(sample.weight.sum()))  # the same for weights as for copies
+    return replace(state, weights=weights / weights.sum())

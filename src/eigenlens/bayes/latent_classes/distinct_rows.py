@@ -6,6 +6,7 @@ likelihood needs.
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -84,10 +85,10 @@ def merge_equal_rows(block: Block) -> Block:
     array([2., 1.])
     """
     rows, weight = block
-    numbers = _number_rows(rows)
-    if numbers is None:
+    numbered = _number_rows(rows)
+    if numbered is None:
         return block
-    _, first, which = np.unique(numbers, return_index=True, return_inverse=True)
+    _, first, which = np.unique(numbered, return_index=True, return_inverse=True)
     if len(first) > MAX_DISTINCT_SHARE * len(weight):
         return block
     return Block(rows[first], np.bincount(which.reshape(-1), weight, minlength=len(first)))
@@ -165,12 +166,23 @@ def _hashes(block: Block) -> _PerRow:
 
 
 def _entry_bits(rows: Any, j: int) -> Array:
-    """Return 64 bits (b,) for the entries of a column: those of numbers, or a checksum of categories."""
+    """Return 64 bits (b,) for the entries of a column: those of numbers, encoded or not, or a checksum of text."""
     if isinstance(rows, MixedRows) and rows.places[j] < 0:
         place = -1 - rows.places[j]
-        sums = [crc32(repr(category).encode()) for category in rows.categories[place]]
-        return np.array([*sums, 0], dtype=np.uint64)[rows.codes[:, place]]
-    x = numbers_of(rows, np.array([j]))[:, 0].astype(np.float64) + 0.0  # −0 is 0
+        return np.concatenate([*map(_category_bits, rows.categories[place]), _number_bits([np.nan])])[
+            rows.codes[:, place]
+        ]
+    return _number_bits(numbers_of(rows, np.array([j]))[:, 0])
+
+
+def _category_bits(category: Any) -> Array:
+    if isinstance(category, numbers.Real):
+        return _number_bits([category])
+    return np.array([crc32(repr(category).encode())], dtype=np.uint64)
+
+
+def _number_bits(values: Any) -> Array:
+    x = np.array(values, dtype=np.float64) + 0.0  # −0 is 0
     x[np.isnan(x)] = np.nan  # which has many bit patterns
     return x.view(np.uint64)
 

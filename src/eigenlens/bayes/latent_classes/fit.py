@@ -7,10 +7,10 @@ fitted to rows that the components share: the M-step is naive Bayes with the res
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from operator import add
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from eigenlens.data.source import Block, FieldSums, Progress, Source, accumulate
 from eigenlens.laws import PATH_RELATIONS, Laws, Relations
 from eigenlens.missing.result import step_label
 from eigenlens.optim.em import (
+    SETTLED_STEP,
     EMResult,
     ParameterMap,
     StepBudget,
@@ -36,6 +37,7 @@ from eigenlens.optim.em import (
     answer_request,
     confirmed_em_iterations,
     run_together,
+    settling_iterations,
 )
 from eigenlens.stats.moments import ColumnMoments
 
@@ -157,23 +159,25 @@ def fit_latent_classes(
     overall = overall_statistics(table, plan)
     _reject_infinity(overall, plan)
     scales = _column_scales(overall, plan, options.naive.floor)
-    step = partial(_em_step, table, plan, options)
+    step: Step = partial(_em_step, table, plan, options)
     parameters = _parameter_map(scales) if options.accelerate and has_coordinates(starts[0].model) else None
-    go_on = partial(_continue, step=step, parameters=parameters, progress=progress)
+    evaluate = partial(_answer, step=step, parameters=parameters)
+    go_on = partial(_continue, evaluate=evaluate, progress=progress)
     rank = partial(_rank, scales=scales)
     runs, most = [_Run(start) for start in starts], options.max_iter
     if len(runs) > 1:
         runs = sorted(go_on(runs, tol=0.0, max_iter=min(SHORT_RUN_STEPS, most)), key=rank)[:LONG_RUNS]
         runs = sorted(go_on(runs, tol=LONG_RUN_TOL * options.tol * total, max_iter=most), key=rank)[:1]
     (run,) = go_on(runs, tol=options.tol * total, max_iter=most)
+    if parameters is not None and run.end is not None and run.end.remaining_gain <= options.tol * total:
+        run = _settle(run, evaluate, SETTLED_STEP * options.tol)
     return _finish(run, step, scales, options)
 
 
 def _continue(
     runs: Sequence[_Run],
     *,
-    step: Step,
-    parameters: ParameterMap[_Mixture] | None,
+    evaluate: Callable[[list[StepRequest[_Mixture]]], list[StepResult[_Mixture]]],
     tol: float,
     max_iter: int,
     progress: Progress | None,
@@ -182,9 +186,6 @@ def _continue(
 
     An interrupt is raised again where there is nothing to keep.
     """
-
-    def evaluate(requests: list[StepRequest[_Mixture]]) -> list[StepResult[_Mixture]]:
-        return [answer_request(request, step, parameters) for request in requests]
 
     def note(done: int, value: float) -> None:
         if progress is not None:
@@ -204,6 +205,23 @@ def _continue(
     if not kept:
         raise KeyboardInterrupt
     return kept
+
+
+def _answer(
+    requests: list[StepRequest[_Mixture]], step: Step, parameters: ParameterMap[_Mixture] | None
+) -> list[StepResult[_Mixture]]:
+    return [answer_request(request, step, parameters) for request in requests]
+
+
+def _settle(run: _Run, evaluate: Callable[[list[StepRequest[_Mixture]]], Any], shortest: float) -> _Run:
+    """Return a converged run moved to where a step no longer changes it, so that it depends on no order of sums."""
+    assert run.end is not None
+    if run.end.interrupted or run.end.last is None:
+        return run
+    (end,) = run_together([settling_iterations(run.end.last, run.budget, shortest=shortest)], evaluate)
+    if end is None:
+        return replace(run, end=replace(run.end, ended="interrupted"))
+    return replace(run, mixture=end.model, path=(*(value for value in run.path if value < end.value), end.value))
 
 
 def _rank(run: _Run, scales: Scales) -> tuple[int, float]:
