@@ -65,8 +65,8 @@ def remove_rotation(V: Array, W: Array) -> Array:
     values, U = np.linalg.eigh(W.T @ W)
     sums = values[:, None] + values
     skew = U.T @ (W.T @ V - V.T @ W) @ U
-    A = np.divide(skew, sums, out=np.zeros_like(skew), where=sums > np.finfo(np.float64).eps * values[-1])
-    return V - W @ (U @ A @ U.T)
+    A: Array = np.divide(skew, sums, out=np.zeros_like(skew), where=sums > np.finfo(np.float64).eps * values[-1])
+    return np.asarray(V - W @ (U @ A @ U.T))
 
 
 def partial_derivatives(expected: ExpectedStatistics, model: LinearGaussian) -> tuple[Array, Array, Array]:
