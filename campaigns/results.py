@@ -34,14 +34,17 @@ NAN_IS_MEANT = r"held_out|significance_|\.share$|theta_|var_|feature_count_"
 """Documented: without folds, of a rule that does not apply, columns that are not Gaussian, or no counts, and tests of
 the last components of genotypes, without eigenvalues after them."""
 
-AS_GIVEN = ("ppf", "cdf", "whiten", "colour", "given")
-"""Methods of densities that are documented to give NaN for NaN, and an infinity for the end of an open range."""
+AS_GIVEN = ("ppf", "cdf", "whiten", "colour", "given", "eigenlens.accumulate")
+"""Methods of densities that are documented to give NaN for NaN, and an infinity for the end of an open range.
+
+And `accumulate`, whose total is what the caller's function gave.
+"""
 
 NAN_WHERE_NOT_TESTED = {"GoodnessOfFit", "FactorErrors"}
 """Results with NaN for tests without degrees of freedom, and errors of parameters at their bound, as documented."""
 
-INFINITY_IS_MEANT = r"bounds|edges|kernel\.radius|_limit$"
-"""Open ends, kernels of unbounded support, and the limit of a residual that is 0."""
+INFINITY_IS_MEANT = r"bounds|edges|kernel\.radius|_limit$|levels\[\d+\]$"
+"""Open ends, kernels of unbounded support, the limit of a residual that is 0, and a category that was given."""
 
 MAY_BE_MINUS_INFINITY = r"^result$|class_log_prior_"
 """The logarithm of the density of a row outside the support, or of a probability of 0."""

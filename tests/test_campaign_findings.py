@@ -9,6 +9,7 @@ from pathlib import Path
 import dask.array
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow
 import pytest
 from scipy import sparse
@@ -592,3 +593,62 @@ def test_arguments_that_overflow_or_lack_a_part_are_named(tmp_path):
         plot.mixture_density(eigenlens.GaussianMixture().fit(X), bins=(1,))
     with pytest.raises(EigenlensError, match=r"\bX\b"):
         eigenlens.report(eigenlens.PCA().fit(X), "x" * 5000, tmp_path / "report.html")
+
+
+@pytest.mark.parametrize(
+    "density",
+    [densities.Multinomial([0.2, 0.3, 0.5], 4), densities.Product((densities.Bernoulli(0.5),) * 3)],
+    ids=["Multinomial", "Product"],
+)
+@pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csc_array])
+def test_entries_stored_outside_a_sparse_matrix_are_an_error_before_they_are_read(density, kind):
+    with pytest.raises(DataError, match=r"X is a sparse matrix of shape .* stored outside it"):
+        density.log_density(outside(kind(X)))
+
+
+@pytest.mark.parametrize("model", [eigenlens.LinearDiscriminant, eigenlens.QuadraticDiscriminant])
+@pytest.mark.parametrize(
+    ("argument", "taken"), [("shrinkage", "n, d, trace, square, quartic"), ("target", "variances")]
+)
+def test_a_rule_of_other_arguments_is_named_with_those_that_it_is_given(model, argument, taken):
+    with pytest.raises(OptionError, match=rf"{argument}=.* must be a function of \({taken}\)"):
+        model(**{argument: lambda: 0.5}).fit(X, Y)
+
+
+@pytest.mark.parametrize("answer", [None, np.nan, 0.0, [1.0, 2.0], "wide"])
+def test_what_a_rule_for_bandwidths_of_classes_returns_is_checked(answer):
+    with pytest.raises(OptionError, match="bandwidth=<built-in function len> must be a function of"):
+        eigenlens.NaiveBayes("kde", bandwidth=len).fit(X, Y)
+    with pytest.raises(OptionError, match=r"the rule .* returned .* as a bandwidth"):
+        eigenlens.NaiveBayes("kde", bandwidth=lambda x, weight: answer).fit(X, Y)
+
+
+def test_a_lazy_table_without_rows_is_an_error_about_x():
+    with pytest.raises(DataError, match="X has 0 rows"):
+        eigenlens.GenotypePCA().fit(pl.LazyFrame({"a": [], "b": []}, schema={"a": pl.Float64, "b": pl.Float64}))
+
+
+@pytest.mark.parametrize("noise", [-1.0, 0.0, [1.0, 0.0, 1.0]])
+def test_noise_of_a_linear_gaussian_is_positive(noise):
+    with pytest.raises(OptionError, match="noise has"):
+        densities.LinearGaussian(np.zeros(3), np.ones((3, 1)), noise)
+
+
+@pytest.mark.parametrize("model", [eigenlens.GaussianMixture(), eigenlens.ProbabilisticPCA(1)], ids=str)
+def test_criteria_of_rows_without_any_entry_are_an_error(model):
+    model.fit(X)
+    for criterion in ("aic", "bic", "icl")[: 3 if hasattr(model, "icl") else 2]:
+        with pytest.raises(DataError, match="X has no row with an observed entry"):
+            getattr(model, criterion)(np.full((2, 3), np.nan))
+
+
+@pytest.mark.parametrize("weight", [1e-320, 1e300])
+def test_weights_of_columns_whose_squares_overflow_are_an_error(weight):
+    with pytest.raises(OptionError, match="feature_weight"):
+        eigenlens.PCA().fit(X, feature_weight=[weight] * 3)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_folds_of_one_row_do_not_warn_of_arithmetic():
+    found = eigenlens.select_components(rows(3, 12), standardize=True, random_state=0)
+    assert all(0 <= each.n_components <= 2 for each in found.rows)

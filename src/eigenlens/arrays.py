@@ -84,6 +84,21 @@ def check_tensor(x: Any, argument: str = "X") -> None:
         raise DataError(what, argument=argument, fix="give it numbers")
 
 
+def check_indices(X: Any, argument: str = "X") -> None:
+    """Raise if a compressed sparse matrix stores entries outside its shape, where SciPy would write to foreign memory.
+
+    SciPy checks indices when a matrix is made, not when its arrays are changed or replaced. Cost: one pass over them.
+    """
+    if getattr(X, "format", "") not in ("csr", "csc", "bsr"):
+        return
+    size = X.shape[X.format != "csc"] // getattr(X, "blocksize", (1, 1))[1]
+    ends = np.asarray(X.indptr)
+    ordered = ends[0] == 0 and ends[-1] <= min(len(X.indices), len(X.data)) and np.all(ends[:-1] <= ends[1:])
+    if not ordered or X.indices.max(initial=-1) >= size or X.indices.min(initial=0) < 0:
+        what = f"is a sparse matrix of shape {X.shape} with entries stored outside it"
+        raise DataError(what, argument=argument, fix="make it again from its entries: X.check_format() says which")
+
+
 def to_numpy(x: Any, argument: str = "X") -> Array:
     """Return x as a NumPy array on the host, without a copy where possible; an error about it names the argument.
 

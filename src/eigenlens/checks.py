@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.arrays import Array, dimensions, is_sparse, is_tensor, to_numpy
+from eigenlens.arrays import Array, check_indices, dimensions, is_sparse, is_tensor, to_numpy
 from eigenlens.checkpoint.passes import seed_entropy
 from eigenlens.errors import DataError, OptionError, ResourceError, closest, suggest
 from eigenlens.resources import available_memory
@@ -153,6 +153,7 @@ def is_list(value: Any) -> bool:
 def _in_memory(argument: str, value: Any) -> Any:
     """Return sparse vectors, tensors and Dask arrays as NumPy's, and anything else unchanged."""
     if is_sparse(value):
+        check_indices(value, argument)
         return value.toarray()
     return to_numpy(value, argument) if is_tensor(value) or hasattr(value, "dask") else value
 

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eigenlens.arrays import Array, is_sparse, is_tensor, to_numpy
-from eigenlens.data.number_array import check_indices
+from eigenlens.arrays import Array, check_indices, is_sparse, is_tensor, to_numpy
 from eigenlens.errors import CategoryError, DataError
 from eigenlens.native.class_sums import code_ranges, label_counts
 from eigenlens.resources import in_slices

@@ -12,8 +12,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from eigenlens import checks
-from eigenlens.arrays import Array, is_sparse
-from eigenlens.data.number_array import check_indices
+from eigenlens.arrays import Array, check_indices, is_sparse
 from eigenlens.data.source import Addable, Block
 from eigenlens.errors import DataError, OptionError
 

@@ -72,6 +72,8 @@ class LinearGaussian:
         if self.mean.ndim != 1 or self.loadings.ndim != 2 or len(self.loadings) != d or noise.shape not in ((), (d,)):
             shapes = f"mean, loadings and noise have the shapes {self.mean.shape}, {self.loadings.shape}, {noise.shape}"
             raise OptionError(shapes, fix="give them as (d,), (d, k) and one variance, or (d,) of them")
+        if not np.all(noise > 0.0):
+            raise OptionError(f"has {noise.min():g}, and variances are above 0", argument="noise")
         object.__setattr__(self, "noise", noise if noise.ndim else float(noise))
         read_only(self, "mean", "loadings", *(["noise"] if noise.ndim else []))
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.special import gammaln, xlogy
 
 from eigenlens import checks
 from eigenlens.arrays import Array, is_sparse, read_only, to_numpy
+from eigenlens.data.number_array import number_matrix
 from eigenlens.data.source import Block, accumulate
 from eigenlens.densities.base import Columns, as_rows, check_columns, known_values, other_columns
 from eigenlens.densities.discrete import probability_table
@@ -90,7 +90,7 @@ class Multinomial:
         """Return ln P(x) (n,) of rows of counts X (n, d), dense or sparse."""
         d = self.probabilities.size
         if is_sparse(X) and X.ndim == 2 and X.shape[1] == d and X.dtype.kind in "fiub":
-            return self._sparse(sparse.csr_matrix(X, dtype=np.float64))
+            return self._sparse(number_matrix(X).astype(np.float64))
         rows = as_rows(X if d == 1 else _one_row(X), d)
         seen = ~np.isnan(rows)
         x = np.where(seen, rows, 0.0)

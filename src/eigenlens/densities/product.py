@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from eigenlens import checks
-from eigenlens.arrays import Array, is_sparse, is_tensor, to_numpy
+from eigenlens.arrays import Array, check_indices, is_sparse, is_tensor, to_numpy
 from eigenlens.data.column_kinds import plain_column
 from eigenlens.data.number_array import table_array
 from eigenlens.data.source import Block
@@ -120,6 +120,7 @@ def _table(X: Any, d: int) -> Any:
     """Return rows (n, d) as an array or a frame; lists become arrays of objects, which keep their types."""
     frame = hasattr(X, "shape") and hasattr(X, "columns")
     X = to_numpy(X) if is_tensor(X) else X
+    check_indices(X)
     rows = X if frame else X.toarray() if is_sparse(X) else plain_column(table_or_column(X, d))
     if np.shape(rows)[1:] != (d,):
         what = f"has shape {np.shape(rows)}, and the density has {d} columns"

@@ -346,6 +346,8 @@ class IterativeFit(Generic[R]):
         check_is_fitted(self)
         source = positive_weight_rows(validate_rows(self, X, sample_weight))
         found = self._density_and_presence(source)
+        if not found[:, 1].any():
+            raise DataError("has no row with an observed entry, so there is no likelihood", argument="X")
         weight = np.ones(len(found)) if source.weight is None else source.weight
         require_possible(found[:, 0])
         return float(weight @ found[:, 0]), float(weight @ found[:, 1])

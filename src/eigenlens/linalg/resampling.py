@@ -94,7 +94,8 @@ def _mean_and_scale(X: Array, standardize: bool, weight: Array | None = None) ->
     mean = w @ X / w.sum()
     if not standardize:
         return mean, np.ones(X.shape[1])
-    deviation = np.sqrt(w @ (X - mean) ** 2 / (w.sum() - 1))
+    with np.errstate(divide="ignore", invalid="ignore"):  # of one row, which has no deviation
+        deviation = np.sqrt(w @ (X - mean) ** 2 / (w.sum() - 1))
     varies = deviation > 64 * np.finfo(np.float64).eps * np.abs(mean)
     return mean, np.where(varies, deviation, 1.0)
 

@@ -70,8 +70,9 @@ def check_feature_weight(feature_weight: Any, d: int) -> Array | None:
     if feature_weight is None:
         return None
     weights = np.asarray(checks.numbers("feature_weight", feature_weight), dtype=np.float64)
-    if weights.shape != (d,) or not np.all(np.isfinite(weights) & (weights > 0.0)):
-        what = f"must be {d} positive numbers, one per column"
+    most = checks.MAX_TOTAL_WEIGHT
+    if weights.shape != (d,) or not np.all((weights >= 1.0 / most) & (weights <= most)):
+        what = f"must be {d} positive numbers, one per column, between {1.0 / most:g} and {most:g}"
         raise OptionError(
             what, argument="feature_weight", value=feature_weight, fix="leave a column of weight 0 out of X"
         )

@@ -13,7 +13,13 @@ from eigenlens.bayes.class_variances import VARIANCE_FLOOR, is_constant
 from eigenlens.bayes.discriminant.covariances import ClassCovariances, Shrinkage
 from eigenlens.bayes.discriminant.fit_missing import EM_TOLERANCE, ExpectedMoments
 from eigenlens.bayes.discriminant.model import FisherRule
-from eigenlens.bayes.discriminant.shrinkage import SHRINKAGE_RULES, SHRINKAGE_TARGETS, Rule
+from eigenlens.bayes.discriminant.shrinkage import (
+    RULE_ARGUMENTS,
+    SHRINKAGE_RULES,
+    SHRINKAGE_TARGETS,
+    TARGET_ARGUMENTS,
+    Rule,
+)
 from eigenlens.errors import (
     ConvergenceWarning,
     DataError,
@@ -42,7 +48,7 @@ def check_linear_options(estimator: Any, n_classes: int) -> Shrinkage:
         bound = f"the smaller of {n_classes} classes less one and {estimator.n_features_in_} features"
         checks.integer("n_components", estimator.n_components, 1, max_components, bound)
     amount = _check_shrinkage(estimator.shrinkage, LINEAR_SHRINKAGES)
-    target = checks.choice("target", estimator.target, SHRINKAGE_TARGETS)
+    target = checks.choice("target", estimator.target, SHRINKAGE_TARGETS, takes=TARGET_ARGUMENTS)
     amount = f"ledoit-wolf{BY_CLASS}" if amount == AUTO else amount
     if isinstance(amount, str) and amount.endswith(BY_CLASS):
         return Shrinkage(amount.removesuffix(BY_CLASS), target, by_class=True)
@@ -52,7 +58,7 @@ def check_linear_options(estimator: Any, n_classes: int) -> Shrinkage:
 def check_quadratic_options(estimator: Any) -> Shrinkage:
     """Return the shrinkage of a `QuadraticDiscriminant`, after checking its parameters."""
     amount = _check_shrinkage(estimator.shrinkage, QUADRATIC_SHRINKAGES)
-    target = checks.choice("target", estimator.target, SHRINKAGE_TARGETS)
+    target = checks.choice("target", estimator.target, SHRINKAGE_TARGETS, takes=TARGET_ARGUMENTS)
     amount = "ledoit-wolf" if amount == AUTO else amount
     return Shrinkage(amount, target, reg=_check_share("reg", estimator.reg))
 
@@ -61,7 +67,7 @@ def _check_shrinkage(value: Any, names: tuple[str, ...]) -> float | str | Rule:
     if value is None:
         return 0.0
     if isinstance(value, str) or callable(value):
-        rule: str | Rule = checks.choice("shrinkage", value, names)
+        rule: str | Rule = checks.choice("shrinkage", value, names, takes=RULE_ARGUMENTS)
         return rule
     return _check_share("shrinkage", value)
 

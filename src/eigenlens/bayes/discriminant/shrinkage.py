@@ -32,6 +32,8 @@ QUARTIC_PIECE_ENTRIES = 1 << 20
 
 Target = Callable[[Array], Array]
 Rule = Callable[[float, int, float, float, float], float]
+TARGET_ARGUMENTS, RULE_ARGUMENTS = "variances", "n, d, trace, square, quartic"
+"""What functions of the user's are called with."""
 
 
 # ---- targets --------------------------------------------------------------------------------------------------

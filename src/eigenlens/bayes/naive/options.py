@@ -26,7 +26,7 @@ def check_naive_options(estimator: Any, fields: Sequence[Field]) -> NaiveOptions
     """Return the options of an estimator for a table of these columns, each checked."""
     bandwidth = estimator.bandwidth
     if isinstance(bandwidth, str) or callable(bandwidth):
-        bandwidth = checks.choice("bandwidth", bandwidth, CLASS_BANDWIDTHS, BANDWIDTH_RULE_ALIASES)
+        bandwidth = checks.choice("bandwidth", bandwidth, CLASS_BANDWIDTHS, BANDWIDTH_RULE_ALIASES, "x, weight")
     else:
         bandwidth = checks.real("bandwidth", bandwidth, 0.0)
     return NaiveOptions(

@@ -64,6 +64,8 @@ def open_genotypes(path: Any) -> Genotypes:
 def pack_rows(source: Source) -> Genotypes:
     """Return rows (n, m) of 0, 1, 2 and NaN, copies of an allele, as packed genotypes; other values are an error."""
     blocks = [_codes(rows, source) for rows in source.rows()]
+    if not blocks:
+        raise DataError("has 0 rows; at least 1 is needed", argument="X")
     codes = np.concatenate(blocks) if len(blocks) > 1 else blocks[0]
     people, variants = People.numbered(len(codes)), Variants.numbered(codes.shape[1], source.names)
     return PackedArray(pack_codes(np.ascontiguousarray(codes.T)), people, variants)

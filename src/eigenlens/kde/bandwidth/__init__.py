@@ -108,7 +108,7 @@ def bandwidth_by_rule(
     d = X.shape[1]
     rows = np.ascontiguousarray(X[:, 0]) if d == 1 else X
     value = rule(rows, weight) if callable(rule) else BANDWIDTH_RULES[rule](rows, weight, product, names)
-    h = _check_result(rule, value, d)
+    h = check_rule_result(rule, value, d)
     if h.ndim == 2 and product and d > 1:
         raise OptionError(
             f"the rule {rule!r} returned a matrix {h.shape}, but the kernel {kernel.name!r} is a product over columns "
@@ -119,7 +119,7 @@ def bandwidth_by_rule(
     return np.asarray(h * (factor**2 if h.ndim == 2 else factor))
 
 
-def _check_result(rule: Any, value: Any, d: int) -> Array:
+def check_rule_result(rule: Any, value: Any, d: int) -> Array:
     """Return what a rule returned as an array: a positive number, one per column (d,), or a covariance (d, d)."""
     try:
         h = np.asarray(value, dtype=np.float64)

@@ -18,7 +18,7 @@ from eigenlens.bayes.naive.families.per_class_density import (
     weighted_moments,
 )
 from eigenlens.data.column_kinds import Field
-from eigenlens.kde.bandwidth import BANDWIDTH_RULES
+from eigenlens.kde.bandwidth import BANDWIDTH_RULES, check_rule_result
 from eigenlens.kde.kernels import SMOOTHING_KERNELS, smoothing_kernel
 from eigenlens.kde.model import KernelEstimate
 from eigenlens.laws import check_law, require
@@ -93,5 +93,7 @@ def class_bandwidth(x: Array, w: Array, everywhere: tuple[Array, Array], rule: A
     r = (different[-1] - different[0]) / (different.size - 1) if rounded else 0.0
     varies = bool(values.min() < values.max())
     deviation = np.sqrt(weighted_moments(*everywhere)[1])
-    h = rule(values, weights) if varies else deviation / np.sqrt(max(1.0, weights.sum()))
+    if not varies:
+        return float(np.hypot(deviation / np.sqrt(max(1.0, weights.sum())), r / np.sqrt(12.0)))
+    h = check_rule_result(rule, rule(values, weights), 1).item()
     return float(np.hypot(h, r / np.sqrt(12.0)))
