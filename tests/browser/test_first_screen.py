@@ -69,6 +69,19 @@ def test_warnings_are_above_the_plots(visit, tmp_path):
     assert "Column 'e' has 100% of the variance" in seen.page.locator("p.warning").first.inner_text()
 
 
+def test_the_first_plot_is_seen_at_once_below_four_warnings(visit, tmp_path):
+    rows = X.assign(points=1_000.0 * X.sum(axis=1), rank=np.arange(90.0), year=2_000.0 + np.arange(90) % 9)
+    path = tmp_path / "r.html"
+    warnings = [f"Column {name!r} is too long to be said in one line " + "and goes on " * 10 for name in "abc"]
+    model = eigenlens.PCA(3).fit(rows)
+    seen = visit(eigenlens.report(model, rows, path, columns={"kind": KIND}, warnings={"PCA": warnings}))
+    seen.settle()
+    assert seen.page.locator("p.warning").count() == 4
+    assert seen.stage("Scores").bounding_box()["y"] < 690
+    assert seen.page.get_by_role("heading", level=2).all_inner_texts() == ["PCA"]
+    assert seen.page.get_by_role("heading", level=2).bounding_box()["height"] <= 1.0
+
+
 def test_warnings_are_one_line_where_it_is_narrow(visit, tmp_path):
     rows = X.assign(e=1_000.0 * X["e"])
     seen = visit(eigenlens.report(eigenlens.PCA(2).fit(rows), rows, tmp_path / "r.html"), width=390)

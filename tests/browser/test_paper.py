@@ -103,6 +103,58 @@ def test_a_plot_fills_its_card_on_paper_and_has_its_size_again_afterwards(visit,
     assert seen.page.locator(".new-sheet").count() == 0
 
 
+@pytest.mark.parametrize("scale", [1.0, 0.0])
+def test_the_circle_has_all_names_on_paper_and_no_correlation_above_one(scale, visit, tmp_path):
+    X = table(60, 16, 4, 1.0) + scale * np.random.default_rng(4).standard_normal((60, 1)) * 4.0
+    X.columns = [f"measured quantity {j}" for j in range(16)]
+    seen = visit(eigenlens.report(eigenlens.PCA(standardize=True).fit(X), X, tmp_path / "r.html"))
+    seen.page.evaluate(LAID)
+    card = seen.card("Correlation circle")
+    names = card.locator("[aria-label=text] text").evaluate_all("(all) => all.map((n) => n.style.display)")
+    assert names == [""] * 16
+    for side in ("x", "y"):
+        ticks = card.locator(f"[aria-label='{side}-axis tick label'] text").all_text_contents()
+        values = [float(tick.replace("−", "-")) for tick in ticks]
+        assert len(values) > 2
+        assert (min(values), max(values)) == (-1.0, 1.0)
+
+
+def test_cells_are_as_high_as_their_numbers_on_paper(visit, tmp_path):
+    model = eigenlens.FactorAnalysis(4).fit_covariance(table(200, 24, 1, 1.0).corr(), n_samples=200)
+    seen = visit(eigenlens.report(model, None, tmp_path / "r.html"))
+    seen.page.evaluate(LAID)
+    high = "(all) => all.map((n) => n.getBoundingClientRect().height)"
+    cells = seen.card("Loadings").locator("[aria-label=cell] rect").evaluate_all(high)
+    numbers = seen.card("Loadings").locator("[aria-label=text] text").evaluate_all(high)
+    assert len(cells) == 96
+    assert min(cells) >= max(numbers)
+
+
+def test_a_table_has_as_many_columns_on_paper_as_have_room(visit, tmp_path):
+    X = table(150, 9, 5, 1.0)
+    seen = visit(eigenlens.report(eigenlens.FactorAnalysis(4).fit(X), X, tmp_path / "r.html"))
+    seen.page.evaluate(LAID)
+    grid = seen.card("Loadings with standard errors").locator(".grid")
+    heads = grid.locator("th").evaluate_all("(all) => all.filter((n) => n.checkVisibility()).map((n) => n.textContent)")
+    assert heads[0] == "column"
+    assert heads[-1] == "error of uniqueness"
+    assert grid.evaluate("(n) => n.scrollWidth - n.clientWidth") <= 0
+    assert not grid.locator(".on-paper").count()
+
+
+def test_a_wide_table_is_cut_on_paper_and_says_so(visit, tmp_path):
+    X = table(60, 12, 6, 1.0)
+    covariates = {f"a covariate with a long name {j}": np.arange(60.0) for j in range(3)}
+    model = eigenlens.GaussianMixture(9, covariance_type="diag", n_init=1, random_state=0).fit(X)
+    seen = visit(eigenlens.report(model, X, tmp_path / "r.html", columns=covariates))
+    seen.page.evaluate(LAID)
+    grid = seen.card("Components: weights, means and standard deviations").locator(".grid")
+    heads = grid.locator("th").evaluate_all("(all) => all.filter((n) => n.checkVisibility()).length")
+    assert 8 <= heads < 19
+    assert grid.evaluate("(n) => n.scrollWidth - n.clientWidth") <= 0
+    assert grid.locator(".on-paper").inner_text() == f"On paper the first {heads} of 19 columns; the CSV has all."
+
+
 def test_counts_along_an_axis_have_no_ticks_between_them(visit, tmp_path):
     seen = visit(mixture_and_choice(tmp_path / "r.html"), page="page-2-choice")
     seen.page.evaluate(LAID)

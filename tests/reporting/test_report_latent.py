@@ -7,6 +7,7 @@ import pytest
 
 from eigenlens import PCA, FactorAnalysis, KernelPCA, ProbabilisticPCA, SparsePCA, datasets
 from eigenlens.data.coerce import as_table
+from eigenlens.latent.tables import order_by_factor
 from eigenlens.reporting.pages.kernel_pca import kernel_page
 from eigenlens.reporting.pages.latent import latent_page
 from eigenlens.reporting.pages.sparse_pca import sparse_page
@@ -54,6 +55,19 @@ def test_loadings_are_sorted_and_small_ones_can_be_hidden(incomplete):
     assert largest.tolist() == sorted(largest)
     for factor in (0, 1):
         assert np.all(np.diff(np.abs(fill[largest == factor]).max(axis=1)) <= 0.0)
+    (some,) = layers(slider["frames"][4]["charts"][0], "cell")
+    assert [text == "" for text in some["text"]] == (np.abs(fill.ravel()) < 0.4).tolist()
+
+
+def test_rotated_loadings_are_sorted_and_small_ones_can_be_hidden_too():
+    model = FactorAnalysis(2).fit(X)
+    slider = named(latent_page(model, rows(X)), "After varimax")
+    rotated = np.asarray(FactorAnalysis(2, rotation="varimax").fit(X).loadings_)
+    rotated = rotated / np.sqrt((rotated**2).sum(axis=1) + np.asarray(model.noise_variance_))[:, None]
+    (whole,) = layers(slider["frames"][0]["charts"][0], "cell")
+    names, fill = np.reshape(whole["y"], rotated.shape)[:, 0], np.reshape(whole["fill"], rotated.shape)
+    np.testing.assert_allclose(fill, rotated[[NAMES.index(name) for name in names]], atol=1e-5)
+    assert names.tolist() == [NAMES[j] for j in order_by_factor(rotated)]
     (some,) = layers(slider["frames"][4]["charts"][0], "cell")
     assert [text == "" for text in some["text"]] == (np.abs(fill.ravel()) < 0.4).tolist()
 

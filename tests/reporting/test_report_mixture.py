@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -26,8 +28,22 @@ def test_the_charts_of_a_mixture(plane):
     assert [chart["title"] for chart in plane[2]] == [
         "Components", "BIC by the number of components", "Pairs of columns",
         "Components: weights, means and standard deviations", "Uncertainty", "Responsibilities", "Covariances",
-        "ICL by the number of components", "AIC by the number of components", "Mixtures compared", "The model",
+        "Likelihood path", "ICL by the number of components", "AIC by the number of components", "Mixtures compared",
+        "The model",
     ]  # fmt: skip
+
+
+def test_likelihood_paths_of_other_starts_begin_at_their_guesses(plane):
+    model, _, charts = plane
+    *others, own = layers(named(charts, "Likelihood path"), "line")
+    starts = [each["y"][0] for each in others]
+    assert len(starts) == 8
+    assert min(starts) > 1.0
+    assert all(y is None or y < 1e-2 for y in own["y"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        guess = GaussianMixture(2, n_init=1, random_state=1, max_iter=1).fit(PLANE)
+    np.testing.assert_allclose(starts[0], model.loglik_ - guess.loglik_path_[0], rtol=1e-4)
 
 
 def test_rows_and_ellipses_lie_on_the_plane_that_separates_the_components(plane):
@@ -62,10 +78,15 @@ def test_other_starts_are_beside_the_likelihood_path(tmp_path):
     near = np.concatenate([RNG.normal(0.0, 1.0, (60, 2)), RNG.normal(1.5, 1.0, (60, 2))])
     model = GaussianMixture(3, n_init=1, random_state=0).fit(near)
     chart = named(contents(report(model, near, tmp_path / "x.html"))["first"]["charts"], "Likelihood path")
-    paths = [np.array(path["y"], dtype=float) for path in layers(chart, "line")]
+    paths = [numbers(path["y"], {}) for path in layers(chart, "line")]
+    fits = [GaussianMixture(3, n_init=1, random_state=seed, warm_start=True, max_iter=1) for seed in range(1, 9)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ends = [fit.fit(near).set_params(max_iter=1_000).fit(near).loglik_ for fit in fits]
     assert len(paths) == 9
-    best = max(GaussianMixture(3, n_init=1, random_state=seed).fit(near).loglik_ for seed in range(1, 9))
-    highest = max(best, model.loglik_)
+    highest = max(model.loglik_, *ends)
+    last = [path[np.isfinite(path)][-1] for path in paths[:-1]]
+    np.testing.assert_array_equal(np.array(last) > 0.01, highest - np.array(ends) > 0.01)
     seen = np.isfinite(paths[-1])
     np.testing.assert_allclose(paths[-1][seen], (highest - model.loglik_path_)[seen], rtol=1e-4, atol=1e-6)
     assert chart["y"]["type"] == "log"

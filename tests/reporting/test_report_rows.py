@@ -367,6 +367,17 @@ def test_the_band_of_noise_is_that_of_shuffled_columns(tmp_path):
     assert "not the rows, or the weights, of the fit" in named(other["first"]["charts"], "Scree")["about"]
 
 
+def test_there_is_no_plot_of_outliers_where_every_row_is_equally_far(tmp_path):
+    """With as many columns as rows, all components, and so T² = (n − 1)² / n for every row."""
+    wide = RNG.standard_normal((20, 60))
+    found = contents(report(PCA().fit(wide), wide, tmp_path / "all.html"))
+    titles = [chart["title"] for chart in found["first"]["charts"]]
+    assert "Rows that matter most" in titles
+    assert "Outliers" not in titles
+    found = contents(report(PCA(5).fit(wide), wide, tmp_path / "some.html"))
+    assert "Outliers" in [chart["title"] for chart in found["first"]["charts"]]
+
+
 def test_names_on_the_circle_do_not_cover_each_other(tmp_path):
     base = RNG.standard_normal(80)
     rows = pd.DataFrame(

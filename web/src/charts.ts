@@ -1,6 +1,7 @@
 // From the data of a chart to something to look at; every kind has one function in `KINDS`.
 import { aligned, crossed, decimalsOf, h, minus, sentence, short, svg } from "./dom";
 import { images } from "./images";
+import { measured } from "./labels";
 import { marks } from "./marks";
 import { aroundPaper } from "./paper";
 import { axesOf } from "./planes";
@@ -20,9 +21,10 @@ export interface Drawn {
 
 const PRINTED = 1_000;
 
-/** The most columns and rows of a table on paper (see the style sheet): a wider one would shrink all pages, and nobody
- * reads a longer one there. */
-const ON_PAPER = { columns: 8, rows: 60 };
+/** The least columns and the most rows of a table on paper (see the style sheet), where nobody reads a longer one; and
+ * the pixels that its columns may take: a wider one would shrink all pages. Its letters are so large, of those that are
+ * measured, and between two columns there are so many pixels. */
+const ON_PAPER = { columns: 8, rows: 60, width: 765, letters: 0.975, apart: 11.2 };
 
 /** Tables of so few columns have room for sentences of several lines. */
 const NARROW = 4;
@@ -61,15 +63,30 @@ export function grid(columns: Column[], title: string, lines = false): HTMLEleme
   const counts = numeric.map((values) => values.every(Number.isInteger));
   const down = lines ? numeric.map((values) => decimalsOf(values)) : [];
   const across = lines ? Array.from({ length: n }, (_, i) => decimalsOf(numbersOf(all.map((values, j) => (counts[j] ? null : values[i]))))) : [];
-  const head = h("tr", {}, ...columns.map(({ kind, name }) => (name ? h("th", { scope: "col", class: name.length > LONG ? `${kind} long` : kind }, name) : h("td", {}))));
+  const says = (i: number, j: number): string => printed(all[j][i], lines && !counts[j] ? crossed(across[i], down[j]) : written[j]);
+  const kept = onPaper(columns.map(({ name }) => name), Math.min(n, ON_PAPER.rows), says);
+  const beyond = (j: number): string => (j < kept ? "" : " beyond");
+  const head = h("tr", {}, ...columns.map(({ kind, name }, j) => (name ? h("th", { scope: "col", class: (name.length > LONG ? `${kind} long` : kind) + beyond(j) }, name) : h("td", {}))));
   const body = Array.from({ length: Math.min(n, PRINTED) }, (_, i) =>
-    h("tr", {}, ...all.map((values, j) => h("td", { class: columns[j].kind }, printed(values[i], lines && !counts[j] ? crossed(across[i], down[j]) : written[j])))));
+    h("tr", {}, ...columns.map(({ kind }, j) => h("td", { class: kind + beyond(j) }, says(i, j)))));
   const table = h("table", columns.length > NARROW ? {} : { class: "prose" }, h("thead", {}, head), h("tbody", {}, ...body));
   const more = n > PRINTED ? [h("p", { class: "note" }, `The first ${PRINTED} of ${n} rows; the CSV has all.`)] : [];
-  const cut = [[ON_PAPER.columns, columns.length, "columns"] as const, [ON_PAPER.rows, n, "rows"] as const].filter(([most, count]) => count > most);
+  const cut = [[kept, columns.length, "columns"] as const, [ON_PAPER.rows, n, "rows"] as const].filter(([most, count]) => count > most);
   const words = cut.map(([most, count, what]) => `the first ${most} of ${count} ${what}`).join(" and ");
   const left = cut.length ? [h("p", { class: "note on-paper" }, `On paper ${words}; the CSV has all.`)] : [];
   return h("div", { class: "grid", tabindex: 0, role: "region", "aria-label": `data table: ${title}` }, table, ...more, ...left);
+}
+
+/** How many columns of a table have room on paper, those of which there always are some included: their names may break
+ * between words, their cells do not. */
+function onPaper(names: string[], rows: number, says: (i: number, j: number) => string): number {
+  let used = 0;
+  for (let j = 0; j < names.length; j++) {
+    const widths = [...names[j].split(" ").map((word) => measured(word, true)), ...Array.from({ length: rows }, (_, i) => measured(says(i, j)))];
+    used += ON_PAPER.letters * Math.max(...widths) + (j ? ON_PAPER.apart : 0);
+    if (used > ON_PAPER.width) return Math.max(j, ON_PAPER.columns);
+  }
+  return names.length;
 }
 
 function numbersOf(values: (string | number | null | undefined)[]): number[] {

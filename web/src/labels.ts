@@ -5,10 +5,13 @@ export interface Wanted {
   text: string;
   x: number;
   y: number;
-  /** Sides to try, the best first. */
+  /** Sides to try, the best first; and those that are tried rather than that the name is left out. */
   sides: Side[];
+  last?: Side[];
   /** What it may lie on: nothing, points but no other names, or anything rather than be left out. */
   on: "nothing" | "points" | "anything";
+  /** Whether it may be far from its point, though it lies on nothing. */
+  far?: boolean;
   strong?: boolean;
   class?: string;
 }
@@ -27,8 +30,13 @@ const HEIGHT = 14;
 /** Pixels between two names in one line. */
 const APART = 5;
 
-/** Pixels from a point to its name; farther ones have a line to it. */
-const GAPS = [7, 20];
+/** Pixels from a point to its name; farther ones have a line to it, and the farthest are for names that are to be shown
+ * even where it is crowded. */
+const GAPS = [7, 20, 36];
+const USUAL = GAPS.slice(0, 2);
+
+/** A name that covers so many points less is better farther from its own. */
+const FARTHER = 3;
 
 /** Where a name lies from its point: to the right or left, and below or above. */
 const SIDES = {
@@ -41,6 +49,12 @@ export function around(...first: Side[]): Side[] {
   return [...new Set([...first, ...(Object.keys(SIDES) as Side[])])];
 }
 
+/** Sides on which a name goes on in a direction, the best first. */
+export function onward(across: number, down: number): Side[] {
+  const along = (side: Side): number => (SIDES[side][0] * across + SIDES[side][1] * down) / (Math.hypot(across, down) || 1);
+  return around().filter((side) => along(side) > -0.01).sort((a, b) => along(b) - along(a));
+}
+
 function boxAt({ x, y, strong }: Wanted, text: string, side: Side, gap: number): Box {
   const width = measured(text, strong ?? false);
   const [u, w] = SIDES[side];
@@ -51,6 +65,19 @@ function boxAt({ x, y, strong }: Wanted, text: string, side: Side, gap: number):
 
 /** Pixels of a cell of points, and of names. */
 const [FINE, COARSE] = [4, 64];
+
+export interface Line {
+  x1: number;
+  y1: number;
+  x2: number;
+  y2: number;
+}
+
+/** Places along a line, close enough that no cell between them is left out. */
+function along({ x1, y1, x2, y2 }: Line): [number, number][] {
+  const steps = Math.max(1, Math.ceil(Math.hypot(x2 - x1, y2 - y1) / FINE));
+  return Array.from({ length: steps + 1 }, (_, k) => [x1 + ((x2 - x1) * k) / steps, y1 + ((y2 - y1) * k) / steps]);
+}
 
 /** What lies where in a picture: points and lines, which names had better not cover, and other names, which they must not. */
 export class Floor {
@@ -70,12 +97,16 @@ export class Floor {
     this.dots[Math.floor(y / FINE) * this.across + Math.floor(x / FINE)]++;
   }
 
-  line(x0: number, y0: number, x1: number, y1: number): void {
-    const steps = Math.ceil(Math.hypot(x1 - x0, y1 - y0) / FINE);
-    for (let k = 0; k <= steps; k++) {
-      const at = Math.floor((y0 + ((y1 - y0) * k) / steps) / FINE) * this.across + Math.floor((x0 + ((x1 - x0) * k) / steps) / FINE);
+  line(line: Line): void {
+    for (const [x, y] of along(line)) {
+      const at = Math.floor(y / FINE) * this.across + Math.floor(x / FINE);
       if (at >= 0 && at < this.dots.length) this.dots[at]++;
     }
+  }
+
+  /** Whether a line runs through a name. */
+  crosses(line: Line): boolean {
+    return along(line).some(([x, y]) => !this.free({ x0: x, x1: x, y0: y, y1: y }));
   }
 
   take(box: Box): void {
@@ -132,15 +163,22 @@ const LETTERS = { fewest: 20, most: 32, wide: 16, crowded: 16 };
 function put(each: Wanted, frame: Box, floor: Floor): SVGElement[] {
   const most = Math.round(Math.max(LETTERS.fewest, Math.min(LETTERS.most, (frame.x1 - frame.x0) / LETTERS.wide)));
   const texts = [...new Set([most, LETTERS.crowded].map((letters) => brief(each.text, letters)))];
-  const free = texts.map((text) => place({ ...each, on: "nothing" }, text, frame, floor)).find(Boolean);
-  const found = free ?? place(each, texts.at(-1)!, frame, floor);
+  const gaps = each.on === "nothing" && !each.far ? USUAL : GAPS;
+  const free = texts.map((text) => place({ ...each, on: "nothing" }, text, frame, floor, gaps)).find(Boolean);
+  const found = free ?? place(each, texts.at(-1)!, frame, floor, gaps) ?? (each.last ? place({ ...each, sides: each.last }, texts.at(-1)!, frame, floor, gaps) : null);
   if (!found) return [];
-  const { x0, x1, y0, y1 } = found.box;
+  const { x0, x1, y1 } = found.box;
   floor.take({ ...found.box, x0: x0 - APART, x1: x1 + APART });
   const words = svg("text", { class: `name ${each.class ?? ""} ${each.strong ? "strong" : ""}`.trim(), x: x0, y: y1 - 3 }, found.text);
   if (found.gap === GAPS[0]) return [words];
-  const end = { x2: Math.max(x0, Math.min(x1, each.x)), y2: Math.max(y0, Math.min(y1, each.y)) };
-  return [svg("line", { class: "leader", x1: each.x, y1: each.y, ...end }), words];
+  const leader = leaderTo(found.box, each);
+  floor.line(leader);
+  return [svg("line", { class: "leader", ...leader }), words];
+}
+
+/** The line from a point to the nearest place of its name. */
+function leaderTo({ x0, x1, y0, y1 }: Box, { x, y }: Wanted): Line {
+  return { x1: x, y1: y, x2: Math.max(x0, Math.min(x1, x)), y2: Math.max(y0, Math.min(y1, y)) };
 }
 
 interface Found {
@@ -150,15 +188,16 @@ interface Found {
 }
 
 /** The first place where a name covers nothing, else the one where it covers least, if it may. */
-function place(each: Wanted, text: string, frame: Box, floor: Floor): Found | null {
+function place(each: Wanted, text: string, frame: Box, floor: Floor, gaps: number[]): Found | null {
   let [best, least]: [Found | null, number] = [null, Infinity];
-  for (const gap of GAPS)
+  for (const gap of gaps)
     for (const side of each.sides) {
       const box = boxAt(each, text, side, gap);
-      if (!within(box, frame) || !floor.free(box)) continue;
+      if (!within(box, frame) || !floor.free(box) || (gap > GAPS[0] && floor.crosses(leaderTo(box, each)))) continue;
       const covered = floor.covered(box);
       if (!covered) return { text, box, gap };
-      if (covered < least && gap === GAPS[0]) [best, least] = [{ text, box, gap }, covered];
+      const lost = covered + FARTHER * GAPS.indexOf(gap);
+      if (lost < least) [best, least] = [{ text, box, gap }, lost];
     }
   if (each.on === "nothing") return null;
   return best ?? (each.on === "anything" ? anyway(each, text, frame) : null);
@@ -221,10 +260,14 @@ function shorten(text: SVGElement, { left, right }: DOMRect): void {
     text.textContent = brief(whole, kept);
 }
 
-/** Numbers on cells stand there if all of them fit: else the tips and the table have them. */
+/** Sizes of numbers on cells that are tried, in pixels. */
+const SIZES = [12, 10.5, 9.5];
+
+/** Numbers on cells stand there if all of them fit, small if need be: else the tips and the table have them. */
 function onCells(chart: Element): void {
   const wide = [...chart.querySelectorAll("[aria-label=cell] rect")].map((cell) => cell.getBoundingClientRect().width);
   const texts = [...chart.querySelectorAll<SVGElement>("[aria-label=text] text")];
-  const room = Math.min(...wide);
-  if (texts.some((text) => text.getBoundingClientRect().width > room)) for (const text of texts) text.style.display = "none";
+  const widest = Math.max(...texts.map((text) => text.getBoundingClientRect().width));
+  const size = SIZES.find((each) => (widest * each) / SIZES[0] <= Math.min(...wide));
+  for (const text of texts) size ? (text.style.fontSize = `${size}px`) : (text.style.display = "none");
 }

@@ -1,7 +1,7 @@
 // Layers of marks on common axes, drawn by Observable Plot.
 import * as Plot from "@observablehq/plot";
 import { type Drawn } from "./charts";
-import { brief, CLOSE, h, minus, short, swatch, writing } from "./dom";
+import { brief, CLOSE, h, minus, short, swatch, ticks, writing } from "./dom";
 import { apart, LEADER, measured } from "./labels";
 import { amounts, between, categories, css, sequence, signed } from "./palette";
 import { aroundPaper } from "./paper";
@@ -213,7 +213,8 @@ function axis(given: MarksChart["x"], grid: boolean, values: (number | string | 
   const label = given?.label ?? null;
   if (given?.type === "band" && !given.domain)
     return { label, type: "band", domain: [...new Set(values)] as string[], tickFormat: (name: unknown) => clipped(name, longest) } as Plot.ScaleOptions;
-  const numeric = given?.type === "band" ? {} : given?.type === "log" ? { tickFormat: plain, ...decades(values) } : whole(values, room) ?? sized([...values, ...(given?.domain ?? [])]);
+  const few = given?.within && { ticks: ticks(...given.within, Math.max(2, room / BETWEEN)) };
+  const numeric = few ? few : given?.type === "band" ? {} : given?.type === "log" ? { tickFormat: plain, ...decades(values) } : whole(values, room) ?? sized([...values, ...(given?.domain ?? [])]);
   return { label, type: given?.type, domain: given?.domain, percent: given?.percent, zero: given?.zero, nice: round && !given?.domain, grid, ...numeric } as Plot.ScaleOptions;
 }
 
@@ -285,6 +286,10 @@ const THIN = 9;
 /** How much of its step a name's band takes: the rest is the gap to the next. */
 const THICK = 0.88;
 
+/** Cells with numbers, and names around a circle, are not drawn lower than these parts of their height: they would lie on
+ * each other. */
+const ROOMY = { cells: 0.78, circle: 0.85 };
+
 /** The most pixels across of a chart whose axes have one scale. */
 const ROUND = 560;
 
@@ -305,7 +310,7 @@ export function marks(chart: MarksChart): Drawn {
   const within = ({ y }: Row): boolean => !(Number(y) < Number(low) || Number(y) > Number(high));
   const capped = chart.marks.some((mark) => (mark.type === "rule-y" || lying.length) && "text" in mark.data);
   const plot = (width: number, least: number): Element => {
-    const part = stature(holder);
+    const part = Math.max(celled ? ROOMY.cells : chart.equal ? ROOMY.circle : 0, stature(holder));
     const longest = Math.max(9, Math.min(LONGEST, Math.round(width / 20)));
     const wide = (names: string[]): number => names.reduce((a, name) => Math.max(a, measured(clipped(name, longest))), 0);
     const left = Math.max(least, wide(rows) + (rows.length && chart.y?.label ? 42 : 24));

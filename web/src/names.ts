@@ -12,7 +12,7 @@ export type Naming = "none" | "auto" | "all";
  * ones that are. */
 const [TRIED, ALL, CHOSEN] = [600, 1_000, 200];
 
-/** Up to so many rows in view, names may lie on points rather than be left out. */
+/** Up to so many rows in view, names may be far from their points rather than be left out. */
 const FEW = 60;
 
 const orders = new WeakMap<Points, Uint32Array>();
@@ -39,12 +39,13 @@ export function chosen(points: Points, v: View, box: Box, state: State): Wanted[
 export function others(points: Points, v: View, box: Box, state: State, naming: Naming, floor: Floor): Wanted[] {
   if (naming === "none" || (naming === "auto" && !state.rows.ids)) return [];
   const most = naming === "all" ? ALL : TRIED;
-  const on = naming === "all" ? "anything" : floor.count <= FEW ? "points" : "nothing";
+  const on = naming === "all" ? "anything" : "nothing";
+  const far = floor.count <= FEW;
   const known = state.selected.size <= CHOSEN ? state.selected : new Set<number>();
   const found: Wanted[] = [];
   for (const i of order(points)) {
     if (found.length >= most) break;
-    if (i !== state.focused && !known.has(i)) found.push(...wanted(points, v, box, state, i, on));
+    if (i !== state.focused && !known.has(i)) found.push(...wanted(points, v, box, state, i, on).map((each) => ({ ...each, far })));
   }
   return found;
 }

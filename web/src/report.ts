@@ -42,6 +42,8 @@ export interface Axis {
   label?: string;
   type?: "linear" | "log" | "band";
   domain?: (number | string)[];
+  /** Where ticks are: a domain that has room for names beyond what can be has none there. */
+  within?: [number, number];
   percent?: boolean;
   /** Whether it starts at zero, where no bar or area does. */
   zero?: boolean;

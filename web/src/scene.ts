@@ -1,7 +1,7 @@
 // What is seen of a scatter besides its points: axes, ellipses, arrows, limits and names. Nothing here listens.
 import { brief, svg, tickNames, ticks } from "./dom";
 import { groups, outline as edge, type Ellipse as Kind, type Group } from "./groups";
-import { around, Floor, measured, placed, type Box, type Wanted } from "./labels";
+import { around, Floor, measured, onward, placed, type Box, type Wanted } from "./labels";
 import { chosen, others, type Naming } from "./names";
 import { css, path } from "./palette";
 import { type Points, type Spot } from "./planes";
@@ -144,15 +144,20 @@ export function over(all: Points, v: View, box: Box, state: State, wishes: Wishe
   return [...names(points, v, box), inside, ...placed(wanted, { ...box, x1: v.width, y0: 0 }, floor), ...scaled];
 }
 
-/** Where points and arrows lie: names had better not cover them. */
-function floorOf({ x, y, arrows }: Points, v: View, box: Box): Floor {
+/** Where points and arrows lie: names had better not cover them; and names of limits, which they must not. */
+function floorOf({ x, y, arrows, chart }: Points, v: View, box: Box): Floor {
   const floor = new Floor(v.width, v.height);
   for (let i = 0; i < x.length; i++) {
     const px = v.sx * x[i] + v.tx;
     const py = v.sy * y[i] + v.ty;
     if (px >= box.x0 && px <= box.x1 && py >= box.y0 && py <= box.y1) floor.dot(px, py);
   }
-  for (const each of arrows) floor.line(v.tx, v.ty, v.sx * each.x + v.tx, v.sy * each.y + v.ty);
+  for (const each of arrows) floor.line({ x1: v.tx, y1: v.ty, x2: v.sx * each.x + v.tx, y2: v.sy * each.y + v.ty });
+  for (const line of chart.lines ?? []) {
+    const { x, y, end } = limitName(line, v, box);
+    const x0 = end ? x - measured(line.label) : x;
+    floor.take({ x0, x1: x0 + measured(line.label), y0: y - 11, y1: y + 3 });
+  }
   return floor;
 }
 
@@ -216,18 +221,25 @@ function fitted(name: string, room: number): string {
   return measured(name) <= room ? name : brief(name, Math.floor(room / LETTER));
 }
 
-function limits({ chart }: Points, v: View, { x0, x1, y0, y1 }: Box): SVGElement[] {
+function limits({ chart }: Points, v: View, box: Box): SVGElement[] {
+  const { x0, x1, y0, y1 } = box;
   return (chart.lines ?? []).flatMap((line) => {
-    if (line.x !== undefined) {
-      const px = v.sx * line.x + v.tx;
-      const room = px + 8 + measured(line.label) < x1;
-      const at = { x: room ? px + 5 : px - 5, y: y0 + 12, "text-anchor": room ? "start" : "end" };
-      return [svg("line", { class: "limit", x1: px, x2: px, y1: y0, y2: y1 }), svg("text", { class: "name", ...at }, line.label)];
-    }
-    const py = v.sy * (line.y ?? 0) + v.ty;
-    const at = { x: x1 - 4, y: py - 5, "text-anchor": "end" };
-    return [svg("line", { class: "limit", x1: x0, x2: x1, y1: py, y2: py }), svg("text", { class: "name", ...at }, line.label)];
+    const [px, py] = [v.sx * (line.x ?? 0) + v.tx, v.sy * (line.y ?? 0) + v.ty];
+    const ends = line.x === undefined ? { x1: x0, x2: x1, y1: py, y2: py } : { x1: px, x2: px, y1: y0, y2: y1 };
+    const { x, y, end } = limitName(line, v, box);
+    return [svg("line", { class: "limit", ...ends }), svg("text", { class: "name", x, y, "text-anchor": end ? "end" : "start" }, line.label)];
   });
+}
+
+type Limit = NonNullable<RowsChart["lines"]>[number];
+
+/** Where the name of a limit stands, and whether it ends there: at the right above a level line, beside the top of an
+ * upright one, on the side where there is room. */
+function limitName({ x, y, label }: Limit, v: View, { x1, y0 }: Box): { x: number; y: number; end: boolean } {
+  if (x === undefined) return { x: x1 - 4, y: v.sy * (y ?? 0) + v.ty - 5, end: true };
+  const px = v.sx * x + v.tx;
+  const end = px + 8 + measured(label) >= x1;
+  return { x: end ? px - 5 : px + 5, y: y0 + 12, end };
 }
 
 type Ellipse = NonNullable<RowsChart["ellipses"]>[number];
@@ -314,7 +326,7 @@ function spotName({ label, x, y }: Spot, v: View, rest: Omit<Wanted, "text" | "x
 
 function tips({ arrows }: Points, v: View): Wanted[] {
   const longest = [...arrows].sort((a, b) => Math.hypot(b.x, b.y) - Math.hypot(a.x, a.y));
-  return longest.map((a) => spotName(a, v, { sides: a.x >= 0 ? around("right", "above", "below") : around("left", "above", "below"), on: "points", class: "tip-name" }));
+  return longest.map((a) => spotName(a, v, { sides: onward(v.sx * a.x, v.sy * a.y), last: around(), on: "points", class: "tip-name" }));
 }
 
 /** Names of more categories are left out rather than that they lie on each other; as one zooms in, they have room. */

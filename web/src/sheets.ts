@@ -5,7 +5,7 @@
 const SHEET = (279.4 - 24) * (96 / 25.4) / 0.86 - 24;
 
 /** Heights of plots that are tried, as parts of their height on the screen: the least, the usual and the largest. */
-const STATURES = [0.66, 1, 1.4];
+const STATURES = [0.58, 1, 1.4];
 
 /** A table or a text that goes on over several sheets begins where there is at least so much room. */
 const START = 160;

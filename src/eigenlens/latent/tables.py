@@ -52,6 +52,16 @@ class PathTable:
         return np.maximum(highest - self.values, 0.0)
 
 
+def order_by_factor(loadings: Array) -> Array:
+    """Return the order (d,) of columns by the factor of their largest loading (d, k), largest first.
+
+    >>> order_by_factor(np.array([[0.1, 0.5], [0.6, 0.2], [0.0, -0.9]]))
+    array([1, 2, 0])
+    """
+    size = np.abs(loadings)
+    return np.lexsort((-size.max(axis=1), size.argmax(axis=1)))
+
+
 @dataclass(frozen=True, eq=False)
 class RotationTable:
     """Loadings before and after a rotation, of the same names in the same order.
@@ -67,8 +77,7 @@ class RotationTable:
 
     def grouped(self) -> RotationTable:
         """Return the table with names sorted by the factor of their largest rotated loading, largest first."""
-        size = np.abs(self.after.values)
-        order = np.lexsort((-size.max(axis=1), size.argmax(axis=1)))
+        order = order_by_factor(self.after.values)
         return replace(self, before=self.before.rows(order), after=self.after.rows(order))
 
 
@@ -115,8 +124,7 @@ class FactorTable:
     @property
     def grouped(self) -> Array:
         """Return the order (d,) of columns by the factor of their largest loading, largest first."""
-        size = np.abs(self.loadings)
-        return np.lexsort((-size.max(axis=1), size.argmax(axis=1)))
+        return order_by_factor(self.loadings)
 
 
 @dataclass(frozen=True, eq=False)

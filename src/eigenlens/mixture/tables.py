@@ -327,6 +327,11 @@ def mixture_remarks(model: Any) -> list[Warning]:
     return recorded_warnings(warn_mixture_fit, model._fitted, columns, model.tol, model.max_iter)
 
 
+def has_collapsed(model: Any) -> bool:
+    """Return whether a component of a fitted mixture is clamped or was lost: its likelihood is not to be compared."""
+    return bool(model._fitted.clamped or model._fitted.lost)
+
+
 def component_separation(model: Any) -> Array:
     """Return the variance (d,) of the component means in each column, over the mean variance within components.
 

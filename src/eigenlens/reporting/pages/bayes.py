@@ -260,7 +260,7 @@ def _rows_explained(
     columns = {
         "row": [rows.name(int(i)) for i in picked], "why here": kinds, "true class": true, "predicted": taken,
         "probability": found.proba[picked].max(axis=1), "log-odds of": pair,
-        "largest contributions": ["; ".join(f"{name}: {value:+.3g}" for name, value in each[:4]) for each in reasons],
+        "largest contributions": [_listed(each) for each in reasons],
     }  # fmt: skip
     about = f"The most confident wrong predictions and the least certain ones, on {found.how or 'the rows shown'}."
     about += " Contributions are those of the model."
@@ -288,6 +288,16 @@ def _largest(parts: held_out.ColumnLogOdds, p: int, rows: ShownRows, i: int) -> 
     if len(order) > most:
         pairs.append((f"{len(order) - most} others", float(values[order[most:]].sum())))
     return pairs if parts.prior is None else [*pairs, ("prior", float(parts.prior[p]))]
+
+
+def _listed(pairs: list[tuple[str, float]]) -> str:
+    """Return the largest contributions as words; those of missing values are nothing.
+
+    >>> _listed([("x = 2", -1.0), ("y = missing", 0.0)]), _listed([("y = missing", 0.0)])
+    ('x = 2: −1', 'none')
+    """
+    found = [f"{name}: {value:+.3g}".replace(": -", ": −") for name, value in pairs[:4] if value]
+    return "; ".join(found) or "none"
 
 
 def _reason(pairs: list[tuple[str, float]]) -> Chart:

@@ -56,6 +56,7 @@ def distribution_charts(model: Any, rows: ShownRows, found: ClassifierEvaluation
     groups = [charts[i : i + TOGETHER] for i in range(0, len(charts), TOGETHER)]
     steps = [(", ".join(chart["title"] for chart in group), group) for group in groups]
     about = "What each column looks like in each class: the more two classes overlap, the less the column says."
+    about += " Those that say most come first." if len(shown) > 1 else ""
     total = len(rows.labels)
     about += f" The {len(shown)} of {total} columns that separate the classes best." if len(shown) < total else ""
     return [frames("Distributions within classes", "columns", steps, about=about), *counts]

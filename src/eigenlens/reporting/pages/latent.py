@@ -118,22 +118,25 @@ THRESHOLDS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 
 
 def _loadings(found: latent_tables.FactorTable) -> Chart:
-    """Return a slider over the smallest loading that is shown: a table of loadings, sorted by factor and size."""
-    sizes = np.abs(found.loadings).max(axis=1)
+    about = "By how many of its standard deviations a column moves when a factor moves by one"
+    return _sorted_loadings("Loadings", found.loadings, found.names, found.factors, about)
+
+
+def _sorted_loadings(title: str, loadings: Array, names: Sequence[str], factors: Sequence[str], about: str) -> Chart:
+    """Return a slider over the smallest loading (d, k) that is shown: a table, sorted by factor and size."""
+    sizes = np.abs(loadings).max(axis=1)
     kept = set(np.argsort(-sizes, kind="stable")[:MAX_BARS].tolist())
-    order = np.array([j for j in found.grouped if j in kept])
-    values, names = found.loadings[order], [found.names[j] for j in order]
+    order = np.array([j for j in latent_tables.order_by_factor(loadings) if j in kept])
+    values, shown = loadings[order], [names[j] for j in order]
     steps = []
     for least in THRESHOLDS:
         seen = np.abs(values) >= least
         texts = [f"{v:.2f}" if there else "" for v, there in zip(values.ravel(), seen.ravel(), strict=True)]
-        cells = heat("", np.where(seen, values, 0.0), names, found.factors, what="loading", texts=texts, top=1.0)
+        cells = heat("", np.where(seen, values, 0.0), shown, factors, what="loading", texts=texts, top=1.0)
         steps.append((f"{least:g}" if least else "0 (all are shown)", [cells]))
-    about = (
-        "By how many of its standard deviations a column moves when a factor moves by one; sorted by factor and size."
-    )
-    about += f" The {MAX_BARS} columns that move most." if len(found.names) > MAX_BARS else ""
-    return frames("Loadings", "hide below", steps, start=1, about=about)
+    about += "; sorted by factor and size."
+    about += f" The {MAX_BARS} columns that move most." if len(names) > MAX_BARS else ""
+    return frames(title, "hide below", steps, start=1, about=about)
 
 
 def _variances(found: latent_tables.FactorTable) -> Chart:
@@ -156,12 +159,15 @@ def _rotation(model: Any, rows: ShownRows) -> list[Chart]:
     found, noise = latent_tables.rotation(model, names=rows.labels), latent_tables.noise(model, names=rows.labels)
     spread = np.sqrt(noise.noise + noise.common)
     rotated = getattr(model, "rotation", None) is not None
-    title, other = ("Loadings before rotation", found.before) if rotated else (f"After {found.name}", found.after)
+    other = found.before if rotated else found.after
     values = other.values / np.where(spread > 0.0, spread, 1.0)[:, None]
     factors = [f"{other.stem}{j}" for j in other.components]
-    about = "The loadings of the canonical form." if rotated else "The same model with its factors rotated."
-    what = "standardised loading"
-    charts = [loading_heat(title, values, other.names, factors, what=what, about=about, standardised=True)]
+    if rotated:
+        how: Chart = {"what": "standardised loading", "about": "The loadings of the canonical form."}
+        charts = [loading_heat("Loadings before rotation", values, other.names, factors, standardised=True, **how)]
+    else:
+        about = f"The same model with its factors rotated by {found.name}"
+        charts = [_sorted_loadings(f"After {found.name}", values, other.names, factors, about)]
     k = len(found.correlations)
     if rotated and not np.allclose(found.correlations, np.eye(k), atol=1e-8):
         names = [f"F{j + 1}" for j in range(k)]

@@ -13,10 +13,10 @@ ROUNDING = 1e-12
 """Differences below this share of the log-likelihood are rounding."""
 
 
-def likelihood_path_chart(path: Array, others: Sequence[Array] = ()) -> list[Chart]:
+def likelihood_path_chart(path: Array, others: Sequence[Array] = (), words: str = "") -> list[Chart]:
     """Return how far the log-likelihood after each step is below the largest that was found, on a log scale.
 
-    others: the paths of further starts, each alone. No chart for a path of a single step.
+    others: the paths of further starts, each alone; words: what these are. No chart for a path of a single step.
     """
     if len(path) < 2:
         return []
@@ -32,7 +32,9 @@ def likelihood_path_chart(path: Array, others: Sequence[Array] = ()) -> list[Cha
     if others:
         ends = np.array([path[-1], *(each[-1] for each in others)])
         near = int(np.count_nonzero(best - ends <= MUCH))
-        about += f" {near} of {len(ends)} starts end within {MUCH:g} of it; those that end above are local maxima."
+        about += (
+            f" {words} {near} of {len(ends)} starts end within {MUCH:g} of it; those that end above are local maxima."
+        )
         lost = best - float(path[-1])
         about += f" This model is one of them, {lost:.3g} below: give it more starts (n_init)." if lost > MUCH else ""
     up = {"label": "log-likelihood below the best", "type": "log"}

@@ -48,6 +48,8 @@ that they may have beyond those of the model, and the starts of each."""
 OTHER_STARTS = 8
 """The number of other starts whose likelihood paths are shown."""
 
+OTHERS = "Other starts begin at their guesses; the start of this model had been improved before its first step."
+
 PATTERNS = 60
 """The largest number of patterns of missing values for which they are fitted."""
 
@@ -76,7 +78,7 @@ def mixture_charts(model: Any, rows: ShownRows) -> PageContent:
     charts = _planes(model, rows) if several else [_line(model, rows)]
     charts += [_components(model, rows), uncertainty_chart(proba, rows), responsibility_chart(proba)]
     charts += [_covariances(model, rows)] if several else []
-    charts += likelihood_path_chart(np.asarray(model.loglik_path_), _other_starts(model, rows))
+    charts += likelihood_path_chart(np.asarray(model.loglik_path_), _other_starts(model, rows), OTHERS)
     components = np.array([f"component {k}" for k in proba.argmax(axis=1)])
     columns = {"component": components, "uncertainty": mixture_tables.uncertainty(proba)}
     return PageContent([*charts, _about(model, rows, proba)], columns)
@@ -90,12 +92,24 @@ def _other_starts(model: Any, rows: ShownRows) -> list[Array]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # only the likelihood of these fits is shown
         for seed in range(1, OTHER_STARTS + 1):
-            other = clone(model).set_params(n_init=1, random_state=seed, verbose=False, warm_start=False)
+            other = clone(model).set_params(n_init=1, random_state=seed, verbose=False)
             try:
-                paths.append(np.asarray(other.fit(given, sample_weight=rows.weight).loglik_path_))
+                paths += _whole_path(other, given, rows.weight)
             except EigenlensError:  # a start that leaves a component without rows
                 continue
     return paths
+
+
+def _whole_path(model: Any, given: ArraySource, weight: Array | None) -> list[Array]:
+    """Return the likelihood path from the guess of a start; none where it collapses.
+
+    A fit improves its guess by EM before its path begins, which would then begin near its end: so it takes one step
+    from the guess alone, and goes on from there.
+    """
+    most = model.max_iter
+    first = model.set_params(max_iter=1, warm_start=True).fit(given, sample_weight=weight).loglik_path_[:1]
+    model.set_params(max_iter=most).fit(given, sample_weight=weight)
+    return [] if mixture_tables.has_collapsed(model) else [np.concatenate([first, model.loglik_path_])]
 
 
 def _about(model: Any, rows: ShownRows, proba: Array) -> Chart:

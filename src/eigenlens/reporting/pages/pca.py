@@ -62,7 +62,7 @@ def pca_page(model: Any, rows: ShownRows) -> list[Chart]:
     charts += [image_components(model, side)] if side else _columns(model, rows, Z, others)
     charts += covariate_charts(model, others)
     charts += [] if side else _contributions(model, rows)
-    charts += [_row_table(model, Z, rows), _outliers(model, rows), reconstruction_chart(model, rows, side)]
+    charts += [_row_table(model, Z, rows), *_outliers(model, rows), reconstruction_chart(model, rows, side)]
     return [*charts, _about(model)]
 
 
@@ -257,7 +257,8 @@ def _circle(
     # Names that all lie on one side have the room of both.
     sideways = [-1.1, 2.3] if np.all(x >= 0.0) else [-2.3, 1.1] if np.all(x < 0.0) else [-1.7, 1.7]
     across, up = (
-        {"label": _axis(model, j), "domain": domain} for j, domain in zip(axes, (sideways, [-1.15, 1.15]), strict=True)
+        {"label": _axis(model, j), "domain": domain, "within": [-1.0, 1.0]}
+        for j, domain in zip(axes, (sideways, [-1.15, 1.15]), strict=True)
     )
     about = "Correlations of columns with components: an arrow near the circle is well shown by these two."
     return marks("Correlation circle", *layers, about=about, x=across, y=up, equal=True, height=460)
@@ -365,7 +366,7 @@ def _row_table(model: Any, Z: Array, rows: ShownRows) -> Chart:
     return table_chart("Rows that matter most", columns, about)
 
 
-def _outliers(model: Any, rows: ShownRows) -> Chart:
+def _outliers(model: Any, rows: ShownRows) -> list[Chart]:
     distances, level = row_distances(model.model_, rows.X), 0.99
     limits = outlier_limits(model.model_, model.discarded_variances(), level)
     found = OutlierTable(*distances, level, *limits, tuple(rows.labels), ())
@@ -375,13 +376,23 @@ def _outliers(model: Any, rows: ShownRows) -> Chart:
     lines = [{axis: limit, "label": label} for axis, limit, label in drawn if np.isfinite(limit)]
     about = "To the right: far from the mean within the components. Above: badly shown by them."
     names = "Hotelling's T²", "squared residual"
-    return points("Outliers", found.t2, found.spe, *names, about, lines=lines)
+    return [points("Outliers", found.t2, found.spe, *names, about, lines=lines)]
 
 
-def _within(found: Any) -> Chart:
-    """Return T² against the row order, for a model without residuals because it keeps all the variance."""
+SAME = 1e-6
+"""Values of T² that differ by less, as part of their size, are the same for every row."""
+
+
+def _within(found: OutlierTable) -> list[Chart]:
+    """Return T² against the row order, for a model without residuals because it keeps all the variance.
+
+    Where all directions of the rows are kept and there are no more rows than that, T² says nothing: it is the same
+    number, (n − 1)² / n, for each of them.
+    """
+    if np.ptp(found.t2) <= SAME * float(found.t2.max()):
+        return []
     limit, label = found.t2_limit, f"{found.level:.0%} of normal rows"
     lines = [{"y": limit, "label": label}] if np.isfinite(limit) else []
     about = "Above: far from the mean. All the variance is kept, so no row is badly shown."
     order = np.arange(1.0, len(found.t2) + 1.0)
-    return points("Outliers", order, found.t2, "row", "Hotelling's T²", about, lines=lines)
+    return [points("Outliers", order, found.t2, "row", "Hotelling's T²", about, lines=lines)]
