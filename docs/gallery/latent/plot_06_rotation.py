@@ -18,7 +18,7 @@ plt.rcParams.update({"font.size": 13})
 
 answers = eigenlens.datasets.load("questionnaire", seed=5)
 models = {
-    "as they come": FactorAnalysis(3, standardize=True).fit(answers.data),
+    "before rotation": FactorAnalysis(3, standardize=True).fit(answers.data),
     "after varimax": FactorAnalysis(3, standardize=True, rotation="varimax").fit(answers.data),
 }
 figure, axes = plt.subplots(1, 2, figsize=(8.6, 5.4), layout="constrained", sharey=True)
