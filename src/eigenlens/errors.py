@@ -175,9 +175,11 @@ class EigenlensError(_Fields):
             to: "leave it out" becomes "leave it out with --drop ph".
         within: the part of the data that this is about, such as a class; it begins the sentence.
 
-    >>> print(OptionError("must be at most 8, the number of features", argument="n_components", value=12))
+    >>> what = "must be at most 8, the number of features"
+    >>> print(OptionError(what, argument="n_components", value=12))
     n_components=12 must be at most 8, the number of features.
-    >>> print(DataError("column 'ph' has text", columns=["ph"], fix="leave it out: {drop}", settings={"drop": "ph"}))
+    >>> fix = {"fix": "leave it out: {drop}", "settings": {"drop": "ph"}}
+    >>> print(DataError("column 'ph' has text", columns=["ph"], **fix))
     column 'ph' has text; leave it out: drop='ph'.
     """
 

@@ -134,7 +134,8 @@ def compare(
     >>> from sklearn.mixture import GaussianMixture
     >>> from sklearn.neighbors import KernelDensity
     >>> X = np.random.default_rng(0).standard_normal((300, 2))
-    >>> table = compare({"normal": GaussianMixture(), "narrow": KernelDensity(bandwidth=0.05)}, X, random_state=0)
+    >>> models = {"normal": GaussianMixture(), "narrow": KernelDensity(bandwidth=0.05)}
+    >>> table = compare(models, X, random_state=0)
     >>> table.best, bool(table.behind[1] > 3 * table.behind_errors[1])
     ('normal', True)
     """
