@@ -164,7 +164,7 @@ def test_tables_of_counts_and_rounded_numbers_have_none(make):
 def test_the_flag_works_and_every_output_has_the_sentence(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     values, codes = SUSPECTED[name]
-    pl.DataFrame({"q1": values.astype(int), "q2": answers(1, 5).astype(int), "q3": LIKERT}).write_csv("t.csv")
+    pl.DataFrame({"q1": values.astype(int), "q2": answers(1, 5).astype(int), "q3": answers(1, 5)}).write_csv("t.csv")
     main(["fit", "pca", "t.csv", "--json", "--report", "r.html"])
     warned = json.loads(capsys.readouterr().out)["warnings"]
     assert len(warned) >= len(codes)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from eigenlens.cli.errors import fail
+from eigenlens.cli.errors import fail, phrase_with_flags
 from eigenlens.cli.guess_roles import GuessedRole, Role, role_decisions
 from eigenlens.cli.model_options import commands
 from eigenlens.cli.options import ReadingOptions
@@ -47,16 +47,20 @@ class ColumnRoles:
 
 
 def choose_roles(
-    reading: ReadingOptions, kinds: Kinds, filters: Collection[Any], model: Any, guess: Guesses | None = None
-) -> ColumnRoles:
+    reading: ReadingOptions, kinds: Kinds, filters: Collection[Any], model: Any, guess: Guesses | None = None,
+    decisions: Sequence[Decision] = (),
+) -> ColumnRoles:  # fmt: skip
     """Return the role of each column.
 
     `model`: a fitted one, whose columns are taken, or None. `filters`: columns of --where. `guess`: roles of columns
-    that no option names; None where such columns are features, whatever they hold.
+    that no option names; None where such columns are features, whatever they hold. `decisions`: those about the
+    files, some of which say why columns stay text.
     """
     named = _NamedColumns.of(reading, kinds)
     guesses = {} if guess is None else {name: each for name, each in guess().items() if name not in named.all}
     features = _choose_features(reading, kinds, named, filters, model, guesses)
+    if not features:
+        _reject_no_features(guesses, [each for each in decisions if each.stays_text])
     asked = set(choose_columns(reading.text, kinds, "text") or ()) | _fitted_text(model)
     guessed = {name: each for name, each in guesses.items() if name not in features}
     if named.id is not None:  # rows have one name
@@ -116,13 +120,10 @@ def _choose_features(
         dropped |= {name for name, each in guesses.items() if each.role != Role.ACTIVE}
     left = [name for name in kinds if name in named.active or wanted is None or name in wanted]
     left = [*wanted, *(name for name in left if name not in wanted)] if wanted is not None else left
-    left = [name for name in left if name not in dropped]
-    if not left:
-        _reject_no_features(guesses)
-    return left
+    return [name for name in left if name not in dropped]
 
 
-def _reject_no_features(guesses: Mapping[Any, GuessedRole]) -> None:
+def _reject_no_features(guesses: Mapping[Any, GuessedRole], unread: Sequence[Decision]) -> None:
     """Raise where no column is left to work on, with one that could be used."""
     aside = [each for each in guesses.values() if each.role != Role.ACTIVE]
     varying = [each for each in aside if each.varies]
@@ -139,6 +140,10 @@ def _reject_no_features(guesses: Mapping[Any, GuessedRole]) -> None:
     else:
         lack, fix = "", "drop fewer"
     what = f"no column is left to work on{lack}"
+    why = [each for each in unread if set(each.columns) <= {str(name) for name in guesses}] if lack and varying else []
+    if why:
+        words, way = phrase_with_flags(why[0])
+        what, fix = f"{what}; {words}", f"{way}, or {fix}"
     fail(what, f"{fix}, or see the columns with eigenlens info", "data")
 
 

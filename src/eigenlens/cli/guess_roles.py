@@ -74,6 +74,12 @@ TIME_NAME = re.compile(
 )
 """Names of times, which are those of the rows where they grow from row to row."""
 
+CLOCK_NAME = re.compile(
+    r"(?i)(.*[\W_])?(time|date|datetime|(time)?stamp|ts|epoch|created|updated|modified)([\W_]?(at|on|utc))?"
+)
+EPOCH = ((5e8, 4.2e9), (5e11, 4.2e12))
+"""Names of times, and the seconds or milliseconds since 1970 by which programs number them, from 1985 to 2103."""
+
 CLASS_NAME = re.compile(
     r"(?i)y|(.*[\W_])?(class(es)?|labels?|target|species|diagnosis|outcome|category|cluster|group|digit"
     r"|survived|churn(ed)?|status|died|dead|event|types?|treatment|variety|cultivar|segment|cohort)"
@@ -222,6 +228,8 @@ def _role_of_times(column: Profile, whole: bool, many: bool, alone: bool) -> tup
         return Role.ASIDE, "dates"
     if whole and DATE_NAME.fullmatch(name) and DATE_NUMBERS[0] <= least < greatest <= DATE_NUMBERS[1]:
         return Role.ASIDE, "dates"
+    if whole and CLOCK_NAME.fullmatch(name) and any(low <= least < greatest <= high for low, high in EPOCH):
+        return (Role.ID, "times, a different one in each row") if many and alone else (Role.ASIDE, "times")
     complete = column.missing == 0 and column.numbers == column.rows
     if many and complete and column.increasing and TIME_NAME.fullmatch(name):
         return Role.ID, "times that grow from row to row"

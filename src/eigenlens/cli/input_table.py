@@ -243,7 +243,7 @@ def read_table(
     # What is kept as text is a feature only of a model that takes text.
     asked, beside = (reading, []) if mixed else (replace(reading, text=None), text)
     guesses = functools.partial(_guess, files, mixed, beside, reading) if guess else None
-    roles = choose_roles(asked, kinds, filters, model, guesses)
+    roles = choose_roles(asked, kinds, filters, model, guesses, files.decisions)
     if model is not None and not guess:
         roles = _guess_id(files, roles, choose_columns(reading.drop, kinds, "drop") or ())
     if any(kinds[name] != ColumnKind.TEXT for name in roles.text):

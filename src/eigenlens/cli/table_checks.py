@@ -15,6 +15,7 @@ from eigenlens.cli.advice.column_totals import derived_columns
 from eigenlens.cli.advice.copies import copied_rows
 from eigenlens.cli.advice.indicators import indicator_warnings
 from eigenlens.cli.advice.missing_entries import warn_empty_rows
+from eigenlens.cli.advice.mixed_measurements import measurement_warnings
 from eigenlens.cli.advice.sentinels import describe_sentinels, numeric_columns
 from eigenlens.cli.advice.spellings import spelling_warnings
 from eigenlens.cli.advice.totals import describe_totals
@@ -25,6 +26,7 @@ from eigenlens.cli.errors import fail
 from eigenlens.cli.options import ReadingOptions
 from eigenlens.cli.remembered_table import feature_units, recall_label, recall_units
 from eigenlens.cli.unit_check import warn_other_units
+from eigenlens.data.files.cell_formats import NAMED_FORMATS
 from eigenlens.data.files.cells import describe_cell
 from eigenlens.data.genotypes.base import Genotypes
 from eigenlens.errors import DataWarning, warn_user
@@ -131,7 +133,8 @@ def warn_suspicious_columns(table: Table) -> None:
         _warn_number_categories(table.source)
     warn_sentinels(table)
     zeros = () if isinstance(table.source, Genotypes) else zero_warnings(numeric_columns(table.source))
-    for message in (*zeros, *describe_totals(table)):
+    kinds = () if isinstance(table.source, Genotypes) else measurement_warnings(table)
+    for message in (*zeros, *describe_totals(table), *kinds):
         warn_user(message, UserWarning)
     for warning in (*spelling_warnings(table), *_describe_numbers(table)):
         warn_user(warning)
@@ -157,7 +160,10 @@ def _describe_numbers(table: Table) -> list[DataWarning]:
 def warn_sentinels(table: Table) -> None:
     """Warn of numbers that mean missing, such as -999, of rows in memory."""
     if table.missing is not None and not isinstance(table.source, Genotypes):
-        for message in describe_sentinels(numeric_columns(table.source), table.paths):
+        # The numbers of words are ours: nobody wrote a code.
+        words = {name for name, each in table.words.items() if NAMED_FORMATS[each].only_words}
+        columns = [(name, values) for name, values in numeric_columns(table.source) if str(name) not in words]
+        for message in describe_sentinels(columns, table.paths):
             warn_user(message, UserWarning)
 
 

@@ -25,7 +25,9 @@ class Calendar(NamedTuple):
 
 
 CALENDAR = {
-    "calendar years": Calendar("year|yr|yyyy|jahr|ann[ée]e|a[ñn]o|anno|jaar|år|rok|год", ((1000, 2200), (50, 99))),
+    "calendar years": Calendar(
+        "year|yr|yyyy|time[ _.]?period|jahr|ann[ée]e|a[ñn]o|anno|jaar|år|rok|год", ((1000, 2200), (50, 99))
+    ),
     "months": Calendar("month|mon|mo|monat|mois|mes|mês|mese|maand|måned|månad|miesiąc|месяц", ((0, 60),)),
     "days": Calendar("day|tag|jour|d[ií]a|giorno|dag|dzień|день|day[ _.]?of[ _.]?(month|year)|doy|yday", ((0, 366),)),
     "days of the week": Calendar("dow|wday|week[ _.]?day|day[ _.]?of[ _.]?week|wochentag", ((0, 7),)),

@@ -9,7 +9,7 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.errors import DataWarning, join_limited
 
-MIN_ROWS, MIN_VALUES = 10, 5
+MIN_ROWS, MIN_VALUES = 10, 4
 """With fewer rows, or fewer different values of a column, columns may be alike by chance."""
 
 MAX_COLUMNS, MAX_ROWS = 1_000, 2_000
@@ -62,8 +62,10 @@ def find_column_copies(X: Array) -> dict[int, int]:
     for i, j in np.argwhere(alike).tolist():
         slope = float(np.mean(Z[:, i] * Z[:, j])) * scale[j] / scale[i]
         error = np.abs((Z[:, j] - np.sign(slope) * Z[:, i]) * scale[j])
-        rounding = 0.5 * steps[j] + 0.5 * abs(slope) * steps[i] + 1e-9 * float(np.abs(rows[:, j]).max())
-        if i not in found and j not in found and error.max() <= 1.5 * rounding < ROUNDING * scale[j]:
+        exact = 1e-9 * float(np.abs(rows[:, j]).max())  # as in an answer and its reverse
+        rounding = 0.5 * steps[j] + 0.5 * abs(slope) * steps[i] + exact
+        follows = error.max() <= exact or error.max() <= 1.5 * rounding < ROUNDING * scale[j]
+        if i not in found and j not in found and follows:
             found[j] = i
     return found
 

@@ -39,7 +39,8 @@ MIN_VALUES = 8
 
 CODES = (
     7.0, 8.0, 9.0, 77.0, 88.0, 97.0, 98.0, 99.0, 777.0, 888.0, 997.0, 998.0, 999.0,
-    -1.0, -2.0, -7.0, -8.0, -9.0, -77.0, -88.0, -97.0, -98.0, -99.0, -777.0, -888.0, -998.0, -999.0,
+    -1.0, -2.0, -3.0, -4.0, -5.0, -6.0, -7.0, -8.0, -9.0, -77.0, -88.0, -97.0, -98.0,
+    -99.0, -777.0, -888.0, -998.0, -999.0,
 )  # fmt: skip
 """Codes of questionnaires for no answer, in columns of whole numbers."""
 
@@ -58,6 +59,9 @@ MIN_DECIMALS = 0.8
 MIN_AT_END, MIN_SHARE_AT_END = 3, 0.05
 """Cells, and the share of them, that the largest and the smallest answer need where a code of one digit is near."""
 
+
+MIN_COLUMNS = 3
+"""The fewest columns in which a negative number of one digit, once in each, lies below answers."""
 
 MAX_RANGE = 100_000.0
 """The most whole numbers between the ends of a column that are counted one by one."""
@@ -177,6 +181,8 @@ def _find_codes(column: str, values: Array) -> list[Sentinel]:
     numbers = low + np.flatnonzero(counts)
     counts = counts[counts > 0]
     ordinary = _ordinary(numbers)
+    if np.array_equal(-numbers[numbers < 0.0][::-1], numbers[numbers > 0.0]):  # from -2 to 2, with or without 0
+        return []
     rest, often = numbers[ordinary], counts[ordinary]
     if rest.size < 2 or often.sum() < MIN_VALUES:
         return []
@@ -256,7 +262,8 @@ def _are_certain(value: float, alike: list[Sentinel], columns: list[tuple[str, A
     if abs(value) > 9.0:
         return len(alike) > 1 or alike[0].certain
     having = sum(bool(np.any(values == value)) for _, values in columns)
-    return any(each.certain for each in alike) and having <= 2 * len(alike)
+    certain = any(each.certain for each in alike) or (value < 0.0 and len(alike) >= MIN_COLUMNS)
+    return certain and having <= 2 * len(alike)
 
 
 def _written(value: float) -> str:

@@ -23,6 +23,9 @@ MIN_ROWS = 12
 MIN_SHARE = 0.8
 """The share of all pairs of categories that occur in a table with one row per measurement."""
 
+MAX_UNUSED = 10
+"""The most columns that are left out which may tell the rows apart."""
+
 MAX_COLUMNS = 500
 """The most columns whose pairs are counted."""
 
@@ -50,7 +53,8 @@ def _single_column(table: Any) -> DataWarning:
 
 def _long_table(table: Any) -> tuple[str, str] | None:
     """Return two columns of categories that name each row once, and nearly all pairs of which occur; None without."""
-    labels = [str(name) for name in table.roles.labels]
+    # Years are left out, and tell the rows apart all the same.
+    labels = [str(name) for name in (*table.roles.labels, *table.roles.unused[:MAX_UNUSED])]
     for first, second in itertools.combinations(labels, 2):
         one, other = (np.asarray(table.beside(name)).astype(str) for name in (first, second))
         pairs, places = len(set(zip(one, other, strict=True))), len(set(one)) * len(set(other))

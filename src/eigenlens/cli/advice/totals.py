@@ -15,7 +15,7 @@ from eigenlens.data.files.scan import format_options
 from eigenlens.errors import join_limited
 
 TOTAL_NAME = re.compile(
-    r"(?i)((grand|sub)?[\s_-]*totals?|sums?|means?|averages?|avg|medians?|std\.?[\s_-]?dev\.?|stdev|"
+    r"(?i)((grand|sub)?[\s_-]*totals?|sums?|((class|course|group)[\s_-])?(means?|averages?)|avg|medians?|std\.?[\s_-]?dev\.?|stdev|"
     r"standard deviations?|all|overall|gesamt|insgesamt|(zwischen|gesamt)?summe|mittelwert|durchschnitt|mittel|"
     r"standardabweichung|somme|sous[\s-]total|moyenne|total g[eé]n[eé]ral|promedio|suma|"
     r"points possible|possible points|max(imum|\.)?[\s_-](points|score|punkte)|out of)\s*:?|(grand )?totals?:\s.*"
@@ -23,9 +23,15 @@ TOTAL_NAME = re.compile(
 
 BESIDE_TOTAL = re.compile(
     r"(?i)(s\.?d\.?|s\.?e\.?(m\.?)?|std\.?|min(imum|\.)?|max(imum|\.)?|n|counts?|anzahl|var(iance|\.)?|cv ?%?|"
-    r"range|mode|skew(ness)?|kurtosis|(2[05]|50|7[05])%|q[123]|geo(metric)?[\s_-]?mean)\s*:?"
+    r"range|mode|skew(ness)?|kurtosis|(2[05]|50|7[05])%|q[123]|geo(metric)?[\s_-]?mean|points|(due )?dates?)\s*:?"
 )
 """Names of other statistics, which are totals only beside one: SD may be a state, and N an answer."""
+
+NO_ROW_NAME = re.compile(
+    r"(?i)lo[dq]|mdl|mrl|(limits? of )?(detection|quanti(fica)?tation)( limits?)?|reporting limits?|nachweisgrenze"
+    r"|__[a-z_]+|N_(unmapped|multimapping|noFeature|ambiguous)|units?"
+)
+"""Names of rows that are neither data nor totals: limits of detection, and reads that counts of genes leave over."""
 
 SUBTOTAL_NAME = re.compile(r"(?i)(sub|grand)?[\s_-]*totals?\s*:?|(zwischen|gesamt)?summe\s*:?|sous[\s-]total\s*:?")
 
@@ -74,6 +80,10 @@ def is_subtotal(text: str) -> bool:
     (True, False)
     """
     return SUBTOTAL_NAME.fullmatch(text.strip()) is not None
+
+
+def _is_no_row(text: str) -> bool:
+    return is_total(text) or NO_ROW_NAME.fullmatch(text.strip()) is not None
 
 
 def _holds_text(values: Array) -> bool:
@@ -138,7 +148,7 @@ def find_named_totals(texts: Mapping[str, Array]) -> list[TotalRows]:
     """
     for column, values in texts.items():
         often = Counter(values.tolist())
-        able = {cell for cell, n in often.items() if cell and is_total(cell) and (n == 1 or is_subtotal(cell))}
+        able = {cell for cell, n in often.items() if cell and _is_no_row(cell) and (n == 1 or is_subtotal(cell))}
         able |= {cell for cell, n in often.items() if able and n == 1 and cell and BESIDE_TOTAL.fullmatch(cell.strip())}
         places = [i for i, cell in enumerate(values.tolist()) if cell in able] if able else []
         if 0 < len(places) <= max(1, MAX_SHARE * len(values)):

@@ -27,6 +27,9 @@ MAX_MARKERS = 8
 """Up to this many different texts in a column of numbers are taken for missing-value markers."""
 
 
+NUMBER_FIRST = re.compile(r"[+-]?[0-9]+([.,][0-9]+)?[^0-9\-/:]")
+"""A number with text after it, which is no date."""
+
 MAX_MARKER_LETTERS = 30
 """Longer texts mean something else."""
 
@@ -229,7 +232,7 @@ def describe_cell(cell: str) -> CellFormat | None:
     >>> describe_cell("9,695.54").what, describe_cell("9.7%").what, describe_cell("north")
     ('numbers with signs between thousands', 'numbers with %', None)
     """
-    unit = re.fullmatch(r"[+−–-]?[\d.,]+\s?([^\W\d].*)", cell.strip())
+    unit = re.fullmatch(r"[+−–-]?[.,]?\d[\d.,]*\s?([^\W\d].*)", cell.strip())
     if unit is not None and is_known_unit(unit[1]) and not re.fullmatch(NAMED_DATES, cell.strip()):
         return UNIT
     return next((look for pattern, look in CELL_FORMATS.items() if re.fullmatch(pattern, cell.strip())), None)
@@ -251,8 +254,12 @@ class TextCells:
             self.values |= set(itertools.islice(dict.fromkeys(text.strip() for text in texts), MAX_MARKERS + 1))
 
     def markers(self, rows: int) -> list[str]:
-        """Return the texts that may mean missing: a handful, in the smaller part of the rows."""
+        """Return the texts that may mean missing: a handful, in the smaller part of the rows, none of them numbers.
+
+        '15.65 (E)' and '5 - always' are numbers with more to them, which would be lost.
+        """
         few = len(self.values) <= MAX_MARKERS and 2 * self.count < rows
+        few = few and not any(NUMBER_FIRST.match(text) and describe_cell(text) is None for text in self.values)
         return sorted(self.values) if few and max(map(len, self.values)) <= MAX_MARKER_LETTERS else []
 
 

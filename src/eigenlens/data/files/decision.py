@@ -20,7 +20,7 @@ class Decision:
         subject: what it is about, in a word or two: "missing values", "units", "sheet", …
         what: what was decided. columns: names of the columns concerned, or () for the whole file.
         fix: how to decide otherwise. settings: {option: value} for the {name}s of `what` and `fix`.
-        surprising: whether `eigenlens.scan` warns of it too.
+        surprising: whether `eigenlens.scan` warns of it too. stays_text: whether it leaves numbers of columns unread.
 
     >>> settings = {"text": ["dose"]}
     >>> print(Decision("units", "the unit 'mg' of 'dose' is removed", ("dose",), "keep it with {text}", settings))
@@ -33,6 +33,7 @@ class Decision:
     fix: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     surprising: bool = False
+    stays_text: bool = False
 
     @property
     def warning(self) -> DataWarning:

@@ -254,7 +254,11 @@ MARK = b"\xef\xbb\xbf"
 def header_records(path: Path, dialect: Dialect) -> list[bytes]:
     """Return the lines of names in UTF-8, or the first row without names; a quoted cell may continue on the next."""
     with _open_text(path, dialect.encoding, dialect.skip, dialect.max_ratio) as file:
-        records = [_read_record(file, dialect.comment).removeprefix(MARK) for _ in range(max(1, dialect.header))]
+        records = [
+            _read_names(file, dialect),
+            *(_read_record(file, dialect.comment) for _ in range(dialect.header - 1)),
+        ]
+        records = [record.removeprefix(MARK) for record in records]
     return [squeeze_spaces(record) if dialect.separator == " " else record for record in records]
 
 
@@ -265,9 +269,10 @@ def iterate_pieces(path: Path, size: int, dialect: Dialect, *, blanks: bool = Fa
     a space, runs of spaces and tabs separate cells too.
     """
     records = _iterate_records(path, size, dialect)
-    for piece in _leave_footer(records, dialect.footer) if dialect.footer else records:
-        if dialect.comment and dialect.comment_everywhere:
-            piece = remove_comments(piece, dialect.comment)
+    for place, piece in enumerate(_leave_footer(records, dialect.footer) if dialect.footer else records):
+        # Others may stand below a comment that has the names.
+        if dialect.comment and (dialect.comment_everywhere or (place == 0 and dialect.names_in_comment is not None)):
+            piece = remove_comments(piece, dialect.comment, everywhere=dialect.comment_everywhere)
         piece = piece if blanks else _remove_blank_lines(piece)
         if piece:
             yield squeeze_spaces(piece) if dialect.separator == " " else piece
@@ -304,7 +309,7 @@ def remove_comments(text: bytes, prefix: str, *, everywhere: bool = True) -> byt
 def _iterate_records(path: Path, size: int, dialect: Dialect) -> Iterator[bytes]:
     with _open_text(path, dialect.encoding, dialect.skip, dialect.max_ratio) as file:
         # Without names the file is read from its first byte: blank lines are rows where a row is one cell.
-        first = _read_record(file, dialect.comment) if dialect.header or dialect.comment else file.read(len(MARK))
+        first = _read_names(file, dialect) if dialect.header or dialect.comment else file.read(len(MARK))
         for _ in range(dialect.header - 1):
             _read_record(file, dialect.comment)
         rest = [b"" if dialect.header else first.removeprefix(MARK)]
@@ -382,6 +387,15 @@ def _has_blank_line(piece: bytes) -> bool:
     ends = np.flatnonzero(text == ord("\n"))
     lengths = np.diff(ends)
     return bool((lengths == 1).any() or (text[ends[:-1][lengths == 2] + 1] == ord("\r")).any())
+
+
+def _read_names(file: BinaryIO, dialect: Dialect) -> bytes:
+    """Read the first record, or the comment that has the names instead of it, without its sign."""
+    if dialect.names_in_comment is None or not dialect.comment:
+        return _read_record(file, dialect.comment)
+    for _ in range(dialect.names_in_comment):
+        file.readline(MAX_RECORD)
+    return file.readline(MAX_RECORD).removeprefix(MARK).lstrip(dialect.comment.encode() + b" \t")
 
 
 def _read_record(file: BinaryIO, comment: str | None) -> bytes:

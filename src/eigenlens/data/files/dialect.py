@@ -95,6 +95,7 @@ class Dialect:
         header: the number of lines that hold names, 0 where there are none.
         numbers: the decimal sign and the sign between thousands.
         comment: the prefix of lines that are skipped, or None; `comment_everywhere`: also below the names.
+        names_in_comment: how many lines there are above a comment with the names; None where no comment has them.
         encoding: None for UTF-8, or for the encoding that each file's byte order mark declares.
         na: missing-value markers besides the usual ones; with "" among them, or where there is none, these alone. None
             for the usual ones. An empty cell is always missing.
@@ -112,6 +113,7 @@ class Dialect:
     numbers: NumberFormat = PLAIN_NUMBERS
     comment: str | None = None
     comment_everywhere: bool = False
+    names_in_comment: int | None = None
     encoding: str | None = None
     na: tuple[str, ...] | None = None
     skip: int = 0
@@ -152,7 +154,8 @@ class Dialect:
             "skip": self.skip or None,
             "footer": self.footer or None,
         }
-        return written | {"comment": self.comment, "encoding": self.encoding, "max_ratio": self.max_ratio} | lines
+        comment = self.comment if self.names_in_comment is None else None
+        return written | {"comment": comment, "encoding": self.encoding, "max_ratio": self.max_ratio} | lines
 
     def decisions(self, given: Mapping[str, Any]) -> Iterator[Decision]:
         """Yield what the file showed and nobody gave; `given`: the options that were given."""
@@ -169,9 +172,7 @@ class Dialect:
         if self.encoding and "encoding" not in given:
             what, fix = "the text is not UTF-8 and is read with {encoding}", "if letters look wrong, give another"
             yield Decision("encoding", what, (), fix, {"encoding": self.encoding}, surprising=True)
-        if self.comment == SERIES_COMMENT and "comment" not in given:
-            what = "lines that start with ! are left out, as they are no rows in a series matrix of GEO"
-            yield Decision("comments", what, (), "if they are, give another {comment}", {"comment": ...})
+        yield from self._comment_decisions() if "comment" not in given else ()
         yield from first_line_decisions(bool(self.header), self.doubtful_names) if "header" not in given else ()
         if self.row_names:
             what = "the line of names has one name fewer than the rows have cells, so the first column names the rows"
@@ -186,6 +187,18 @@ class Dialect:
             signs = {name: sign for name, sign in self.numbers._asdict().items() if sign is not None}
             what = f"numbers are read with {' and '.join(f'{{{name}}}' for name in signs)}, as the file shows"
             yield Decision("numbers", what, (), "give these to confirm, or others", signs, surprising=True)
+
+    def _comment_decisions(self) -> Iterator[Decision]:
+        """Yield what was found about comments: lines of GEO that are no rows, or names that stand in one."""
+        if self.comment == SERIES_COMMENT:
+            what = "lines that start with ! are left out, as they are no rows in a series matrix of GEO"
+            yield Decision("comments", what, (), "if they are, give another {comment}", {"comment": ...})
+        if self.names_in_comment is not None and self.header:
+            what, fix = (
+                "the names of columns stand in a comment above the rows",
+                "if they do not, give {comment} and {header}",
+            )
+            yield Decision("comments", what, (), fix, {"comment": "#", "header": False})
 
 
 def find_dialect(
@@ -208,12 +221,10 @@ def find_dialect(
     _check_comment(comment)
     head = _first_lines(path, encoding, skip or 0, footer or 0)
     separator = one_character(separator)
-    prefix = comment or _find_comment(path, head, separator)
-    everywhere = comment is not None or prefix == SERIES_COMMENT  # the last line of a series of GEO is one too
-    text = remove_comments(head.encode(), prefix, everywhere=everywhere).decode() if prefix else head
-    found = Dialect(comment=prefix, comment_everywhere=everywhere, encoding=encoding, skip=skip or 0,
-                    footer=footer or 0, max_ratio=max_ratio, na=None if na is None else tuple(na))  # fmt: skip
-    if skip is None and prefix is None:
+    text, comments = _without_comments(path, head, comment, separator)
+    found = Dialect(**comments, encoding=encoding, skip=skip or 0, footer=footer or 0, max_ratio=max_ratio,
+                    na=None if na is None else tuple(na))  # fmt: skip
+    if skip is None and found.comment is None:
         title, separator = find_title(path, text, separator)
         found, text = replace(found, skip=title), "".join(text.splitlines(keepends=True)[title:])
     separator = separator or find_separator(path, text)
@@ -305,30 +316,53 @@ def _check_comment(comment: str | None) -> None:
         raise OptionError("must be what comments start with", argument="comment", value=comment, fix="it is often '#'")
 
 
-def _find_comment(path: Path, head: str, separator: str | None) -> str | None:
-    """Return "#", or "!" as in series of GEO, if comment lines precede the header, else None.
+def _without_comments(path: Path, head: str, given: str | None, separator: str | None) -> tuple[str, dict[str, Any]]:
+    """Return the first lines without comments, names first that stand in one, and what the dialect says of them."""
+    prefix, named = (given, None) if given else _find_comment(path, head, separator)
+    everywhere = given is not None or prefix == SERIES_COMMENT  # the last line of a series of GEO is one too
+    text = remove_comments(head.encode(), prefix, everywhere=everywhere).decode() if prefix else head
+    if named is not None:
+        lines = head.splitlines(keepends=True)
+        named = [place for place, line in enumerate(lines) if line.strip()][named]
+        text = lines[named].lstrip("# \t") + text
+    return text, {"comment": prefix, "comment_everywhere": everywhere, "names_in_comment": named}
 
-    A single comment line with as many cells as the rows below is itself the header; if other comments precede it, the
-    file is ambiguous, which is an error unless tabs cut it.
+
+def _find_comment(path: Path, head: str, separator: str | None) -> tuple[str | None, int | None]:
+    """Return "#", or "!" as in series of GEO, if comment lines precede the header, and the place of one with the names.
+
+    A single comment line with as many cells as the rows below is itself the header, and no comment. So is the last of
+    several if tabs cut it, as in tables of BIOM: a sentence has none.
     """
     lines = [line for line in head.splitlines()[:MAX_LINES] if line.strip()]
     marked = list(itertools.takewhile(lambda line: line.startswith(SERIES_COMMENT), lines))
     if 1 < len(marked) < len(lines):
-        return SERIES_COMMENT
+        return SERIES_COMMENT, None
     above = list(itertools.takewhile(lambda line: line.startswith("#"), lines))
     below = lines[len(above) :]
     if not above or not below:
-        return None
+        return None, None
     cut = separator or find_separator(path, "\n".join(below))
-    names, first = (next(read_cells(path, single_spaces(line, cut), cut)) for line in (above[-1], below[0]))
-    if len(names) < len(first) or not any(is_number(cell.strip().replace(",", ".")) for cell in first):
-        return "#"
-    # A sentence has no tabs, so that a comment cut by them, as in tables of BIOM, holds names.
-    if len(above) == 1 or (cut == "\t" and len(names) == len(first) and not any(map(is_number, names))):
-        return None
-    what = f"'{path}' starts with comments, the last of which may hold the names of its columns"
-    fix = "remove the # from the line of names, or if there are no names add {comment} and {header}"
-    raise DataError(what, fix=fix, settings={"comment": "#", "header": False})
+    *comments, first = ([cell.strip() for cell in next(read_cells(path, single_spaces(line, cut), cut))]
+                        for line in (*(line.lstrip("# \t") or "#" for line in above), below[0]))  # fmt: skip
+    if not any(is_number(cell.replace(",", ".")) for cell in first):
+        return "#", None
+    if len(above) == 1 and len(comments[0]) >= len(first):
+        return None, None
+    named = [place for place, cells in enumerate(comments) if len(cells) == len(first) and _may_be_names(cells, cut)]
+    if named and cut == "\t" and named[-1] == len(above) - 1:
+        return None, None
+    return "#", named[0] if named else None
+
+
+MIN_WORDS = 4
+"""The fewest words of a comment that are the names of columns, as many as the rows have cells."""
+
+
+def _may_be_names(cells: Sequence[str], separator: str) -> bool:
+    """Return whether the cells of a comment may be names: all there, different, and no numbers."""
+    alike = len(cells) > 1 and all(cells) and len(set(cells)) == len(cells) and not any(map(is_number, cells))
+    return alike and (separator != " " or len(cells) >= MIN_WORDS)
 
 
 # ---- what is wrong with the first lines -----------------------------------------------------------------------

@@ -103,14 +103,14 @@ MAX_WORDS, MIN_NUMBERS = 3, 4
 
 
 def find_markers(cells: Collection[str], dialect: Dialect) -> list[str]:
-    """Return the few words among cells that all mean numbers but for them: they may mean missing.
+    """Return the few words, and limits, among cells that all mean numbers but for them: they may mean missing.
 
     >>> from eigenlens.data.files.dialect import Dialect
     >>> find_markers(["45%", "n.a.", "38%", "51%", "7%"], Dialect())
     ['n.a.']
     """
-    words = [cell for cell in cells if not any(map(str.isnumeric, cell))]
-    numbers = [cell for cell in cells if any(map(str.isnumeric, cell))]
+    words = [cell for cell in cells if not any(map(str.isnumeric, cell)) or cell[0] in "<>≤≥"]
+    numbers = [cell for cell in cells if cell not in words]
     few = 0 < len(words) <= MAX_WORDS and len(numbers) >= MIN_NUMBERS * len(words)
     return words if few and _find_numbers(numbers, dialect, None) is not None else []
 
@@ -129,7 +129,7 @@ def format_decisions(
             listed = join_limited([repr(each) for each in markers])
             what = f"column {name!r} stays text: {listed} {'is' if len(markers) == 1 else 'are'} among its numbers"
             fix, settings = "if that means missing, give {na}", {"na": [*(dialect.na or ()), *markers]}
-            yield Decision("missing values", what, (name,), fix, settings, surprising=True)
+            yield Decision("missing values", what, (name,), fix, settings, surprising=True, stays_text=True)
             continue
         units, unclear = find_units(cells), describe_other_meanings(name, cells)
         if unclear is not None:
@@ -137,4 +137,4 @@ def format_decisions(
         elif units:
             listed = " and ".join(f"'{unit}'" if unit else "none" for unit in units[:3])
             what = f"column {name!r} stays text: its cells have different units ({listed})"
-            yield Decision("units", what, (name,), "write its numbers in one unit", surprising=True)
+            yield Decision("units", what, (name,), "write its numbers in one unit", surprising=True, stays_text=True)

@@ -1,7 +1,8 @@
 """Answers with their codes: (4) agree, 4 = agree, 4 - agree; and codes alone with a letter, A4, as LimeSurvey has them.
 
-A code may number categories that have no order, such as towns. It is read as a number only where several columns
-share their answers, as the items of a questionnaire do.
+A code may number categories that have no order, such as towns. It is read as a number where several columns share
+their answers, as the items of a questionnaire do, or where other cells of the column are codes alone, as in forms that
+name the ends of a scale only.
 """
 
 from __future__ import annotations
@@ -21,10 +22,13 @@ if TYPE_CHECKING:
 
 FORMS = {
     "code in brackets": r"[(\[](-?[0-9]{1,3})[)\]]\s*(\D.*)",
-    "code before answer": r"(-?[0-9]{1,3})\s*(?:=|:|\s-|\s–)\s*(\D.*)",
+    "code before answer": r"(-?[0-9]{1,3})\s*(?:=|:|\s-|\s–|\s—|\.\s)\s*(\D.*)",
+    "code before answer in brackets": r"(-?[0-9]{1,3})\s*[(\[](\D.*)[)\]]",
     "code after letter": r"(?:AO|A)0{0,2}([1-9][0-9]?)()",
 }
 """The forms by names that model files keep: the code and the answer as groups."""
+
+CODE = "-?[0-9]{1,3}"
 
 MIN_COLUMNS = 3
 """The fewest columns that share their answers."""
@@ -52,7 +56,8 @@ class AnswerCodes(ColumnFormat):
     def decision(self, columns: Sequence[str]) -> Decision:
         """Return the decision to read the codes, by an example."""
         code = re.sub(f"^{FORMS[self.form]}$", r"\1", self.example)
-        what = f"{self.example!r} in {list_names(columns)}, which share their answers, is read as {code}"
+        share = ", which share their answers," if len(columns) > 1 else ""
+        what = f"{self.example!r} in {list_names(columns)}{share} is read as {code}"
         return Decision("words", what, tuple(columns), **keep_text(columns))
 
 
@@ -73,7 +78,8 @@ def find_answer_codes(columns: Mapping[str, Collection[str]], known: Mapping[str
         codes = {name: _codes(cells, pattern) for name, cells in columns.items() if name not in found}
         alike = {name: own for name, own in codes.items() if own}
         read = [name for name, own in alike.items() if known.get(name) == form or _is_scale(own, alike.values())]
-        found |= {name: AnswerCodes(form, next(iter(columns[name]))) for name in read}
+        examples = {name: next(cell for cell in columns[name] if re.fullmatch(pattern, cell)) for name in read}
+        found |= {name: AnswerCodes(form, example) for name, example in examples.items()}
     return found
 
 
@@ -83,11 +89,17 @@ def _is_scale(own: Mapping[str, str], every: Collection[Mapping[str, str]]) -> b
     together = {pair for other in alike for pair in other.items()}
     codes, answers = {code for code, _ in together}, {answer or code for code, answer in together}
     one_each = len(codes) == len(answers) == len(together)
-    return len(alike) >= MIN_COLUMNS and one_each and MIN_CODES <= len(codes) <= MAX_CODES
+    alone = "" in own.values() and any(own.values())  # codes without an answer show that codes are numbers
+    return (len(alike) >= MIN_COLUMNS or alone) and one_each and MIN_CODES <= len(codes) <= MAX_CODES
 
 
 def _codes(cells: Collection[str], pattern: str) -> dict[str, str]:
-    """Return {code: answer} of a column, all of whose different cells have the form; else {}."""
-    matches = [re.fullmatch(pattern, cell) for cell in cells]
-    found = {match[1]: match[2] for match in matches if match is not None}
-    return found if matches and len(found) == len(matches) else {}
+    """Return {code: answer} of a column all of whose different cells have the form, or are codes; else {}.
+
+    >>> _codes(["1 (never)", "2", "3 (always)"], FORMS["code before answer in brackets"]), _codes(["1", "2"], "(1)()")
+    ({'1': 'never', '2': '', '3': 'always'}, {})
+    """
+    matches = {cell: re.fullmatch(pattern, cell) for cell in cells}
+    found = {match[1]: match[2] for match in matches.values() if match is not None}
+    plain = {cell: "" for cell, match in matches.items() if match is None and re.fullmatch(CODE, cell)}
+    return found | plain if found and len(found | plain) == len(matches) else {}

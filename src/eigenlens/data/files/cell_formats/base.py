@@ -27,6 +27,11 @@ class ColumnFormat(ABC):
     shows_number: ClassVar[bool] = False
 
     @property
+    def only_words(self) -> bool:
+        """Whether no cell shows its number."""
+        return self.words and not self.shows_number
+
+    @property
     def unit(self) -> str:
         """The unit that the cells have, or ""."""
         return ""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 STARS = r"\s?(?:\*{1,4}|[†‡§¶])"
 """Marks that can mean nothing else."""
 
-LETTERS = r"\s?\[[0-9A-Za-z]{1,2}\]|\s?\([a-z]\)|\s[a-z]{1,3}"
+LETTERS = r"\s?\[[0-9A-Za-z]{1,2}\]|\s?\([A-Za-z]{1,2}\)|\s[a-z]{1,3}|\s[A-Z]{1,2}|\s\|"
 """Marks that are read as such only beside numbers without one, among which theirs lies."""
 
 NO_ENTRY = r"^:\s?[a-z]{0,3}$"
@@ -28,8 +28,11 @@ NO_ENTRY = r"^:\s?[a-z]{0,3}$"
 FLAGS = frozenset("bcdefnprsuz")
 """Flags of Eurostat, of which a cell may have several: break in the series, confidential, estimate, provisional, …"""
 
-MULTIPLES = frozenset({"k", "mio", "mrd", "tsd", "mn", "bn", "m"})
+MULTIPLES = frozenset({"k", "mio", "mrd", "tsd", "mn", "bn", "m", "K", "M", "B", "G", "T"})
 """Words after a number that multiply it."""
+
+QUALIFIERS = frozenset("JUEHNRDP")
+"""Letters by which laboratories qualify a number: J is estimated and U not detected, whatever units they are."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,7 @@ def _are_flags(matches: Sequence[re.Match[str]], plain: Sequence[float], decimal
     """Return whether letters after numbers are marks: no units, and the numbers lie among those without one."""
     marks = {match[3].strip("[]() ") for match in matches}
     official = len(marks) > 1 and all(FLAGS.issuperset(mark) for mark in marks)
+    official |= all(QUALIFIERS.issuperset(mark) for mark in marks)
     words = {mark for match in matches if (mark := match[3].strip()).isalpha()}
     if words & (NOT_UNITS | MULTIPLES) or (any(map(is_known_unit, words)) and not official):
         return False

@@ -53,12 +53,17 @@ SCALES: dict[str, tuple[Scale, ...]] = {
             f"{DISAGREE}; disagree; somewhat disagree | slightly disagree; {NO_VIEW}; "
             f"somewhat agree | slightly agree; agree; {AGREE}"
         ),
+        Scale.of(
+            f"{DISAGREE}; somewhat disagree | slightly disagree | rather disagree; {NO_VIEW}; "
+            f"somewhat agree | slightly agree | rather agree; {AGREE}"
+        ),
     ),
     "frequency": (
         Scale.of("never; rarely | seldom; sometimes | occasionally; often | frequently; always"),
         Scale.of("never; almost never; sometimes; fairly often; very often"),
         Scale.of("never; rarely | seldom; sometimes | occasionally; often | frequently; very often; always"),
         Scale.of("never; almost never | rarely; sometimes; often; almost always | usually; always"),
+        Scale.of("not at all; several days; more than half the days; nearly every day"),
     ),
     "quality": (
         Scale.of("very poor | very bad; poor | bad; fair | average | acceptable | ok; good; very good"),
@@ -74,12 +79,24 @@ SCALES: dict[str, tuple[Scale, ...]] = {
             f"very dissatisfied | very unsatisfied; dissatisfied | unsatisfied; somewhat dissatisfied; {NO_MOOD}; "
             "somewhat satisfied; satisfied; very satisfied"
         ),
+        Scale.of(
+            "extremely dissatisfied | very dissatisfied; somewhat dissatisfied; "
+            f"{NO_MOOD}; somewhat satisfied; extremely satisfied | very satisfied"
+        ),
     ),
     "likelihood": (
         Scale.of(
             f"very unlikely | extremely unlikely; unlikely; {NEUTRAL} | neither likely nor unlikely; likely; "
             "very likely | extremely likely"
         ),
+        Scale.of(
+            f"extremely unlikely | very unlikely; somewhat unlikely; {NEUTRAL} | neither likely nor unlikely; "
+            "somewhat likely; extremely likely | very likely"
+        ),
+    ),
+    "truth": (
+        Scale.of("not at all true of me; rarely true; sometimes true; often true; almost always true"),
+        Scale.of("not at all true; hardly true; moderately true; exactly true"),
     ),
     "importance": (
         Scale.of("not at all important; slightly important; moderately important; very important; extremely important"),
@@ -171,7 +188,8 @@ SCALES: dict[str, tuple[Scale, ...]] = {
     "frequency in Dutch": (Scale.of("nooit; zelden; soms; vaak; altijd"),),
     LETTER_GRADES: (
         Scale.of("f; d; c; b; a"), Scale.of("f; e; d; c; b; a"), Scale.of("g; f; e; d; c; b; a"),
-        Scale.of(_with_signs("abcd")), Scale.of(_with_signs("abcde")),
+        Scale.of(_with_signs("abcd")), Scale.of(_with_signs("abcde")), Scale.of("u; g; f; e; d; c; b; a; a*"),
     ),
+    "degrees": (Scale.of("fail; pass; merit; distinction"),),
 }  # fmt: skip
-"""Scales by what they measure, the usual one first."""
+"""Scales by what they measure, the usual one first; model files keep their places, so new ones are added last."""

@@ -36,7 +36,9 @@ class Spelling(NamedTuple):
 
 SPELLINGS = {
     "forced text": Spelling(r"""^(?:="([^"]*)"|'([^']*)'?)$""", "${1}${2}"),
-    "approximate": Spelling(r"^(?:[~≈∼]|(?i:c\.|ca\.?|circa|approx\.?|about) ?)\s?([+-]?[0-9.,]+)$", "${1}"),
+    "approximate": Spelling(r"^(?:[~≈∼±]|(?i:c\.|ca\.?|circa|approx\.?|about) ?)\s?([+-]?[0-9.,]+)$", "${1}"),
+    "credit": Spelling(r"^([0-9.,]+) ?(?i:cr)\.?$", "${1}"),
+    "debit": Spelling(r"^([0-9.,]+) ?(?i:dr)\.?$", "-${1}"),
     "exponent": Spelling(r"^([+-]?(?:[0-9]+[.,][0-9]*|[.,][0-9]+))(?: ?[dD]| [eE]) ?([+-]?[0-9]+)$", "${1}e${2}"),
 }
 """Spellings by what they are; one suffices in a column."""

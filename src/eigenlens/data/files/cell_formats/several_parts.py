@@ -69,6 +69,7 @@ class Form(NamedTuple):
         pattern: of a whole cell, its parts as groups. proof: what one cell must have, so that nothing else is meant.
         value: the number, by its parts. unit: that of the number, or "". note: what a message adds to the number.
         same: what must be the same in all cells with a proof, such as a unit at their end.
+        everywhere: whether it must be the same in all cells.
     """
 
     pattern: str
@@ -77,6 +78,7 @@ class Form(NamedTuple):
     unit: str = ""
     note: str = ""
     same: str = ""
+    everywhere: bool = False
 
 
 FORMS = {
@@ -100,6 +102,12 @@ FORMS = {
     "fraction": Form(
         rf"-?(?:({NUMBER})|(?:([0-9]+) +)?([0-9]+) ?/ ?([1-9][0-9]*))", r"^-?[0-9]+ +[0-9]+ ?/|[½¼¾⅓⅔⅛⅜⅝⅞]",
         _fraction,
+    ),
+    "points of a total": Form(
+        # No day of a month: 0/10, 17/20, 30/40.
+        r"([0-9]+(?:[.,][0-9]+)?)\s?/\s?([1-9][0-9]*)",
+        r"^0+\s?/|^(?:1[3-9]|[2-9][0-9]).*/\s?(?:1[3-9]|[2-9][0-9])$|/\s?(?:3[2-9]|[4-9][0-9]|[0-9]{3,})$",
+        lambda points, total: points / total, same=r"/\s?[0-9]+$", everywhere=True,
     ),
     "power of ten": Form(
         rf"-?(?:({NUMBER}(?:[eE][+-]?[0-9]+)?)|({NUMBER})\s?[×xX·*⋅]\s?10\s?(?:\^|\*\*)\s?\(?\+?(-?[0-9]+)\)?)",
@@ -167,8 +175,8 @@ def find_several_parts(cells: Collection[str], known: str | None = None) -> Seve
         pattern, proof = re.compile(form.pattern), re.compile(form.proof)
         if plain and all(map(pattern.fullmatch, plain.values())):
             proved = [cell for cell in plain if proof.search(cell) or proof.search(plain[cell])]
-            if (proved and _are_alike(proved, form.same)) or name == known:
-                return SeveralParts(name, next(iter(proved or plain)))
+            if (proved and _are_alike(plain if form.everywhere else proved, form.same)) or name == known:
+                return SeveralParts(name, next(iter(plain if form.everywhere else proved or plain)))
     return None
 
 
@@ -194,11 +202,16 @@ OTHER_MEANINGS = {
 }
 """Cells that can be read in several ways, by their patterns: what they may be, and what to write."""
 
+MARKS_WITH_SIGNS = {r"[0-9]{1,2}\s?[+-]?": ("may be marks with their tendency", "write 2- as 2.3, or as -2")}
+"""The same where some cells have a plus and others a minus."""
+
 
 def describe_other_meanings(name: str, cells: Collection[str]) -> Decision | None:
     """Return the decision to leave a column as text whose cells all may be different numbers; else None."""
-    for pattern, (meanings, fix) in OTHER_MEANINGS.items():
+    # 3+ may be three or more, and 2- minus two, but hardly in one column.
+    signed = MARKS_WITH_SIGNS if {"+", "-"} <= set("".join(cells)) else {}
+    for pattern, (meanings, fix) in (OTHER_MEANINGS | signed).items():
         if all(re.fullmatch(pattern, cell) for cell in cells):
             what = f"column {name!r} stays text: cells such as {next(iter(cells))!r} {meanings}"
-            return Decision("units", what, (name,), fix, surprising=True)
+            return Decision("units", what, (name,), fix, surprising=True, stays_text=True)
     return None

@@ -37,7 +37,10 @@ MONEY_IN_BRACKETS = rf"^({CURRENCIES})\s?\("
 
 
 class Parts(NamedTuple):
-    """The signs around and in the numbers of a column: units, brackets, signs between thousands, a minus at the end."""
+    """The signs around and in the numbers of a column: units, brackets, signs between thousands, a minus at the end.
+
+    `some`: only some of the numbers have the sign of currency, as in accounts, where totals have it.
+    """
 
     before: str
     after: str
@@ -45,6 +48,7 @@ class Parts(NamedTuple):
     brackets: bool
     grouping: str
     trailing: bool
+    some: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,7 @@ class SignedNumbers(ColumnFormat):
         whole = rf"[1-9][0-9]{{0,2}}(?:{group}[0-9]{{3}})+|{indian}|[0-9]+" if group else "[0-9]+"
         numeral = rf"(?:(?:{whole})(?:{point}[0-9]*)?|{point}[0-9]+)(?:[eE][+-]?[0-9]+)?"
         before, after = re.escape(self.parts.before), re.escape(self.parts.after) + "s?" * self.parts.plural
+        before, after = (f"(?:{sign})?" if self.parts.some else sign for sign in (before, after))
         minus = rf"[{MINUS}]?" if self.parts.trailing else ""
         return rf"^\(?[+{MINUS}]?\s?{before}\s?[+{MINUS}]?({numeral}){minus}\s?{after}\)?$"
 
@@ -92,7 +97,7 @@ class SignedNumbers(ColumnFormat):
         for sign in self.parts.grouping:
             numeral = numeral.str.replace_all(sign, "", literal=True)
         numeral = numeral.str.replace(",", ".", literal=True) if self.decimal == "," else numeral
-        before = re.escape(self.parts.before)
+        before = f"(?:{re.escape(self.parts.before)})?"
         negative = cells.str.contains(rf"^(?:\(|[{MINUS}]|{before}\s?[{MINUS}])|[{MINUS}]$")
         signed = pl.when(negative).then(pl.concat_str(pl.lit("-"), numeral)).otherwise(numeral)
         other = pl.when(cells.str.contains(ZERO)).then(pl.lit("0")).when(cells.is_not_null()).then(pl.lit("text"))
@@ -149,6 +154,10 @@ def _has_known_unit(match: re.Match[str]) -> bool:
 
 def _common_parts(matches: list[re.Match[str]]) -> Parts | None:
     before, after = ({match[name] for match in matches} for name in ("before", "after"))
+    signs = (before | after) - {""}
+    some = len(before) + len(after) == 3 and len(signs) == 1 and re.fullmatch(CURRENCIES, max(signs)) is not None
+    if some:
+        before, after = {max(before)}, {max(after)}
     singular = {unit.removesuffix("s") for unit in after}
     plural = len(after) == 2 and len(singular) == 1
     brackets = any(match["open"] for match in matches)
@@ -158,7 +167,9 @@ def _common_parts(matches: list[re.Match[str]]) -> Parts | None:
     trailing = [match for match in matches if match["trailing"]]
     if trailing and (any(after) or not all(map(_is_amount, trailing)) or any(match["sign"] for match in matches)):
         return None
-    return Parts(before.pop(), singular.pop() if plural else after.pop(), plural, brackets, grouping, bool(trailing))
+    return Parts(
+        before.pop(), singular.pop() if plural else after.pop(), plural, brackets, grouping, bool(trailing), some
+    )
 
 
 def _is_amount(match: re.Match[str]) -> bool:
@@ -176,7 +187,8 @@ def _is_unit(unit: str, matches: list[re.Match[str]]) -> bool:
 
 def _with_decimal(parts: Parts, cells: Collection[str], dialect: Dialect) -> SignedNumbers | None:
     """Return the format with the decimal sign that fits all cells; None where both fit and mean different numbers."""
-    example = next(cell for cell in cells if not re.search(ZERO, cell))
+    signs = parts.before + parts.after if parts.some else ""
+    example = next(cell for cell in cells if signs in cell and not re.search(ZERO, cell))
     american, european = (
         SignedNumbers(parts._replace(grouping=parts.grouping + other), decimal, example=example)
         for decimal, other in ((".", ","), (",", "."))
@@ -196,7 +208,7 @@ def _is_certain(written: SignedNumbers, cells: Collection[str], dialect: Dialect
 
     Bare numbers of this kind are left to `thousands` and `decimal`.
     """
-    before, after, _, brackets, grouping, trailing = written.parts
+    before, after, _, brackets, grouping, trailing, _ = written.parts
     point, comma = re.escape(written.decimal), grouping[-1]
     if not any(re.search(rf"[0-9][{comma}{point}][0-9]{{3}}(?![0-9])", cell) for cell in cells):
         return True

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 
-CURRENCIES = r"(?:US|CA|AU|NZ|HK|R|C|A)?\$|[€£¥₹₽₩₺]|CHF|EUR|USD|GBP|JPY|SEK|NOK|DKK|PLN|CZK|kr"
+CURRENCIES = (
+    r"(?:US|CA|AU|NZ|HK|R|C|A)?\$|[€£¥₹₽₩₺]|CHF|EUR|USD|GBP|JPY|SEK|NOK|DKK|PLN|CZK|HUF|TRY|INR|CNY|AUD|CAD|BRL|ZAR|kr"
+    r"|Rs\.?|Kč|zł"
+)
 """The pattern of signs of currency, before or after a number."""
 
 MONEY = re.compile(rf"(k|K|T|m|M|Mio\.?|Mrd\.?|Tsd\.?|bn|B)?\s?({CURRENCIES})")
@@ -38,12 +41,12 @@ NOT_UNITS = frozenset({"st", "nd", "rd", "th", "am", "pm", "e", "x"})
 def is_known_unit(unit: str) -> bool:
     """Return whether a unit, or each part of a composed one, is known.
 
-    >>> [is_known_unit(unit) for unit in ("kg", "mmol/L", "kg/m2", "µg/m³", "days", "foo")]
-    [True, True, True, True, True, False]
+    >>> [is_known_unit(unit) for unit in ("kg", "mmol/L", "kg/m2", "µg/m³", "days", "foo", "YR2015")]
+    [True, True, True, True, True, False, False]
     """
     if MONEY.fullmatch(unit):
         return True
     parts = [part for part in re.split(r"[/·*\s]|\bper\b", unit.replace("μ", "µ")) if part]
-    bare = [re.sub(r"(?<=\D)[-−⁻]?[0-9²³¹⁻]+$", "", part) or part for part in parts]
+    bare = [re.sub(r"(?<=\D)[-−⁻]?(?:[1-9]|[²³¹⁻]+)$", "", part) or part for part in parts]
     cased = [one if len(one) == 1 else one.lower() for one in bare]
     return bool(cased) and all(one in UNITS or (len(one) > 2 and one.removesuffix("s") in UNITS) for one in cased)

@@ -10,7 +10,7 @@ from eigenlens.data.files.layout.header import NUMBER_LIKE
 from eigenlens.data.files.layout.separator import read_cells
 from eigenlens.errors import DataError
 
-REMARK = re.compile(r"(?i)[*†‡§©]|(notes?|sources?|remarks?|legend|key|abbreviations?|n\.?b\.?)\s*[:.]")
+REMARK = re.compile(r"(?i)[*†‡§©]|[_=-]{3,}$|(notes?|sources?|remarks?|legend|key|abbreviations?|n\.?b\.?)\s*[:.]")
 """How remarks start that need no blank line above them."""
 
 Row = list[str]
@@ -19,8 +19,8 @@ Row = list[str]
 def find_remarks(path: Path, text: str, separator: str, d: int) -> int:
     r"""Return the number of lines at the end of a text that are certainly remarks below a table of d columns.
 
-    A remark is shorter than a row, or has blanks in all columns but the first. It starts as remarks do, or is one text
-    below a blank line or with several words. A last line that is cut short is none of these.
+    A remark is shorter than a row, or has blanks in all columns but the first. It starts as remarks do, stands below
+    one, or is one text below a blank line or with several words. A last line that is cut short is none of these.
 
     >>> find_remarks(Path("t.csv"), "a,b,c\n1,2,3\n\nin cm\nSource: clinic, 2024\n", ",", 3)
     2
@@ -29,10 +29,11 @@ def find_remarks(path: Path, text: str, separator: str, d: int) -> int:
     """
     rows = _rows(path, text, separator)
     below = list(itertools.takewhile(lambda row: _may_be_below(row, d), reversed(rows)))[::-1]
-    blank = False
+    blank = ended = False
     for row in below:
         blank = blank or not any(row)
-        if any(row) and not _is_remark(row, blank):
+        ended = ended or _is_remark(row, blank)
+        if any(row) and not ended:
             return 0
     return sum(map(bool, below)) if any(map(any, below)) and len(below) < len(rows) - 1 else 0
 
@@ -52,8 +53,11 @@ def _may_be_below(row: Row, d: int) -> bool:
 
 
 def _is_remark(row: Row, blank: bool) -> bool:
+    if not any(row):
+        return False
     alone = bool(row[0]) and not any(row[1:])
-    return REMARK.match(row[0]) is not None or (alone and (blank or (len(row) == 1 and " " in row[0])))
+    apart = blank and not any(map(NUMBER_LIKE.fullmatch, row))
+    return REMARK.match(row[0]) is not None or apart or (alone and len(row) == 1 and " " in row[0])
 
 
 def reject_second_table(path: Path, text: str, separator: str, *, above: int | None) -> None:
@@ -68,7 +72,7 @@ def reject_second_table(path: Path, text: str, separator: str, *, above: int | N
     rows = _rows(path, text, separator)
     for place in range(2, len(rows) - 2):
         names, below = rows[place], rows[place + 1 : place + 3]
-        if any(rows[place - 1]) or names == rows[0] or not _are_names(names, below):
+        if any(rows[place - 1]) or names == rows[0] or not are_names(names, below):
             continue
         if not any(_has_number(row) for row in rows[1 : place - 1]):
             continue
@@ -79,7 +83,7 @@ def reject_second_table(path: Path, text: str, separator: str, *, above: int | N
         raise DataError(what, fix=fix, settings=settings)
 
 
-def _are_names(names: Row, below: list[Row]) -> bool:
+def are_names(names: Row, below: list[Row]) -> bool:
     """Return whether cells are texts above rows of the same length with numbers."""
     alike = all(len(row) == len(names) and _has_number(row) for row in below)
     return len(names) > 1 and all(names) and alike and not _has_number(names)

@@ -16,8 +16,8 @@ from eigenlens.errors import join_limited
 MAX_HEADER_ROWS = 3
 """The most lines of names and units that are looked for."""
 
-NUMBER_LIKE = re.compile(r"[+−-]?[$€£]?\s?[.,]?\d[\d.,'’\s]*([eE][+-]?\d+)?\s?%?")
-"""Numbers in whichever way they are written; how they are is found later."""
+NUMBER_LIKE = re.compile(r"[+−-]?[$€£]?\s?(\([$€£]?)?[.,]?\d[\d.,'’\s]*([eE][+-]?\d+)?\s?%?\)?")
+"""Numbers in whichever way they are written, losses in brackets; how they are is found later."""
 
 FIELD_WIDTH = re.compile(r"\d+[sdn]")
 """The width and type of a column, as in tables of the USGS: 14n."""
@@ -85,6 +85,8 @@ def _is_below_names(cells: Cells, rows: Sequence[Cells], place: int, missing: Co
         return True
     # Below a line of units some columns may have nothing: loggers write there how each was averaged.
     covered = len(shown) == len(numeric) or (place > 1 and 2 * len(shown) > len(numeric))
+    if [not cell for cell in cells] == [not name for name in rows[0]] and not all(cells):  # blank where names are
+        return len(shown) == sum(map(bool, over)) > 1
     return len(numeric) > 1 and covered and len(set(shown)) > 1
 
 
@@ -103,10 +105,11 @@ def _fills_blank_names(cells: Cells, rows: Sequence[Cells], place: int) -> bool:
 def is_unit(cell: str) -> bool:
     """Return whether a cell by itself is a unit: a known one, or anything in brackets.
 
-    >>> is_unit("cm"), is_unit("[a.u.]"), is_unit("lost")
-    (True, True, False)
+    >>> is_unit("cm"), is_unit("[a.u.]"), is_unit("lost"), is_unit("(12.5)")
+    (True, True, False, False)
     """
-    return re.fullmatch(r"\[.*\]|\(.*\)", cell) is not None or is_known_unit(cell)
+    bracketed = re.fullmatch(r"\[.*\]|\(.*\)", cell) is not None and not NUMBER_LIKE.fullmatch(cell)
+    return bracketed or is_known_unit(cell)
 
 
 def names_all(levels: Sequence[Cells]) -> bool:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections import Counter
 from pathlib import Path
 
 from eigenlens.data.files.layout.first_line import is_consecutive
-from eigenlens.data.files.layout.separator import MAX_LINES, find_separator
-from eigenlens.data.files.layout.widths import footer_lines
+from eigenlens.data.files.layout.footer import are_names, find_remarks
+from eigenlens.data.files.layout.separator import MAX_LINES, find_separator, read_cells, single_spaces
 from eigenlens.data.files.number_format import is_number
 
-MAX_TITLE_LINES = 10
+MAX_TITLE_LINES = 40
 
 
 def find_title(path: Path, text: str, separator: str | None) -> tuple[int, str | None]:
@@ -23,6 +21,8 @@ def find_title(path: Path, text: str, separator: str | None) -> tuple[int, str |
 
     >>> find_title(Path("t.csv"), "Sales 2020\n\nshop,sum\na,1\nb,2\n", None)
     (2, ',')
+    >>> find_title(Path("t.csv"), "Sales 2020\nshop\tsum\na\t1\nb\t2\n", None)
+    (1, '\t')
     >>> find_title(Path("t.csv"), "Sales 2020,\nshop,sum\na,1\n", None), find_title(Path("t.csv"), "a\n1\n", None)
     ((1, ','), (0, ','))
     """
@@ -34,15 +34,26 @@ def find_title(path: Path, text: str, separator: str | None) -> tuple[int, str |
         rest = "\n".join(lines[count:])
         cut = separator or find_separator(path, rest)
         first = first or cut
-        rows = [[cell.strip() for cell in row] for row in csv.reader(io.StringIO(rest), delimiter=cut) if row]
-        while rows and footer_lines(rows[-1:]):  # remarks below the table are reported where they are met
-            rows.pop()
-        even = len(rows) > 2 and not _is_short(rows[0], len(rows[0])) and len(rows[0]) == _usual_width(rows)
-        if cut == " " or len(rows) < 2 or (not count and (len(rows) < 3 or even)):
+        rows = _cells(path, rest, cut)
+        if not count and (cut == " " or _has_no_title(rows)):
             break
-        if count and lines[count].strip() and _is_titled(list(csv.reader(lines[:count], delimiter=cut)), rows):
-            return count, cut
+        if count and lines[count].strip() and len(rows) > 1:
+            titles = _cells(path, "\n".join(lines[:count]), cut)
+            if _is_titled(titles, rows):
+                return count, cut
     return 0, first
+
+
+def _cells(path: Path, text: str, separator: str) -> list[list[str]]:
+    """Return the rows of a text, without remarks below them, which are reported where they are met."""
+    rows = [[cell.strip() for cell in row] for row in read_cells(path, single_spaces(text, separator), separator)]
+    rows = [row for row in rows if row]
+    return rows[: len(rows) - find_remarks(path, text, separator, _usual_width(rows))] if rows else []
+
+
+def _has_no_title(rows: list[list[str]]) -> bool:
+    """Return whether there are few rows, or the first is as long as most others and not a word with its value."""
+    return len(rows) < 3 or (not _is_short(rows[0], len(rows[0])) and len(rows[0]) == _usual_width(rows))
 
 
 def _is_titled(titles: list[list[str]], rows: list[list[str]]) -> bool:
@@ -54,8 +65,13 @@ def _is_titled(titles: list[list[str]], rows: list[list[str]]) -> bool:
         return False
     groups = not _is_short(rows[0], d) and not any(map(is_number, rows[1]))
     end = None if any(row[-1] for row in rows) else -1  # each line ends with a separator
-    if not all(above or (groups and below) for above, below in zip(rows[0][1:end], rows[1][1:end], strict=True)):
+    columns = list(zip(*rows, strict=True))[1:end]
+    # Names of rows, which are text, need no name of their own.
+    if not all(name or (groups and below) or not any(map(is_number, rest)) for name, below, *rest in columns):
         return False
+    below_them = (titles[place : place + 2] for place in range(1, len(titles) - 1))
+    if any(len(names) > 2 and are_names(names, rest) for names, rest in zip(titles, below_them, strict=False)):
+        return False  # a table of its own
     below = any(re.match(r"\W*[0-9]", cell) for row in rows[1:] for cell in row)
     return below and all(len(cells) < d - 1 or len(cells) > d or _is_short(cells, d) for cells in titles)
 
