@@ -1139,10 +1139,11 @@ ugly(
                 (f'"How often, {name}?"', [ENDS_NAMED.get(a, a) for a in own])
                 for name, own in zip(NAMES, ANSWERS.T.tolist(), strict=True)
             ),
+            ("size", X[:, 0]),
         ]
     ),
-    active=tuple(f"How often, {name}?" for name in NAMES),
-    rows=ANSWERS,
+    active=(*(f"How often, {name}?" for name in NAMES), "size"),
+    rows=np.column_stack([ANSWERS, X[:, 0]]),
     notes=("and 2 more, which share their answers, is read as", "'Username' names the rows"),
 )
 ugly(

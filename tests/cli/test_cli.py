@@ -386,6 +386,14 @@ def test_compare_warns_once_of_what_all_folds_have(run, wine):
     assert len([each for each in found["warnings"] if "stopped" in each]) == 1, found["warnings"]
 
 
+def test_compare_warns_once_of_what_differs_in_names_from_fold_to_fold(run, tmp_path):
+    X = np.random.default_rng(1).normal(0.0, [1.0, 100.0, 1.0], (60, 3)).round(2)
+    pl.DataFrame(np.column_stack([X, X.sum(axis=1).round(2)]), schema=list("abcd")).write_csv(tmp_path / "sums.csv")
+    found = json.loads(done(run("compare", "sums.csv", "--models", "fa,gmm:k=2", "--json")))
+    for piece in ("Heywood case", "have collapsed"):
+        assert len([each for each in found["warnings"] if piece in each]) == 1, found["warnings"]
+
+
 def test_compare_ranks_models(run, wine):
     words = ("compare", "wine.csv", "-c", "acid:ash", "--models", "gmm:k=1,gmm:k=3:n_init=3,ppca:k=1", "--cv", 4)
     out = done(run(*words, "-o", "table.csv"))

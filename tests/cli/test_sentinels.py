@@ -84,6 +84,8 @@ SUSPECTED = {
 }
 
 UNSUSPECTED = {
+    "-2 to 2 without 0": RNG.choice([-2.0, -1, 1, 2], N),
+    "-3 to 3": answers(-3, 3),
     "ages": AGES,
     "ages with one 99": with_codes(AGES, a=(99, 1)),
     "ages with four 99": with_codes(AGES, a=(99, 4)),
@@ -149,6 +151,22 @@ def test_several_columns_are_evidence():
     one, other = (with_codes(answers(0, 15), a=(99, 1)) for _ in range(2))
     assert found(one=one, more=answers(0, 15)) == []
     assert found(one=one, other=other) == [99.0]
+
+
+def test_a_negative_code_that_each_column_has_once():
+    """As in surveys with a code for each reason not to answer; in few of many columns it may be a measurement."""
+    coded = {f"q{j}": with_codes(answers(1, 4), a=(-2, 1)) for j in range(3)}
+    assert found(**coded) == [-2.0]
+    assert found(**coded, **{f"more {j}": answers(1, 4) for j in range(9)}) == []
+
+
+def test_the_numbers_of_words_are_no_codes(tmp_path, monkeypatch, capsys):
+    """Grades of which nobody has some: 8 and 9 beside 1, 4 and 5."""
+    monkeypatch.chdir(tmp_path)
+    marks = np.array(["U", "E", "D", "A", "A*"])[RNG.integers(0, 5, (20, 3))]
+    pl.DataFrame(marks, schema=["maths", "music", "sports"]).write_csv("t.csv")
+    main(["fit", "pca", "t.csv", "--json"])
+    assert "warnings" not in json.loads(capsys.readouterr().out)
 
 
 @pytest.mark.parametrize("make", [

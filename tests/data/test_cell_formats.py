@@ -433,3 +433,29 @@ def test_values_below_a_limit_are_not_called_missing_without_a_word(tmp_path):
             DataError, match=r"not missing at random, add na=.* \(the mean is then that of the others\)"
         ):
             column(scan(write(tmp_path / "t.csv", ["0.3", cell, "0.2"], ["1", "2", "3"])))
+
+
+@pytest.mark.parametrize(("late", "expected"), [("2.5", 2.5), ("07", "07"), ("x", "x"), ("", None)])
+def test_a_column_is_numbers_where_all_its_pieces_are(tmp_path, monkeypatch, late, expected):
+    """Pieces are read one after the other: a later one may make text, or decimals, of the numbers before it."""
+    monkeypatch.setattr(text_reader, "HEAD_BYTES", 64)
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n" + "".join(f"{i},{i + 10}\n" for i in range(40)) + f"{late},1\n" + "3,4\n" * 40)
+    found = scan(path, label="a", text=["a"]).read_label()
+    text = isinstance(expected, str)
+    assert found.dtype.kind == ("U" if text else "f")
+    assert found[0] == ("0" if text else 0.0)
+    assert (found[40] == expected) if expected is not None else np.isnan(found[40])
+    assert len(found) == 81
+
+
+def test_a_scale_with_named_ends_means_its_numbers_in_new_rows(tmp_path):
+    path, new = tmp_path / "t.csv", tmp_path / "new.csv"
+    path.write_text("a,b\n" + "1 (never),1\n2,2\n3,7\n4,1\n5 (always),5\n")
+    source = open_files(path)
+    assert "'1 (never)' in column 'a' is read as 1" in str(source.decisions[0])
+    np.testing.assert_array_equal(next(source.rows())[:, 0], np.arange(1.0, 6.0))
+    new.write_text("a,b\n5 (always),2\n")
+    np.testing.assert_array_equal(next(open_files(new, words=source.words).rows()), [[5.0, 2.0]])
+    path.write_text("a,b\n" + "1 (Bonn),1\n2 (Graz),2\n3 (Linz),7\n")  # in a single column, places perhaps
+    assert open_files(path).fields[0].kind == "text"

@@ -202,3 +202,38 @@ def test_a_first_row_of_data_without_the_separator_of_the_others_is_an_error(tmp
     (tmp_path / "t.csv").write_text("1,2\n3,4,\n5,6,\n")
     with pytest.raises(DataError, match="ragged"):
         scan(tmp_path / "t.csv")
+
+
+# ---- titles and names in comments -----------------------------------------------------------------------------
+
+
+def test_a_table_above_another_is_no_title(tmp_path):
+    above = "site,rain,wind\na,1,2\nb,3,4\n\n"
+    below = "who,height,mass,age,size\n" + "".join(f"p{i},{i},{i * i},3,{7 * i % 5}\n" for i in range(9))
+    (tmp_path / "t.csv").write_text(above + below)
+    with pytest.raises(DataError, match=r"holds a second table|is ragged"):
+        scan(tmp_path / "t.csv")
+
+
+COMMENTS = {
+    "the last": "# made by us\n# height,mass\n",
+    "an empty one below it": "# made by us\n# height,mass\n#\n",
+    "units below it": "# height,mass\n# cm,kg\n",
+}
+
+
+@pytest.mark.parametrize("case", COMMENTS)
+def test_names_in_a_comment(tmp_path, case):
+    (tmp_path / "t.csv").write_text(COMMENTS[case] + BELOW)
+    source = open_files(tmp_path / "t.csv")
+    assert source.names == ("height", "mass")
+    assert source.n_rows == 3
+    np.testing.assert_array_equal(next(source.rows()), X)
+    assert any("stand in a comment" in str(each) for each in source.decisions)
+    plain = scan(tmp_path / "t.csv", comment="#", header=False)
+    np.testing.assert_array_equal(next(plain.rows()), X)
+
+
+def test_a_sentence_in_a_comment_holds_no_names(tmp_path):
+    (tmp_path / "t.csv").write_text("# made by us, in 2024, with care\n# and 12\n" + "height,mass\n" + BELOW)
+    assert open_files(tmp_path / "t.csv").names == ("height", "mass")

@@ -61,7 +61,7 @@ MIN_AT_END, MIN_SHARE_AT_END = 3, 0.05
 
 
 MIN_COLUMNS = 3
-"""The fewest columns in which a negative number of one digit, once in each, lies below answers."""
+"""The fewest columns, half of all at least, in which a negative number of one digit lies below the answers."""
 
 MAX_RANGE = 100_000.0
 """The most whole numbers between the ends of a column that are counted one by one."""
@@ -262,7 +262,9 @@ def _are_certain(value: float, alike: list[Sentinel], columns: list[tuple[str, A
     if abs(value) > 9.0:
         return len(alike) > 1 or alike[0].certain
     having = sum(bool(np.any(values == value)) for _, values in columns)
-    certain = any(each.certain for each in alike) or (value < 0.0 and len(alike) >= MIN_COLUMNS)
+    # Answers of one scale have the same ends in all columns, measurements have not.
+    scale = len(alike) >= max(MIN_COLUMNS, len(columns) / 2) and len({each[3:5] for each in alike}) == 1
+    certain = any(each.certain for each in alike) or (value < 0.0 and scale)
     return certain and having <= 2 * len(alike)
 
 

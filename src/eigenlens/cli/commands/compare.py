@@ -158,11 +158,15 @@ def _compare_models(estimators: dict[str, Any], table: Any, cv: int, running: Ru
     return replace(found, failures=dict(found.failures) | flagged)
 
 
+DETAILS = re.compile(r"\([^()]*\)|'[^']*'|[-−]?[0-9][0-9.,e+-]*")
+"""The parts of a warning that differ from fold to fold: numbers, names, and what is in brackets."""
+
+
 def _one_of_each(warnings: list[Any]) -> list[Any]:
-    """Return the first of the warnings that differ in numbers alone, as those of the same model in other folds do."""
+    """Return the first of the warnings that differ in numbers and names alone, as those of a model in its folds do."""
     first: dict[str, Any] = {}
     for each in warnings:
-        first.setdefault(re.sub(r"[0-9][0-9.,e+-]*", "0", warning_line(each.message)), each)
+        first.setdefault(DETAILS.sub("", warning_line(each.message)), each)
     return list(first.values())
 
 

@@ -146,7 +146,7 @@ class DelimitedReader(Reader):
         plain = [pl.col(name) for name in numeric if name not in self._formats]
         masked = [present_cells(each, self.dialect.number_markers) for each in plain]
         masked += [self._in_dialect(self._plain(name)) for name in numeric if name in self._formats]
-        for path, piece in self._pieces():
+        for path, piece in self._pieces(HEAD_BYTES):  # such a pass may go on beside that over the features
             yield self._parse(path, piece, self.names, self.names).with_columns(masked)
 
     def _in_dialect(self, plain: Expr) -> Expr:
