@@ -1273,6 +1273,41 @@ ugly(
     warnings=("-2 stands in 4 cells of 'q1', 'q2', 'q3', 'q4'", "-1 stands in 5 cells of 'q1', 'q2', 'q3', 'q4'"),
 )
 
+ugly(
+    "answers with their codes behind them, in brackets",
+    text(
+        [
+            (name, [f"{SCALE[a - 1].capitalize()} ({a})" for a in own])
+            for name, own in zip(SUBJECTS, ANSWERS.T.tolist(), strict=True)
+        ]
+    ),
+    active=SUBJECTS,
+    rows=ANSWERS,
+    notes=("in column 'maths' and 2 more, which share their answers, is read as",),
+)
+ugly(
+    "marks out of 100.00, one of which was not handed in",
+    text(
+        [
+            ("who", PEOPLE),
+            *people(show=lambda x: f"{x:.2f} / 200.00"),
+            ("essay", ["Not Submitted", *(f"{v:.2f} / 100.00" for v in np.arange(23) + 50.5)]),
+        ]
+    ),
+    rows=X / 200.0,
+    notes=(
+        "/ 200.00' in column 'height' and 2 more is read as",
+        "'Not Submitted' is among its numbers",
+        *WHO,
+        "'essay' is left out",
+    ),
+)
+fails(
+    "spaces before the quotation marks of all cells",
+    "".join(", ".join(f'"{cell}"' for cell in row) + "\n" for row in CELLS),
+    "has spaces before the quotation marks of its cells",
+)
+
 
 # ---- the score table --------------------------------------------------------------------------------------------
 

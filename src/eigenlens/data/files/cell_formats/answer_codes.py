@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from polars import Expr
 
 FORMS = {
-    "code in brackets": r"[(\[](-?[0-9]{1,3})[)\]]\s*(\D.*)",
-    "code before answer": r"(-?[0-9]{1,3})\s*(?:=|:|\s-|\s–|\s—|\.\s)\s*(\D.*)",
-    "code before answer in brackets": r"(-?[0-9]{1,3})\s*[(\[](\D.*)[)\]]",
-    "code after letter": r"(?:AO|A)0{0,2}([1-9][0-9]?)()",
+    "code in brackets": r"[(\[](?P<code>-?[0-9]{1,3})[)\]]\s*(?P<answer>\D.*)",
+    "code before answer": r"(?P<code>-?[0-9]{1,3})\s*(?:=|:|\s-|\s–|\s—|\.\s)\s*(?P<answer>\D.*)",
+    "code before answer in brackets": r"(?P<code>-?[0-9]{1,3})\s*[(\[](?P<answer>\D.*)[)\]]",
+    "code in brackets after answer": r"(?P<answer>\D+?)\s*[(\[](?P<code>-?[0-9]{1,3})[)\]]",
+    "code after letter": r"(?:AO|A)0{0,2}(?P<code>[1-9][0-9]?)(?P<answer>)",
 }
-"""The forms by names that model files keep: the code and the answer as groups."""
+"""The forms by names that model files keep: the code and the answer as named groups."""
 
 CODE = "-?[0-9]{1,3}"
 
@@ -50,12 +51,13 @@ class AnswerCodes(ColumnFormat):
     def to_plain(self, cells: Expr) -> Expr:
         """Return the codes."""
         pattern = f"^{FORMS[self.form]}$"
-        found: Expr = pl.when(cells.str.contains(pattern)).then(cells.str.extract(pattern, 1)).otherwise(cells)
+        place = re.compile(pattern).groupindex["code"]
+        found: Expr = pl.when(cells.str.contains(pattern)).then(cells.str.extract(pattern, place)).otherwise(cells)
         return found
 
     def decision(self, columns: Sequence[str]) -> Decision:
         """Return the decision to read the codes, by an example."""
-        code = re.sub(f"^{FORMS[self.form]}$", r"\1", self.example)
+        code = re.sub(f"^{FORMS[self.form]}$", r"\g<code>", self.example)
         share = ", which share their answers," if len(columns) > 1 else ""
         what = f"{self.example!r} in {list_names(columns)}{share} is read as {code}"
         return Decision("words", what, tuple(columns), **keep_text(columns))
@@ -96,10 +98,11 @@ def _is_scale(own: Mapping[str, str], every: Collection[Mapping[str, str]]) -> b
 def _codes(cells: Collection[str], pattern: str) -> dict[str, str]:
     """Return {code: answer} of a column all of whose different cells have the form, or are codes; else {}.
 
-    >>> _codes(["1 (never)", "2", "3 (always)"], FORMS["code before answer in brackets"]), _codes(["1", "2"], "(1)()")
+    >>> form = FORMS["code before answer in brackets"]
+    >>> _codes(["1 (never)", "2", "3 (always)"], form), _codes(["1", "2"], form)
     ({'1': 'never', '2': '', '3': 'always'}, {})
     """
     matches = {cell: re.fullmatch(pattern, cell) for cell in cells}
-    found = {match[1]: match[2] for match in matches.values() if match is not None}
+    found = {match["code"]: match["answer"] for match in matches.values() if match is not None}
     plain = {cell: "" for cell, match in matches.items() if match is None and re.fullmatch(CODE, cell)}
     return found | plain if found and len(found | plain) == len(matches) else {}

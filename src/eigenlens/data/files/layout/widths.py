@@ -74,6 +74,7 @@ def trailing_separators(rows: Sequence[Sequence[str]]) -> int:
 def check_widths(path: Path, rows: list[list[str]], text: str) -> None:
     """Raise where the rows of a text have different lengths, with advice that depends on the first lines."""
     _reject_quoted_lines(path, rows)
+    _reject_quotes_after_spaces(path, rows)
     longer = len(rows) > 1 and all(len(row) == len(rows[0]) + 1 and not row[-1] for row in rows[1:])
     fix = "end the first line with a separator too" if longer else ""
     for place, row in enumerate(rows):
@@ -95,6 +96,15 @@ def _reject_quoted_lines(path: Path, rows: list[list[str]]) -> None:
             name, copy = shlex.quote(str(path)), shlex.quote(str(path.with_name(f"{path.stem}-cells{path.suffix}")))
             what = f"each line of '{path}' stands in quotes as a whole, so that it is a single cell"
             raise DataError(what, fix=f"copy it without them: tr -d '\"' < {name} > {copy}")
+
+
+def _reject_quotes_after_spaces(path: Path, rows: list[list[str]]) -> None:
+    """Raise where spaces before quotation marks make these a part of the cells, of numbers too."""
+    quoted = [[re.fullmatch(r'"[^"]*"', cell) is not None for cell in row] for row in rows[1:]]
+    if len(quoted) >= MIN_LINES and all(map(any, quoted)):
+        name, copy = shlex.quote(str(path)), shlex.quote(str(path.with_name(f"{path.stem}-cells{path.suffix}")))
+        what = f"'{path}' has spaces before the quotation marks of its cells, which make these a part of them"
+        raise DataError(what, fix=f"copy it without them: sed 's/\\([,;]\\) *\"/\\1\"/g' < {name} > {copy}")
 
 
 MIN_LINES = 4
