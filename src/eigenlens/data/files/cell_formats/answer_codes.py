@@ -100,7 +100,7 @@ def _codes(cells: Collection[str], pattern: str) -> dict[str, str]:
 
     >>> form = FORMS["code before answer in brackets"]
     >>> _codes(["1 (never)", "2", "3 (always)"], form), _codes(["1", "2"], form)
-    ({'1': 'never', '2': '', '3': 'always'}, {})
+    ({'1': 'never', '3': 'always', '2': ''}, {})
     """
     matches = {cell: re.fullmatch(pattern, cell) for cell in cells}
     found = {match["code"]: match["answer"] for match in matches.values() if match is not None}
