@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -129,6 +129,24 @@ def narrow_type(text: Series) -> Series:
     if floats.null_count() == text.null_count() and not text.str.contains(r"^[+-]?0\d").any():
         return floats
     return text
+
+
+def narrow_pieces(pieces: Iterable[DataFrame], plain: Expr, written: Expr) -> Series:
+    """Return one column of its pieces: numbers if the plain cells of all pieces are, else the cells as written.
+
+    One piece is looked at after the other, so that several copies of all cells are never held.
+    """
+    texts: list[Series] = []
+    numbers: list[Series] = []
+    for cells in pieces:
+        text = cells.select(written).to_series()
+        each = narrow_type(cells.select(plain).to_series()) if len(numbers) == len(texts) else text
+        texts.append(text)
+        numbers += [each] if each.dtype.is_numeric() else []
+    kind = pl.Float64 if len({each.dtype for each in numbers}) > 1 else None
+    same = texts if len(numbers) < len(texts) else [each if kind is None else each.cast(kind) for each in numbers]
+    found: Series = pl.concat(same)
+    return found
 
 
 # ---- kinds of columns -----------------------------------------------------------------------------------------

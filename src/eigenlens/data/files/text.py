@@ -28,6 +28,7 @@ from eigenlens.data.files.cells import (
     fold_case,
     mask_missing,
     missing_numbers,
+    narrow_pieces,
     narrow_type,
     parse_numbers,
     plain_cells,
@@ -155,17 +156,7 @@ class DelimitedReader(Reader):
 
     def column(self, name: Any) -> Array:
         """Return one whole column (n,): integers or floats where every entry is one, else text as it is written."""
-        plain, written = self._column_forms(name)
-        texts: list[Series] = []
-        numbers: list[Series] = []
-        for cells in self._column_cells(name):  # one after the other, or several copies of the column would be held
-            each = narrow_type(cells.select(plain).to_series()) if len(numbers) == len(texts) else None
-            texts.append(cells.select(written).to_series())
-            numbers += [] if each is None or not each.dtype.is_numeric() else [each]
-        if len(numbers) < len(texts):
-            return as_array(pl.concat(texts))
-        kind = pl.Float64 if len({each.dtype for each in numbers}) > 1 else numbers[0].dtype
-        return as_array(pl.concat([each.cast(kind) for each in numbers]))
+        return as_array(narrow_pieces(self._column_cells(name), *self._column_forms(name)))
 
     def column_frames(self, name: Any, block_rows: int) -> Iterator[DataFrame]:
         """Yield one column piece by piece; a pass before this finds the type that all entries have."""
