@@ -181,7 +181,9 @@ def test_a_wide_table_does_not_make_the_paper_wider(visit, tmp_path):
     seen.page.evaluate("dispatchEvent(new Event('beforeprint'))")
     seen.settle()
     assert seen.page.evaluate("document.documentElement.scrollWidth") <= 720
-    assert seen.card("Wide").get_by_text("On paper the first 8 of 30 columns").is_visible()
+    heads = seen.card("Wide").locator("th").evaluate_all("(all) => all.filter((n) => n.checkVisibility()).length")
+    assert 8 <= heads < 20
+    assert seen.card("Wide").get_by_text(f"On paper the first {heads} of 30 columns").is_visible()
 
 
 def test_the_page_opens_with_the_colours_that_are_asked_for(visit, tmp_path):

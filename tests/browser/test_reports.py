@@ -84,8 +84,8 @@ def test_a_row_found_by_its_name_is_ringed_in_every_scatter(foods, visit):
     seen.page.get_by_label("Find").fill("wales")
     seen.settle()
     stages = seen.page.locator(".stage:visible")
-    assert stages.count() >= 3
-    assert seen.page.locator(".stage:visible circle.ring").count() == stages.count()
+    assert stages.count() == 2  # scores and biplot: outliers are left out, as T² is the same for four rows
+    assert seen.page.locator(".stage:visible circle.ring").count() == 2
 
 
 PRINTED = """addEventListener("beforeprint", () => {

@@ -351,6 +351,20 @@ def test_ellipses_of_groups_are_those_of_the_tables(open_chart, button, kind, na
     assert "of each colour" in seen.card("Scores").locator(".note").inner_text()
 
 
+def test_ellipses_of_classes_have_their_colours(open_chart):
+    around = {"y": 0.0, "a": 2.0, "b": 1.0, "angle": 0.0}
+    ellipses = [around | {"x": 0.0, "label": "birch"}, around | {"x": 9.0, "label": "all"}]
+    seen = open_chart(axes(Z, ellipses=ellipses))
+    stroke = "(all) => all.map((n) => getComputedStyle(n).stroke)"
+    found = seen.stage("Scores").locator(".ellipse").evaluate_all(stroke)
+    swatch = seen.page.locator(".bar .entry", has_text="birch").locator(".swatch")
+    ink = seen.page.evaluate("getComputedStyle(document.body).color")
+    assert found == [swatch.evaluate("(n) => getComputedStyle(n).backgroundColor"), ink]
+    seen.page.get_by_label("Colour by").select_option("size")
+    seen.settle()
+    assert seen.stage("Scores").locator(".ellipse").evaluate_all(stroke) == [ink, ink]
+
+
 def test_centroids_are_named_and_rows_outside_the_fit_do_not_count(open_chart):
     outside = (np.arange(N) >= 240).astype(float)
     far = Z + 30.0 * np.outer(outside, [1.0, 0.0, 0.0, 0.0])

@@ -261,7 +261,7 @@ function shorten(text: SVGElement, { left, right }: DOMRect): void {
 }
 
 /** Sizes of numbers on cells that are tried, in pixels. */
-const SIZES = [12, 10.5, 9.5];
+const SIZES = [12, 11];
 
 /** Numbers on cells stand there if all of them fit, small if need be: else the tips and the table have them. */
 function onCells(chart: Element): void {

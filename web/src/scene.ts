@@ -133,7 +133,7 @@ export function over(all: Points, v: View, box: Box, state: State, wishes: Wishe
   const points = { ...all, categories: all.categories.filter(({ of }) => !wishes.groups.has("centroids") || of !== state.colouring.name) };
   const inside = cut(box);
   const made = wishes.groups.size ? groups(points, state) : [];
-  inside.append(...limits(points, v, box), ...ellipses(points, v), ...edges(made, v, wishes), ...arrows(points, v), ...categories(points, v),
+  inside.append(...limits(points, v, box), ...ellipses(points, v, state), ...edges(made, v, wishes), ...arrows(points, v), ...categories(points, v),
     ...middles(made, v, wishes), ...ring(points, v, state, box));
   const floor = floorOf(points, v, box);
   const scaled = unit(points, box, floor);
@@ -253,10 +253,12 @@ function outline({ x, y, a, b, angle }: Ellipse): [number, number][] {
   });
 }
 
-function ellipses({ chart }: Points, v: View): SVGElement[] {
+/** Ellipses, in the colour of the rows whose class they are called by. */
+function ellipses({ chart }: Points, v: View, { colouring }: State): SVGElement[] {
+  const colours = new Map(colouring.legend.map(({ label, colour }) => [label, colour]));
   return (chart.ellipses ?? []).map((e) => {
     const points = outline(e).map(([x, y]) => `${v.sx * x + v.tx},${v.sy * y + v.ty}`).join(" ");
-    return svg("polygon", { class: "ellipse", points });
+    return svg("polygon", { class: "ellipse", points, stroke: colours.get(e.label) });
   });
 }
 
