@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import eigenlens
+from browser.made import report, written
 
 pytestmark = pytest.mark.browser
 
@@ -58,7 +59,14 @@ def factors(path):
     return eigenlens.report(eigenlens.FactorAnalysis(2).fit(X), X, path)
 
 
-MADE = {each.__name__: each for each in (pca_with_names, matrix_of_many, mixture_and_choice, factors)}
+def factors_of_matrix(path):
+    model = eigenlens.FactorAnalysis(4).fit_covariance(table(200, 24, 1, 1.0).corr(), n_samples=200)
+    return eigenlens.report(model, None, path)
+
+
+MADE = {
+    each.__name__: each for each in (pca_with_names, matrix_of_many, mixture_and_choice, factors, factors_of_matrix)
+}
 
 
 @pytest.mark.parametrize("width", [390, 1400])
@@ -120,8 +128,7 @@ def test_the_circle_has_all_names_on_paper_and_no_correlation_above_one(scale, v
 
 
 def test_cells_are_as_high_as_their_numbers_on_paper(visit, tmp_path):
-    model = eigenlens.FactorAnalysis(4).fit_covariance(table(200, 24, 1, 1.0).corr(), n_samples=200)
-    seen = visit(eigenlens.report(model, None, tmp_path / "r.html"))
+    seen = visit(factors_of_matrix(tmp_path / "r.html"))
     seen.page.evaluate(LAID)
     high = "(all) => all.map((n) => n.getBoundingClientRect().height)"
     cells = seen.card("Loadings").locator("[aria-label=cell] rect").evaluate_all(high)
@@ -140,6 +147,26 @@ def test_a_table_has_as_many_columns_on_paper_as_have_room(visit, tmp_path):
     assert heads[-1] == "error of uniqueness"
     assert grid.evaluate("(n) => n.scrollWidth - n.clientWidth") <= 0
     assert not grid.locator(".on-paper").count()
+
+
+def test_tables_are_never_wider_than_paper(visit, tmp_path):
+    found = report()
+    found["pages"] = [{"id": "all", "title": "All", "charts": []}]
+    for k in range(2, 30, 3):
+        names = [f"{'Column'[: k % 7]}{'x' * (k * j % 11)} of {j}" for j in range(14)]
+        values = (np.random.default_rng(k).standard_normal(20) * 10.0 ** (k % 5)).tolist()
+        columns = [{"name": "m" * k, "kind": "text", "values": ["m" * k] * 20}]
+        columns += [{"name": name, "kind": "number", "values": values} for name in names]
+        found["pages"][0]["charts"].append({"kind": "table", "title": f"Table {k}", "columns": columns})
+    seen = visit(written(tmp_path, found))
+    seen.page.evaluate(LAID)
+    over = seen.page.locator(".grid").evaluate_all(
+        "(all) => all.map((n) => [n.scrollWidth - n.clientWidth,"
+        " [...n.querySelectorAll('th')].filter((each) => each.checkVisibility()).length])"
+    )
+    assert len(over) == 10
+    assert [wide for wide, heads in over if heads > 8 and wide > 0] == []
+    assert len({heads for _, heads in over}) > 2
 
 
 def test_a_wide_table_is_cut_on_paper_and_says_so(visit, tmp_path):

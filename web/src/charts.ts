@@ -22,9 +22,8 @@ export interface Drawn {
 const PRINTED = 1_000;
 
 /** The least columns and the most rows of a table on paper (see the style sheet), where nobody reads a longer one; and
- * the pixels that its columns may take: a wider one would shrink all pages. Its letters are so large, of those that are
- * measured, and between two columns there are so many pixels. */
-const ON_PAPER = { columns: 8, rows: 60, width: 765, letters: 0.975, apart: 11.2 };
+ * the pixels that its columns may take, with so many between two: a wider one would shrink all pages. */
+const ON_PAPER = { columns: 8, rows: 60, width: 766, apart: 9 };
 
 /** Tables of so few columns have room for sentences of several lines. */
 const NARROW = 4;
@@ -83,7 +82,7 @@ function onPaper(names: string[], rows: number, says: (i: number, j: number) => 
   let used = 0;
   for (let j = 0; j < names.length; j++) {
     const widths = [...names[j].split(" ").map((word) => measured(word, true)), ...Array.from({ length: rows }, (_, i) => measured(says(i, j)))];
-    used += ON_PAPER.letters * Math.max(...widths) + (j ? ON_PAPER.apart : 0);
+    used += Math.ceil(Math.max(...widths)) + ON_PAPER.apart;
     if (used > ON_PAPER.width) return Math.max(j, ON_PAPER.columns);
   }
   return names.length;

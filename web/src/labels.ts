@@ -133,7 +133,7 @@ export class Floor {
 }
 
 /** Where hardly any name finds a free place, so many are shown, over points if need be. */
-const SOME = 10;
+const SOME = 6;
 
 /** Texts of the names that find a place inside the frame; those that come first are served first. */
 export function placed(wanted: Wanted[], frame: Box, floor: Floor): SVGElement[] {
@@ -163,7 +163,7 @@ const LETTERS = { fewest: 20, most: 32, wide: 16, crowded: 16 };
 function put(each: Wanted, frame: Box, floor: Floor): SVGElement[] {
   const most = Math.round(Math.max(LETTERS.fewest, Math.min(LETTERS.most, (frame.x1 - frame.x0) / LETTERS.wide)));
   const texts = [...new Set([most, LETTERS.crowded].map((letters) => brief(each.text, letters)))];
-  const gaps = each.on === "nothing" && !each.far ? USUAL : GAPS;
+  const gaps = each.far || each.on === "points" ? GAPS : USUAL;
   const free = texts.map((text) => place({ ...each, on: "nothing" }, text, frame, floor, gaps)).find(Boolean);
   const found = free ?? place(each, texts.at(-1)!, frame, floor, gaps) ?? (each.last ? place({ ...each, sides: each.last }, texts.at(-1)!, frame, floor, gaps) : null);
   if (!found) return [];
@@ -197,7 +197,7 @@ function place(each: Wanted, text: string, frame: Box, floor: Floor, gaps: numbe
       const covered = floor.covered(box);
       if (!covered) return { text, box, gap };
       const lost = covered + FARTHER * GAPS.indexOf(gap);
-      if (lost < least) [best, least] = [{ text, box, gap }, lost];
+      if (lost < least && (each.on === "points" || gap === GAPS[0])) [best, least] = [{ text, box, gap }, lost];
     }
   if (each.on === "nothing") return null;
   return best ?? (each.on === "anything" ? anyway(each, text, frame) : null);

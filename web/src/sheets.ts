@@ -89,9 +89,13 @@ export function planned(blocks: Block[], start = 0): Step[] {
       if (room(run, STATURES[0]) > free) break;
       const next = blocks[from + count];
       const ends = next !== undefined && !next.parts;
-      const stature = fitting(run, free, ends ? STATURES[2] : 1);
-      const left = free - room(run, stature);
-      found.push(then(loss(ends ? left : 0, stature), { from, count, stature, ends }, SHEET - left));
+      // What may go on over several sheets can begin on this one, if plots leave room for it.
+      for (const within of next?.parts ? [free, free - START] : [free]) {
+        if (room(run, STATURES[0]) > within) continue;
+        const stature = fitting(run, within, ends ? STATURES[2] : 1);
+        const left = free - room(run, stature);
+        found.push(then(loss(ends ? left : 0, stature), { from, count, stature, ends }, SHEET - left));
+      }
     }
     return found;
   };
