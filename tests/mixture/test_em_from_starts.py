@@ -22,7 +22,7 @@ from eigenlens.mixture.em import (
 )
 from eigenlens.mixture.fit import MixtureOptions, fit_mixture, summarise_rows
 from eigenlens.mixture.problem import make_problem
-from eigenlens.mixture.starts import _smallest, _squared_distances, k_means_plus_plus
+from eigenlens.mixture.starts import _smallest, _sorted_order, _squared_distances, k_means_plus_plus
 from eigenlens.mixture.structures import COVARIANCE_STRUCTURES, make_structure
 from eigenlens.mixture.structures.parameters import raise_to_floor
 
@@ -179,3 +179,11 @@ def test_progress_reports_the_iteration_that_is_ahead():
     steps = [step for step, most, label in told if label.startswith("EM")]
     assert steps == list(range(1, len(steps) + 1))
     assert told[-1][2].endswith(f"{fit.path[-1]:.8g}")
+
+
+@pytest.mark.parametrize("rows", ["distinct", "ties", "missing"])
+def test_rows_are_sorted_as_by_every_column(rows):
+    rng = np.random.default_rng(0)
+    X = rng.integers(3, size=(400, 3)).astype(float) if rows == "ties" else rng.standard_normal((400, 3))
+    X[rng.random(X.shape) < (0.3 if rows == "missing" else 0.0)] = np.nan
+    np.testing.assert_array_equal(_sorted_order(X), np.lexsort(X.T))

@@ -318,12 +318,19 @@ def _sample(problem: Problem, K: int, rng: np.random.Generator) -> _Sample:
     X, w = _draw_sample(
         positive_weight_rows(source), rng, min(enough, max(MAX_SAMPLE_ENTRIES, 20 * K * source.n_features))
     )
-    order = np.lexsort(X.T)  # so that guesses depend neither on the order of rows nor on weights given as copies
+    order = _sorted_order(X)  # so that guesses depend neither on the order of rows nor on weights given as copies
     X, w = X[order], w[order]
     filled = problem.fill_missing(X)
     with one_thread():
         centred, coordinates = filled - problem.mean, problem.structure.start_coordinates(problem.covariance)
         return _Sample(X, filled, tuple(centred * A if A.ndim == 1 else centred @ A for A in coordinates), w)
+
+
+def _sorted_order(X: Array) -> Array:
+    """Return np.lexsort(X.T), which sorts by every column: by the last alone where that decides."""
+    order = np.argsort(X[:, -1])
+    sorted_last = X[order, -1]
+    return order if np.all(sorted_last[1:] > sorted_last[:-1]) else np.lexsort(X.T)
 
 
 def _nonempty_rows(source: Source) -> Source:
