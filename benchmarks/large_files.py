@@ -94,10 +94,12 @@ def write_npy(path: Path, n: int, d: int, dtype: str) -> None:
 
 def write_parquet(path: Path, n: int, d: int, dtype: str) -> None:
     import polars as pl
+    from polars.io.plugins import register_io_source
 
-    names = [f"x{j}" for j in range(d)]
-    frames = (pl.LazyFrame(rows, schema=names) for rows in pieces(n, d, dtype))
-    pl.concat(list(frames)).sink_parquet(path, row_group_size=PIECE_ROWS)
+    schema = {f"x{j}": {"float32": pl.Float32, "float64": pl.Float64}[dtype] for j in range(d)}
+    frames = (pl.DataFrame(rows, schema=schema) for rows in pieces(n, d, dtype))
+    # Given as a source, the pieces are written one after the other: the file may be larger than memory.
+    register_io_source(lambda *_: frames, schema=schema).sink_parquet(path, row_group_size=PIECE_ROWS)
 
 
 def forget(path: Path) -> None:
