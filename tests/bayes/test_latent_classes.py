@@ -16,6 +16,7 @@ from scipy.stats import bernoulli, multinomial, poisson
 from sklearn.datasets import load_digits, load_iris
 from sklearn.mixture import GaussianMixture as Reference
 from sklearn.utils.estimator_checks import check_estimator
+from threadpoolctl import threadpool_limits
 
 import eigenlens
 from eigenlens import GaussianMixture, KernelDensity, MixtureModel, select_mixture
@@ -644,3 +645,15 @@ def test_starts_are_the_same_for_categories_of_numbers_in_memory_and_in_a_file(t
         for rows in (X, eigenlens.scan(tmp_path / "digits.npy", block_rows=64))
     )
     assert_allclose(there.score_samples(X), here.score_samples(X), rtol=1e-10)
+
+
+def test_the_number_of_threads_changes_nothing():
+    """A sum whose last bits depend on the threads decides how many passes are taken, and so on the answer."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60_000, 12)) + 4.0 * rng.standard_normal((3, 12))[rng.integers(3, size=60_000)]
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            found.append(MixtureModel(2, n_init=1, random_state=0).fit(X))
+    assert_array_equal(found[1].score_samples(X[:500]), found[0].score_samples(X[:500]))
+    assert found[0].loglik_ == found[1].loglik_

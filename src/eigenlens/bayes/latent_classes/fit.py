@@ -295,7 +295,7 @@ def _e_step(block: Block, model: NaiveModel, plan: Plan) -> _StepSums:
     for rows, w in weighted_slices(block, block.weight):
         log_density, shares = log_sum_and_posterior(model.log_joint(rows))
         shares *= w[:, None]
-        loglik = float(w @ np.where(w > 0.0, log_density, 0.0))
+        loglik = float(np.sum(w * np.where(w > 0.0, log_density, 0.0)))  # BLAS would round it by the threads
         parts.append(_StepSums(loglik, share_out(rows, shares, plan, model)))
     return reduce(add, parts)
 
