@@ -11,6 +11,7 @@ import inspect
 import re
 import tempfile
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ from campaigns.results import inspect_result
 from eigenlens import catalogue, datasets, densities, plot, textbook
 from eigenlens import errors as package_errors
 from eigenlens.comparison.compare import Comparison
+from eigenlens.errors import DataWarning
 from eigenlens.pca.bootstrap import Bootstrap
 
 mpl.use("Agg")
@@ -215,8 +217,11 @@ def judge_call(text: str, target: Target) -> Result:
     """Return how a call ended, of which files are written to a folder of its own."""
     names = {name: getattr(values, name) for name in values.__all__} | {"__file__": values.__file__}
     try:
-        with _scratch_folder():
+        with _scratch_folder(), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
             outcome, detail = inspect_result(eval(text, names), target.text)
+            if outcome is Outcome.NAN and any(_announces_missing(each) for each in caught):
+                outcome = Outcome.OK
     except Exception as error:
         outcome, detail = judge_error(error, _subjects(text, target))
         named = package_errors.MissingExtra, package_errors.ModelFileError  # the package to install, or the file
@@ -225,6 +230,11 @@ def judge_call(text: str, target: Target) -> Result:
     finally:
         _close_figures()
     return Result(outcome, text, detail)
+
+
+def _announces_missing(caught: warnings.WarningMessage) -> bool:
+    """Return whether a warning of the package says that results are missing values."""
+    return issubclass(caught.category, DataWarning) and "are missing values" in str(caught.message)
 
 
 @contextlib.contextmanager

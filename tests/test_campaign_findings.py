@@ -507,7 +507,7 @@ def test_parameters_of_model_files_are_of_the_types_of_the_signature(name, value
 
 def test_bounds_in_model_files_are_those_of_the_density(tmp_path):
     def change(content):
-        content.envelope["header"]["parameters"]["bounds"] = [None, 1e300]
+        content.envelope["header"]["parameters"]["bounds"] = [None, 1e100]
 
     model = eigenlens.KernelDensity(bounds=(None, X.max() + 1.0)).fit(X)
     with pytest.raises(ModelFileError, match="'bounds' of 'parameters'"):
@@ -652,3 +652,84 @@ def test_weights_of_columns_whose_squares_overflow_are_an_error(weight):
 def test_folds_of_one_row_do_not_warn_of_arithmetic():
     found = eigenlens.select_components(rows(3, 12), standardize=True, random_state=0)
     assert all(0 <= each.n_components <= 2 for each in found.rows)
+
+
+@pytest.mark.parametrize(
+    ("argument", "given"), [("mean", {"mean": [1e300, 0.0, 0.0]}), ("loadings", {"loadings": 1e200})]
+)
+def test_a_linear_gaussian_whose_squares_overflow_is_an_error(argument, given):
+    mean, scale = np.array(given.get("mean", [0.0] * 3)), given.get("loadings", 1.0)
+    with pytest.raises(OptionError, match=f"{argument} has entries"):
+        densities.LinearGaussian(mean, np.full((3, 1), scale), 1.0)
+
+
+def test_a_covariance_that_is_no_square_matrix_names_the_argument():
+    with pytest.raises(OptionError, match="covariance must be a matrix"):
+        densities.Gaussian(np.zeros(5), np.ones((5, 1)))
+    with pytest.raises(OptionError, match=r"variance=-1.0 must be above 0"):
+        densities.Gaussian(np.zeros(1), densities.Spherical(-1.0, 1)).log_density([1.0])
+
+
+@pytest.mark.parametrize("row", [1j, 2, -1, "first", None])
+def test_a_row_of_an_explanation_is_a_number(row):
+    explanation = eigenlens.LinearDiscriminant().fit(X, Y).explain(X[:2])
+    assert [name for name, _ in explanation.row(np.int64(1))] == [name for name, _ in explanation.row(1)]
+    with pytest.raises(OptionError, match=r"^i="):
+        explanation.row(row)
+
+
+def test_rows_whose_squares_overflow_are_named_where_gamma_is_chosen():
+    with pytest.raises(DataError, match="column 0 of X has entries as large as 1e"):
+        eigenlens.choose_gamma(spoilt(X, 1e160, (0, 0)), 1)
+
+
+def test_bounds_and_collected_rows_of_a_density_have_squares():
+    with pytest.raises(OptionError, match=r"bounds=.* whose square overflows"):
+        eigenlens.KernelDensity(bounds=(-1e300, 1e300)).fit(X[:, :1])
+    with pytest.raises(DataError, match="column 0 of X has entries as large as 1e"):
+        eigenlens.KernelDensity(bandwidth="lscv-exact").fit(dask.array.from_array(spoilt(X, 1e300, (0, 0)), chunks=6))
+
+
+def test_objects_of_a_lazy_frame_are_named():
+    frame = pl.DataFrame({"width": pl.Series([np.longdouble(1), np.longdouble(2)], dtype=pl.Object)})
+    assert eigenlens.gram(frame).shape == (2, 2)
+    with pytest.raises(DataError, match=r"column 'width' holds Python objects.*collect"):
+        eigenlens.gram(frame.lazy())
+
+
+def test_a_lazy_frame_without_rows_has_no_kernel_matrix():
+    with pytest.raises(DataError, match="X has 0 rows"):
+        eigenlens.gram(pl.LazyFrame({"width": []}, schema={"width": pl.Float64}))
+
+
+def test_a_covariance_of_more_columns_than_memory_has_is_an_error():
+    with pytest.raises(OptionError, match="size=1000000000000000000 must be at most"):
+        densities.Spherical(1.0, 10**18)
+
+
+def test_eigenvalues_of_a_kernel_sum_to_no_more_than_the_trace(tmp_path):
+    def change(content):
+        content.envelope["header"]["numbers"]["trace"] = 1e-3
+
+    path = _changed_file(eigenlens.KernelPCA(2).fit(X), tmp_path / "kernel.safetensors", change)
+    with pytest.raises(ModelFileError, match="'eigenvalues' sum to more than 'trace'"):
+        eigenlens.load(path)
+
+
+def test_a_class_is_no_function_of_blocks():
+    with pytest.raises(OptionError, match=r"summarise=<class 'int'> is a class"):
+        eigenlens.accumulate(as_source(X), int)
+
+
+def test_a_list_of_lists_and_numbers_is_not_a_table():
+    with pytest.raises(DataError, match="X is a tuple that is not a table"):
+        eigenlens.PCA().fit(([], -1, 0))
+
+
+def test_missing_values_that_a_warning_announces_are_no_fault_of_a_call():
+    from campaigns import calls
+
+    target = calls.Target("eigenlens.NaiveBayes", eigenlens.NaiveBayes, ("NaiveBayes",), "NaiveBayes")
+    drawn = "eigenlens.NaiveBayes().fit(spoilt(rows(4, 2), nan, (slice(None), 0)), labels(4)).sample()"
+    assert calls.judge_call(drawn, target).outcome == "ok"
+    assert calls.judge_call("np.array([nan])", target).outcome == "silent NaN"

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.bayes.classifier.class_density import finite_blocks
 from eigenlens.bayes.classifier.degenerate_classes import InColumns
@@ -68,6 +69,7 @@ class Explanation:
 
     def row(self, i: int) -> list[tuple[Any, float]]:
         """Return (feature, contribution) of a row, the largest first."""
+        i = checks.integer("i", i, 0, len(self.of) - 1, "the number of rows less one")
         return [(self.names[j], float(self.contributions[i, j])) for j in self.order[i]]
 
     def __str__(self) -> str:

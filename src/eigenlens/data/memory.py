@@ -165,6 +165,9 @@ class LazySource(Source):
         self.frame, self.names = frame, tuple(schema.names())
         for name, column in zip(self.names, empty.iter_columns(), strict=True):
             _require_numbers(name, column)
+            if schema[name] == pl.Object:
+                what, fix = "holds Python objects, which Polars reads only in memory", "give X.collect()"
+                raise DataError(f"column {name!r} {what}", columns=[name], fix=fix)
         self.n_rows, self.n_features = int(frame.select(pl.len()).collect().item()), len(self.names)
         single = all(dtype == pl.Float32 for dtype in schema.dtypes())
         self.dtype = np.dtype(np.float32 if single else np.float64)

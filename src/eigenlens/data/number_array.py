@@ -37,7 +37,7 @@ def _explain_shape(X: Any, error: Exception) -> DataError:
     if odd is not None:
         what = f"has {lengths[0]} entries in row 0 but {lengths[odd]} in row {odd}"
         return DataError(what, argument="X", fix="give every row as many entries, NaN for a missing one")
-    for i, row in enumerate(X if lengths else ()):
+    for i, row in enumerate(X if any(lengths) else ()):
         for j, value in enumerate(row):
             if hasattr(value, "__len__") and not isinstance(value, str | bytes):
                 what = f"holds a {type(value).__name__} in row {i}, column {j}, where a number is needed"

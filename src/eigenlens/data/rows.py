@@ -19,6 +19,7 @@ from eigenlens.checkpoint.passes import current_call
 from eigenlens.data.dask import DaskSource
 from eigenlens.data.memory import ArraySource, SparseSource, TensorSource
 from eigenlens.data.source import BLOCK_BYTES, Block, Progress, S, Source, accumulate
+from eigenlens.errors import DataError
 from eigenlens.resources import available_memory
 
 
@@ -220,6 +221,8 @@ def select_rows(rows: Any, index: Any) -> Any:
 
 def stack_rows(parts: tuple[Any, ...]) -> Any:
     """Return blocks of rows of one kind as one block, one below the other."""
+    if not parts:
+        raise DataError("has 0 rows; at least 1 is needed", argument="X")
     if is_sparse(parts[0]):
         from scipy import sparse  # late: commands that look at a file need no SciPy, which takes 0.1 s
 

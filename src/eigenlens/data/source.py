@@ -170,6 +170,7 @@ def accumulate(
     for argument, given in (("summarise", summarise), ("progress", progress)):
         if not callable(given) and (given is not None or argument == "summarise"):
             raise OptionError("must be a function", argument=argument, value=given)
+    checks.function("summarise", summarise, "block")
     if progress is not None:
         checks.function("progress", progress, "done, total, label")
     call = current_call()

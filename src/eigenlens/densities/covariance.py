@@ -290,6 +290,10 @@ class Diagonal(_Uncorrelated):
         return Diagonal(self.variances[check_columns(columns, self.size)])
 
 
+MAX_COLUMNS = 100_000_000
+"""The most columns of a covariance that is one number: a vector of them takes 0.8 GB."""
+
+
 @dataclass(frozen=True, eq=False)
 class Spherical(_Uncorrelated):
     """The covariance of uncorrelated columns with one variance.
@@ -309,7 +313,7 @@ class Spherical(_Uncorrelated):
         if given.ndim:
             raise OptionError("must be one number", argument="variance", value=self.variance)
         object.__setattr__(self, "variance", float(given))
-        checks.integer("size", self.size, 0)
+        checks.integer("size", self.size, 0, MAX_COLUMNS)
 
     @property
     def variances(self) -> Array:
@@ -320,7 +324,7 @@ class Spherical(_Uncorrelated):
     def deviation(self) -> float:
         """The standard deviation of every column."""
         if not self.variance > 0.0:
-            raise OptionError(f"the variance {self.variance:g} must be above 0")
+            raise OptionError("must be above 0", argument="variance", value=self.variance)
         return float(np.sqrt(self.variance))
 
     @property
@@ -438,7 +442,7 @@ def array_covariance(value: object, d: int) -> Covariance:
         given = checks.numbers("covariance", value)
     except OptionError:
         given = np.empty((0, 0, 0))
-    if given.ndim > 2 or (given.ndim and given.shape[0] != d) or not np.all(np.isfinite(given)):
+    if given.shape not in ((), (d,), (d, d)) or not np.all(np.isfinite(given)):
         what = f"must be a matrix ({d}, {d}), {d} variances or one, all finite; or Full, Diagonal or Spherical of these"
         raise OptionError(what, argument="covariance")
     if given.ndim == 2:

@@ -19,7 +19,7 @@ from eigenlens.arrays import Array, is_plain, read_only, slices
 from eigenlens.densities.base import as_rows, check_columns, check_scale, known_values, other_columns
 from eigenlens.densities.base import observed_patterns as patterns_of
 from eigenlens.errors import DataError, OptionError
-from eigenlens.laws import Laws
+from eigenlens.laws import MAX_ROOT, Laws
 from eigenlens.linalg.packed import unpack_symmetric
 from eigenlens.native.incomplete_rows import Frame, latent_compiled, latent_rows
 
@@ -72,6 +72,9 @@ class LinearGaussian:
         if self.mean.ndim != 1 or self.loadings.ndim != 2 or len(self.loadings) != d or noise.shape not in ((), (d,)):
             shapes = f"mean, loadings and noise have the shapes {self.mean.shape}, {self.loadings.shape}, {noise.shape}"
             raise OptionError(shapes, fix="give them as (d,), (d, k) and one variance, or (d,) of them")
+        wide = next((name for name in ("mean", "loadings") if np.any(np.abs(getattr(self, name)) >= MAX_ROOT)), None)
+        if wide is not None:
+            raise OptionError(f"has entries from {MAX_ROOT:.3g} on, whose squares overflow", argument=wide)
         if not np.all(noise > 0.0):
             raise OptionError(f"has {noise.min():g}, and variances are above 0", argument="noise")
         object.__setattr__(self, "noise", noise if noise.ndim else float(noise))

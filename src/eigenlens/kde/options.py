@@ -10,6 +10,8 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.arrays import Array, dense, dimensions
 from eigenlens.data.coerce import explain_nonfinite
+from eigenlens.data.column_range import MAX_ENTRY, require_range
+from eigenlens.data.memory import ArraySource
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, MissingValues, OptionError
 from eigenlens.kde.bandwidth import BANDWIDTH_RULE_ALIASES, BANDWIDTH_RULES, bandwidth_by_rule
@@ -74,6 +76,8 @@ def read_complete_rows(source: Source) -> tuple[Array, Array | None]:
             fix="leave those rows out, fill them in with ProbabilisticPCA(k).fit(X).impute(X), or fit a "
             "GaussianMixture, which takes incomplete rows",
         )
+    if not source.in_memory:  # others were looked at before
+        require_range(ArraySource(rows, names=source.names))
     return rows, weight
 
 
@@ -119,6 +123,9 @@ def _pair(bounds: Any, pair: Any) -> tuple[float, float]:
         ends = -np.inf if low is None else float(low), np.inf if high is None else float(high)
     except (TypeError, ValueError):  # not two things, or not numbers
         ends = (np.nan, np.nan)
+    if any(MAX_ENTRY < abs(end) < np.inf for end in ends):
+        fix = f"use None where there is no bound, or one of at most {MAX_ENTRY:g}"
+        raise OptionError(f"holds {pair!r}, whose square overflows", argument="bounds", value=bounds, fix=fix)
     if not ends[0] < ends[1]:
         what = f"holds {pair!r}, which must be a pair (low, high) with low below high, or None"
         raise OptionError(what, argument="bounds", value=bounds)

@@ -11,6 +11,7 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.arrays import Array, dense
 from eigenlens.data.coerce import as_source, require_finite
+from eigenlens.data.column_range import require_range
 from eigenlens.data.rows import dense_rows
 from eigenlens.errors import DataError
 from eigenlens.kernel_pca.fit import fit_kernel_pca
@@ -86,7 +87,7 @@ def choose_gamma(
     """
     rng, k = checks.generator(random_state), checks.integer("n_components", n_components, 1)
     checks.name("criterion", criterion, GAMMA_CRITERIA)
-    source = as_source(X)
+    source = require_range(as_source(X))
     rows, _ = dense_rows(source, rng, MAX_CHOICE_ROWS * source.n_features)
     require_finite(source, rows)
     folds = np.array_split(rng.permutation(len(rows)), checks.integer("cv", cv, 2, len(rows), "the number of rows"))

@@ -25,6 +25,10 @@ FLAT_KERNEL_VARIANCE = 1e-2
 """Below this mean squared distance from the centre all kernel values are near 1, and float32 loses their digits."""
 
 
+MAX_TRACE_ERROR = 1e-3
+"""How far eigenvalues of a positive semidefinite matrix may sum to more than its trace: float32 has few digits."""
+
+
 @dataclass(frozen=True, eq=False)
 class KernelComponents:
     """Directions v_j (k of them) in feature space and a centre, all spanned by the images of m rows.
@@ -69,7 +73,12 @@ class KernelComponents:
         "scale": "(d) positive, of a finite square, 0 or of a finite inverse square",
     }
     relations: ClassVar[Relations] = {
-        "'eigenvalues' are positive, and 'trace' is 0": lambda model: model.trace > 0.0 or not np.any(model.eigenvalues)
+        "'eigenvalues' are positive, and 'trace' is 0": lambda model: (
+            model.trace > 0.0 or not np.any(model.eigenvalues)
+        ),
+        "'eigenvalues' sum to more than 'trace'": lambda model: (
+            not model.kernel.definite or model.eigenvalues.sum() <= model.trace * (1.0 + MAX_TRACE_ERROR)
+        ),
     }
 
     kernel: Kernel
