@@ -733,3 +733,36 @@ def test_missing_values_that_a_warning_announces_are_no_fault_of_a_call():
     drawn = "eigenlens.NaiveBayes().fit(spoilt(rows(4, 2), nan, (slice(None), 0)), labels(4)).sample()"
     assert calls.judge_call(drawn, target).outcome == "ok"
     assert calls.judge_call("np.array([nan])", target).outcome == "silent NaN"
+
+
+def test_a_step_of_em_without_any_error_names_x():
+    few = rows(3, 4, 3)
+    model = densities.LinearGaussian(np.zeros(4), np.ones((4, 1)), 1.0)
+    with pytest.raises(DataError, match=r"^X lies on the plane of its latents"):
+        textbook.maximise_expected(np.zeros(4), few * 5e-324, textbook.expected_latents(model, few))
+
+
+def test_a_plot_of_decisions_needs_the_columns_of_the_fit():
+    columns = pd.MultiIndex.from_product([["a", "b"], [0, 1]])
+    wide = pd.DataFrame(rows(24, 4), columns=columns)
+    with pytest.raises(DataError, match="X has 4 columns, and the model was fitted to 1"):
+        plot.decision(eigenlens.NaiveBayes().fit(X[:, :1], Y), wide, Y)
+
+
+def test_a_class_of_rows_too_wide_for_a_bandwidth_names_x():
+    with pytest.raises(DataError, match="X has a column whose deviations are too large"):
+        eigenlens.NaiveBayes("kde").fit(spoilt(rows(3, 2, 3), 1e300, (0, 0)), labels(3))
+
+
+def test_a_rule_for_latent_dimensions_in_a_file_has_a_choice(tmp_path):
+    def change(content):
+        content.envelope["header"]["parameters"]["n_components"] = "bic"
+
+    path = _changed_file(eigenlens.ProbabilisticPCA(1).fit(X), tmp_path / "latent.safetensors", change)
+    with pytest.raises(ModelFileError, match="lacks 'selection', what the rule 'bic' chose"):
+        eigenlens.load(path)
+
+
+def test_a_rug_is_drawn_or_not():
+    with pytest.raises(OptionError, match=r"rug=.* must be True or False"):
+        plot.density(eigenlens.KernelDensity().fit(X), X, column=0, rug=np.ones((2, 2)))

@@ -95,6 +95,10 @@ def _columns(model: Any, source: Source, d: int, features: Sequence[Any] | None)
     """Return the names of all d columns, and the numbers of the two that span the plane."""
     if d < 2:
         raise DataError("X has 1 column; a plane needs two", fix="plot the densities of that column instead")
+    fitted = getattr(model, "n_features_in_", d)
+    if d != fitted:
+        what = f"has {d} columns, and the model was fitted to {fitted}"
+        raise DataError(what, argument="X", fix="use the columns of the fit")
     names = feature_names(model, d, source.names)
     numeric = [j for j, field in enumerate(fields_of(source)) if field.kind != "text"]
     return names, _two_columns(features, names, numeric)

@@ -86,7 +86,7 @@ def density(
     for (name, table), colour in zip(found.items(), colours, strict=True):
         _curve(ax, table, colour, name)
     table = next(iter(found.values()))
-    drawn = rug and (X is not None or table.kernel != "")
+    drawn = checks.boolean("rug", rug) and (X is not None or table.kernel != "")
     if drawn:
         _rug(ax, table.rows[(table.rows >= table.x[0]) & (table.rows <= table.x[-1])], colours[0], several or shared)
     _finish(ax, table, shared, [] if several else _remarks(table, drawn))

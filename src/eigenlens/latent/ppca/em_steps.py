@@ -57,7 +57,11 @@ def maximise_expected(mean: Array, X: Any, latents: ExpectedLatents) -> LinearGa
     X = _complete_rows(X, mean)
     latents, centred = _check_latents(latents, len(X)), X - mean
     W = np.linalg.solve(latents.squares, latents.means.T @ centred).T
-    return LinearGaussian(mean, W, _expected_error(centred, W, latents) / X.size)
+    error = _expected_error(centred, W, latents)
+    if not error > 0.0:
+        what = "lies on the plane of its latents, or too near for floats: the noise variance would be 0"
+        raise DataError(what, argument="X", fix="use fewer latent dimensions, or divide X by a constant")
+    return LinearGaussian(mean, W, error / X.size)
 
 
 def _expected_error(centred: Array, W: Array, latents: ExpectedLatents) -> float:

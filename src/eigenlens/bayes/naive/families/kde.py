@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.bayes.naive.families.base import NaiveOptions
 from eigenlens.bayes.naive.families.per_class_density import (
@@ -18,6 +19,7 @@ from eigenlens.bayes.naive.families.per_class_density import (
     weighted_moments,
 )
 from eigenlens.data.column_kinds import Field
+from eigenlens.errors import DataError
 from eigenlens.kde.bandwidth import BANDWIDTH_RULES, check_rule_result
 from eigenlens.kde.kernels import SMOOTHING_KERNELS, smoothing_kernel
 from eigenlens.kde.model import KernelEstimate
@@ -92,8 +94,14 @@ def class_bandwidth(x: Array, w: Array, everywhere: tuple[Array, Array], rule: A
     rounded = different.size < everywhere[1].sum()  # weights are copies
     r = (different[-1] - different[0]) / (different.size - 1) if rounded else 0.0
     varies = bool(values.min() < values.max())
-    deviation = np.sqrt(weighted_moments(*everywhere)[1])
-    if not varies:
-        return float(np.hypot(deviation / np.sqrt(max(1.0, weights.sum())), r / np.sqrt(12.0)))
-    h = check_rule_result(rule, rule(values, weights), 1).item()
-    return float(np.hypot(h, r / np.sqrt(12.0)))
+    with np.errstate(over="ignore"):  # an infinite one is an error below
+        deviation = np.sqrt(weighted_moments(*everywhere)[1])
+    if varies:
+        h = check_rule_result(rule, rule(values, weights), 1).item()
+    else:
+        h = deviation / np.sqrt(max(1.0, weights.sum()))
+    found = float(np.hypot(h, r / np.sqrt(12.0)))
+    if not found <= checks.MAX_WIDTH:
+        what, fix = "has a column whose deviations are too large to be squared", "divide it by a constant"
+        raise DataError(what, argument="X", fix=fix)
+    return found
