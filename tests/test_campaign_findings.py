@@ -764,5 +764,5 @@ def test_a_rule_for_latent_dimensions_in_a_file_has_a_choice(tmp_path):
 
 
 def test_a_rug_is_drawn_or_not():
-    with pytest.raises(OptionError, match=r"rug=.* must be True or False"):
+    with pytest.raises(OptionError, match=r"(?s)rug=.* must be True or False"):
         plot.density(eigenlens.KernelDensity().fit(X), X, column=0, rug=np.ones((2, 2)))
