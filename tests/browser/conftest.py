@@ -9,6 +9,7 @@ import pytest
 
 pytest.register_assert_rewrite("browser.visitor")
 from browser.visitor import FLAGS, Visit  # noqa: E402
+from explorer.conftest import serve  # noqa: E402, F401
 
 SKIPPED = "BROWSER TESTS SKIPPED"
 
@@ -45,6 +46,30 @@ def visit(chromium):
     yield opened
     for each in visits:
         each.leave()
+
+
+@pytest.fixture
+def wine(tmp_path):
+    from browser.explorer_visit import FRAME
+
+    FRAME.to_csv(tmp_path / "wine.csv", index=False)
+    return tmp_path / "wine.csv"
+
+
+@pytest.fixture
+def explore(serve, visit):  # noqa: F811
+    """Open the page of a table, and wait until it is drawn: `explore(path, width=…, scheme=…)`."""
+
+    def opened(given, *, drawn=True, **more):
+        from browser.explorer_visit import answered
+
+        server, _ = serve(given)
+        seen = visit(server.guard.link, **more)
+        if drawn:
+            answered(seen, 1)
+        return seen
+
+    return opened
 
 
 def pytest_unconfigure(config):

@@ -13,65 +13,11 @@ import pytest
 
 import eigenlens
 from browser.conftest import SKIPPED
+from browser.explorer_visit import FRAME, NAMES, answered, axes, expected, place, role
 from browser.test_axe import AXE, RUN
-from explorer.conftest import serve  # noqa: F401
 from explorer.requests_to import page_data
 
 pytestmark = pytest.mark.browser
-
-WINE = eigenlens.datasets.load("wine")
-FRAME = pd.DataFrame(np.asarray(WINE.data), columns=[str(name) for name in WINE.columns])
-NAMES = list(FRAME.columns)
-FRAME.insert(0, "cultivar", list(WINE.labels))
-FRAME.insert(0, "bottle", list(WINE.rows))
-
-
-@pytest.fixture
-def wine(tmp_path):
-    FRAME.to_csv(tmp_path / "wine.csv", index=False)
-    return tmp_path / "wine.csv"
-
-
-@pytest.fixture
-def explore(serve, visit):  # noqa: F811
-    """Open the page of a table, and wait until it is drawn: `explore(path, width=…, scheme=…)`."""
-
-    def opened(given, *, drawn=True, **more):
-        server, _ = serve(given)
-        seen = visit(server.guard.link, **more)
-        if drawn:
-            answered(seen, 1)
-        return seen
-
-    return opened
-
-
-def answered(seen, count):
-    """Wait until this number of questions has been answered and drawn, and no other is under way."""
-    now = "document.documentElement.dataset"
-    seen.until(f"{now}.answered === '{count}' && {now}.drawn === '{count}' && !{now}.asking")
-    seen.settle()
-
-
-def axes(seen):
-    """The labels of the axes of the scores."""
-    label = seen.stage("Scores").get_attribute("aria-label")
-    return re.search(r"points, (.*) against (.*?)\. Arrow", label).groups()
-
-
-def expected(names, k=2, **options):
-    """The labels of the first two axes, by a fit of the rows."""
-    shares = eigenlens.PCA(k, **options).fit(FRAME[names]).explained_variance_ratio_
-    stem = "RC" if options.get("rotation") else "PC"
-    return tuple(f"{stem}{j + 1} ({100 * shares[j]:.1f}%)" for j in range(2))
-
-
-def role(seen, name):
-    return seen.page.get_by_label(f"Role of {name}", exact=True)
-
-
-def place(seen, name):
-    return seen.page.locator(f".place[data-role={name}]")
 
 
 def test_a_column_is_dragged_to_another_role_and_the_plot_follows(explore, wine):
@@ -200,12 +146,13 @@ def test_a_lasso_is_compared_with_the_others_and_with_another_selection(explore,
     pooled = np.sqrt(((n - 1) * x.var() + (m - 1) * y.var()) / (n + m - 2))
     assert found["flavanoids"] == pytest.approx((1 - 3 / (4 * (n + m) - 9)) * (x.mean() - y.mean()) / pooled, abs=1e-3)
     assert abs(float(cells[0][1])) == max(abs(value) for value in found.values())
-    seen.page.get_by_role("button", name="Keep as A").click()
-    seen.page.get_by_role("button", name="Select these rows: Barbera").or_(
-        seen.page.locator(".legend button", has_text="Barbera")
-    ).first.click()
-    seen.page.get_by_role("button", name="A against these").click()
-    seen.until("document.querySelector('.comparison').textContent.includes('selection B')")
+    seen.page.get_by_role("button", name="Keep", exact=True).click()
+    seen.page.locator(".legend button", has_text="Barbera").first.click()
+    name = seen.page.get_by_label("Name of the selection A")
+    name.fill("to the right")
+    name.press("Enter")
+    seen.page.get_by_label("Compare with the rows selected now: to the right").click()
+    seen.until("document.querySelector('.comparison').textContent.includes('to the right lies above the selection')")
     seen.page.get_by_role("button", name="Close the comparison").click()
     assert not seen.page.locator(".comparison").is_visible()
 
@@ -255,7 +202,7 @@ def test_a_page_that_is_loaded_again_asks_the_same(explore, wine):
     assert axes(seen) == expected([name for name in NAMES if name != "hue"], standardize=True)
 
 
-def test_a_server_that_was_stopped_is_missed_and_found_again(serve, visit, wine):  # noqa: F811
+def test_a_server_that_was_stopped_is_missed_and_found_again(serve, visit, wine):
     first, _ = serve(wine)
     seen = visit(first.guard.link)
     answered(seen, 1)
@@ -282,7 +229,7 @@ def test_the_button_stops_the_explorer(explore, wine):
     assert seen.page.locator("#k").is_disabled()
 
 
-def test_a_wrong_link_says_so(serve, chromium, wine):  # noqa: F811
+def test_a_wrong_link_says_so(serve, chromium, wine):
     server, _ = serve(wine)
     page = chromium.new_page()
     page.goto(server.guard.link + "x")

@@ -12,12 +12,21 @@ from eigenlens import PCA, report
 from eigenlens.pca.tables import image_side
 from eigenlens.reporting.pages import reconstruction
 from references import decathlon
-from written_reports import contents, layers, named, numbers, table
+from written_reports import contents, layers, named, numbers
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(RNG.standard_normal((80, 4)) @ RNG.standard_normal((4, 4)), columns=list("abcd"))
 GROUP = np.where(X["a"] > 0, "high", "low")
 AGE = np.where(np.arange(80) == 5, np.nan, X["b"] + RNG.standard_normal(80))
+
+
+def covariates(charts):
+    """The lines of the heat map by their names, each with its values on the components."""
+    (cells,) = layers(named(charts, "Covariates against components"), "cell")
+    found = {}
+    for line, value in zip(cells["y"], cells["fill"], strict=True):
+        found.setdefault(line, []).append(value)
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -31,16 +40,15 @@ def page(tmp_path_factory):
 
 def test_columns_beside_the_fit_are_compared_with_the_components(page):
     model, charts, _ = page
-    found, Z = table(named(charts, "Covariates against components")), model.transform(X)
-    assert found["column"] == ["age", "kind"]
-    assert found["measure"] == ["r", "η², 2 categories"]
+    found, Z = covariates(charts), model.transform(X)
+    assert list(found) == ["age (r)", "kind (η², 2 categories)"]
     seen = np.isfinite(AGE)
     for k in range(3):
         r = np.corrcoef(AGE[seen], Z[seen, k])[0, 1]
         means = [Z[name == GROUP, k].mean() for name in ("high", "low")]
         counts = [np.sum(name == GROUP) for name in ("high", "low")]
         eta2 = np.dot(counts, np.square(means)) / np.sum(Z[:, k] ** 2)
-        np.testing.assert_allclose(found[f"PC{k + 1}"], [r, eta2], rtol=1e-5)
+        np.testing.assert_allclose([each[k] for each in found.values()], [r, eta2], rtol=1e-5)
 
 
 def test_categories_are_named_points_at_the_means_of_their_rows(page):
@@ -65,7 +73,7 @@ def test_numbers_are_arrows_of_the_correlation_circle(page):
 
 def test_few_whole_numbers_are_classes_as_they_are_for_colours(tmp_path):
     found = contents(report(PCA(2).fit(X), X, tmp_path / "x.html", columns={"digit": np.arange(80) % 3}))
-    assert table(named(found["first"]["charts"], "Covariates against components"))["measure"] == ["η², 3 categories"]
+    assert list(covariates(found["first"]["charts"])) == ["digit (η², 3 categories)"]
 
 
 def test_values_that_differ_in_every_row_are_no_classes(tmp_path):
@@ -73,8 +81,7 @@ def test_values_that_differ_in_every_row_are_no_classes(tmp_path):
     given = {"total": [70, 90, 20, 40, 10, 50], "town": list("uvwxyz")}
     found = contents(report(PCA(2).fit(few), few, tmp_path / "x.html", columns=given))
     assert found["rows"]["columns"][0]["kind"] == "number"
-    listed = table(named(found["first"]["charts"], "Covariates against components"))
-    assert (listed["column"], listed["measure"]) == (["total"], ["r"])
+    assert list(covariates(found["first"]["charts"])) == ["total (r)"]
 
 
 def test_rows_of_weight_zero_are_supplementary(tmp_path):
@@ -92,9 +99,9 @@ def test_the_decathlon_is_that_of_factominer(tmp_path):
     model = PCA(3, standardize=True).fit(rows)
     given = rows.assign(Rank=decathlon.RANK, Points=decathlon.POINTS, Competition=decathlon.COMPETITION)
     charts = contents(report(model, given, tmp_path / "x.html"))["first"]["charts"]
-    listed = table(named(charts, "Covariates against components"))
-    assert listed["column"] == ["Rank", "Points", "Competition"]
-    found = np.abs([listed[f"PC{k}"][:2] for k in range(1, 4)]).T
+    listed = covariates(charts)
+    assert [line.partition(" ")[0] for line in listed] == ["Rank", "Points", "Competition"]
+    found = np.abs(list(listed.values())[:2])
     np.testing.assert_allclose(found, np.abs(decathlon.RANK_POINTS_COORDINATES), atol=1e-6)
     # FactoMineR divides by standard deviations with divisor n
     means = {each["label"]: each["at"] for each in named(charts, "Scores")["categories"]}

@@ -2,7 +2,7 @@
 import { grid } from "./charts";
 import { brief, ends, h, swatch } from "./dom";
 import { thumbnail } from "./images";
-import { sequence } from "./palette";
+import { GRADIENTS } from "./palette";
 import { cells, type Column, type Rows } from "./report";
 import { csv, save } from "./save";
 import { type State } from "./state";
@@ -22,12 +22,28 @@ export function bar(rows: Rows, state: State, more: HTMLElement[] = []): HTMLEle
 }
 
 function colouring(rows: Rows, state: State): HTMLElement[] {
-  const names = [h("option", { value: "" }, "one colour"), ...rows.columns.map((column, i) => h("option", { value: i }, column.name))];
-  const colour = h("select", { id: "colour", onchange: () => state.colour(colour.selectedIndex - 1) }, ...names);
-  const settle = (): void => void (colour.selectedIndex = 1 + state.coloured);
+  const colour = h("select", { id: "colour", onchange: () => state.colour(colour.selectedIndex - 1) });
+  let known = "";
+  const settle = (): void => {
+    const names = JSON.stringify(rows.columns.map(({ name }) => name));
+    if (names !== known) colour.replaceChildren(h("option", { value: "" }, "one colour"), ...rows.columns.map((column, i) => h("option", { value: i }, column.name)));
+    known = names;
+    colour.selectedIndex = 1 + state.coloured;
+  };
   state.listen(settle);
   settle();
-  return [h("span", { class: "field" }, h("label", { for: "colour" }, "Colour by"), colour)];
+  const palette = h("select", { id: "palette", onchange: () => {
+    state.palette = GRADIENTS[palette.selectedIndex][0];
+    state.colour(state.coloured);
+  } }, ...GRADIENTS.map(([name, label]) => h("option", { value: name }, label)));
+  const scale = h("span", { class: "field" }, h("label", { for: "palette" }, "from"), palette);
+  const show = (): void => {
+    scale.hidden = !state.colouring.numeric;
+    palette.selectedIndex = GRADIENTS.findIndex(([name]) => name === state.palette);
+  };
+  state.listen(show);
+  show();
+  return [h("span", { class: "field" }, h("label", { for: "colour" }, "Colour by"), colour), scale];
 }
 
 /** Typing selects the rows whose name has these letters; the first is looked at, Enter goes on to the next. */
@@ -67,7 +83,7 @@ function legendOf(state: State): HTMLElement[] {
   const hollow = state.hollow ? [h("span", { class: "entry" }, h("span", { class: "swatch hollow" }), "hollow: took no part in the fit")] : [];
   if (numeric) {
     const ramp = h("span", { class: "ramp" });
-    ramp.style.background = `linear-gradient(90deg, ${sequence().join(", ")})`;
+    ramp.style.background = `linear-gradient(90deg, ${numeric.stops.join(", ")})`;
     const [low, high] = ends(numeric);
     return [h("span", { class: "entry" }, `${brief(name)}: ${low} `, ramp, ` ${high}`), ...hollow];
   }

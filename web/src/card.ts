@@ -20,7 +20,7 @@ export function card(chart: Chart, state: State): HTMLElement {
   const head = [h("h3", { id }, chart.title), ...(chart.about ? [h("p", { class: "about" }, chart.about)] : [])];
   const node = h("article", { class: `card ${chart.kind}`, "aria-labelledby": id }, ...head, drawn.node, ...actions(chart, drawn, state));
   if (wide(chart)) node.dataset.wide = "wide";
-  if (chart.kind === "marks") describe(drawn.node, chart.title);
+  if (chart.kind === "marks") describe(drawn.plot ?? drawn.node, chart.title);
   return node;
 }
 

@@ -2,11 +2,12 @@
 import { aligned, crossed, decimalsOf, h, minus, sentence, short, svg } from "./dom";
 import { images } from "./images";
 import { measured } from "./labels";
+import { loadings } from "./loadings";
 import { marks } from "./marks";
 import { aroundPaper } from "./paper";
 import { axesOf } from "./planes";
 import { extent } from "./points";
-import { cells, numbers, type Chart, type Column, type FramesChart, type RowsChart, type TableChart, type TextChart } from "./report";
+import { cells, numbers, type Chart, type Column, type FramesChart, type MarksChart, type RowsChart, type TableChart, type TextChart } from "./report";
 import { styled } from "./save";
 import { Scatter } from "./scatter";
 import { type State } from "./state";
@@ -17,6 +18,8 @@ export interface Drawn {
   node: HTMLElement;
   columns: Column[];
   picture?: () => SVGElement | null;
+  /** The part of the node that is a picture, where there are controls beside it. */
+  plot?: HTMLElement;
 }
 
 const PRINTED = 1_000;
@@ -176,4 +179,8 @@ function stacked(pictures: [string, SVGElement | null][]): SVGElement {
   return svg("svg", { width: wide, height: high }, ...nodes);
 }
 
-const KINDS = { marks, rows, images, table, text, frames };
+function plotted(chart: MarksChart, state: State): Drawn {
+  return chart.loadings ? loadings(chart, state) : marks(chart);
+}
+
+const KINDS = { marks: plotted, rows, images, table, text, frames };

@@ -1,9 +1,9 @@
 // Which rows are named beside their points: those looked at and selected, then as many as there is room for, those that
 // matter most first. Zooming in leaves fewer points in view and more room, so that more are named.
 import { around, type Box, type Floor, type Wanted } from "./labels";
-import { priorities, type Points } from "./planes";
+import { priorities, type Points, type Worth } from "./planes";
 import { type View } from "./points";
-import { holds } from "./scene";
+import { holds, type Wishes } from "./scene";
 import { type State } from "./state";
 
 export type Naming = "none" | "auto" | "all";
@@ -15,15 +15,15 @@ const [TRIED, ALL, CHOSEN] = [600, 1_000, 200];
 /** Up to so many rows in view, names may be far from their points rather than be left out. */
 const FEW = 60;
 
-const orders = new WeakMap<Points, Uint32Array>();
+const orders = { contribution: new WeakMap<Points, Uint32Array>(), cos2: new WeakMap<Points, Uint32Array>() };
 
 /** The rows of a plane, those that matter most first. */
-function order(points: Points): Uint32Array {
-  let found = orders.get(points);
+function order(points: Points, by: Worth): Uint32Array {
+  let found = orders[by].get(points);
   if (!found) {
-    const worth = priorities(points).map((v) => (Number.isNaN(v) ? -Infinity : v));
+    const worth = priorities(points, by).map((v) => (Number.isNaN(v) ? -Infinity : v));
     found = Uint32Array.from(worth.keys()).sort((a, b) => worth[b] - worth[a]);
-    orders.set(points, found);
+    orders[by].set(points, found);
   }
   return found;
 }
@@ -36,14 +36,14 @@ export function chosen(points: Points, v: View, box: Box, state: State): Wanted[
 }
 
 /** All others that may be named. */
-export function others(points: Points, v: View, box: Box, state: State, naming: Naming, floor: Floor): Wanted[] {
+export function others(points: Points, v: View, box: Box, state: State, { naming, worth }: Wishes, floor: Floor): Wanted[] {
   if (naming === "none" || (naming === "auto" && !state.rows.ids)) return [];
   const most = naming === "all" ? ALL : TRIED;
   const on = naming === "all" ? "anything" : "nothing";
   const far = floor.count <= FEW;
   const known = state.selected.size <= CHOSEN ? state.selected : new Set<number>();
   const found: Wanted[] = [];
-  for (const i of order(points)) {
+  for (const i of order(points, worth)) {
     if (found.length >= most) break;
     if (i !== state.focused && !known.has(i)) found.push(...wanted(points, v, box, state, i, on).map((each) => ({ ...each, far })));
   }

@@ -82,6 +82,19 @@ export function outside(shape: number, x: number, y: number, r: number): number 
 /** Stops of a sequential scale whose lightness rises evenly, and which stays clear of both white and black paper. */
 const SEQUENCE = ["#5b3794", "#3d6db0", "#1f968b", "#4dbb6d", "#c2cf30"];
 
+/** Other scales of points, which must be seen wherever they are on them: about a middle, and of one hue. */
+const DIVERGING = ["#1a5fb4", "#5f8cb5", "#8c8c8c", "#c08a4e", "#d0660a"];
+const SINGLE = { light: ["#7fa9cc", "#3f75a8", "#0b2f5c"], dark: ["#3a6a96", "#7fb0da", "#e3f1ff"] };
+
+export type Gradient = "even" | "diverging" | "single";
+
+/** What the scales of numbers are called. */
+export const GRADIENTS: [Gradient, string][] = [["even", "purple to yellow"], ["diverging", "blue to orange"], ["single", "one hue"]];
+
+export function gradient(name: Gradient): string[] {
+  return { even: SEQUENCE, diverging: DIVERGING, single: dark() ? SINGLE.dark : SINGLE.light }[name];
+}
+
 /** Scales of matrices, on light paper and on dark: what is nearest zero is nearest the paper, and what stands out is large. */
 const AMOUNTS = {
   light: ["#f4f6f6", "#bfe0d4", "#6dbdb0", "#2f8a9c", "#2c5189", "#3a1f63"],
@@ -112,9 +125,9 @@ export function between(stops: string[], t: number): Colour {
   return [a[0] + (b[0] - a[0]) * u, a[1] + (b[1] - a[1]) * u, a[2] + (b[2] - a[2]) * u];
 }
 
-/** A colour of the sequential scale at t in [0, 1]; grey for a missing value. */
-export function sequential(t: number): Colour {
-  return Number.isNaN(t) ? [0.6, 0.6, 0.6] : between(SEQUENCE, t);
+/** A colour of a scale at t in [0, 1]; grey for a missing value. */
+export function along(stops: string[], t: number): Colour {
+  return Number.isNaN(t) ? [0.6, 0.6, 0.6] : between(stops, t);
 }
 
 const read = new Map<string, Colour>();

@@ -74,10 +74,18 @@ function counted({ density, densities }: RowsChart, [i, j]: Pair): Density | nul
   return { x0: y0, x1: y1, y0: x0, y1: x1, width: height, height: width, counts: turned };
 }
 
+/** What decides which rows are named first. */
+export type Worth = "contribution" | "cos2";
+
 /** How much rows matter in a plane, to be named first: as the chart says, else by their distances from the middle, in
- * units of both axes where these are alike, as contributions to the plane are. */
-export function priorities({ chart, x, y }: Points): Float64Array {
+ * units of both axes where these are alike, as contributions to the plane are; or by the share of their distance that
+ * the plane shows. */
+export function priorities({ chart, x, y }: Points, worth: Worth): Float64Array {
   if (chart.priority) return numbers(chart.priority);
+  if (worth === "cos2" && chart.lengths) {
+    const lengths = numbers(chart.lengths);
+    return x.map((v, k) => (lengths[k] > 0 ? (v * v + y[k] * y[k]) / lengths[k] : 0));
+  }
   const [across, up] = [middle(x), middle(y)];
   const [a, b] = chart.equal ? [1, 1] : [across.spread, up.spread];
   return x.map((v, k) => ((v - across.mean) / a) ** 2 + ((y[k] - up.mean) / b) ** 2);

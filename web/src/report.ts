@@ -18,6 +18,8 @@ export interface Column {
   values: Values;
   /** Whether the values are still to be fetched. */
   later?: boolean;
+  /** Whether it was made on the page, and is none of the table. */
+  made?: boolean;
 }
 
 /** The rows that are shown: what points can be coloured, searched and named by. */
@@ -78,6 +80,8 @@ interface Titled {
 
 export interface MarksChart extends Titled {
   kind: "marks";
+  /** Whether its cells are loadings, which can be sorted and of which small ones can be hidden. */
+  loadings?: boolean;
   marks: Mark[];
   x?: Axis;
   y?: Axis;
@@ -140,6 +144,8 @@ export interface RowsChart extends Titled {
   lines?: { x?: number; y?: number; label: string }[];
   /** Which rows are named first where not all can be: those with the largest; else those far from the middle. */
   priority?: Numbers;
+  /** Squared distances of the rows from their mean, of which two axes show a share: cos². */
+  lengths?: Numbers;
   density?: Density;
   /** The same for several pairs of axes, i < j. */
   densities?: (Density & { pair: [number, number] })[];

@@ -1,7 +1,7 @@
 // Charts as files: SVG, PNG and CSV.
 import { brief, ends, h, svg } from "./dom";
 import { measured } from "./labels";
-import { path, sequence } from "./palette";
+import { path } from "./palette";
 import { cells, type Column } from "./report";
 
 export function save(name: string, type: string, content: BlobPart): void {
@@ -53,7 +53,7 @@ export function styled(picture: SVGElement): SVGElement {
 
 export interface Legend {
   entries: { label: string; colour: string; shape: number }[];
-  ramp?: { name: string; low: number; high: number; below: boolean; above: boolean };
+  ramp?: { name: string; low: number; high: number; below: boolean; above: boolean; stops: string[] };
   /** A legend that is a picture already. */
   drawn?: SVGElement | null;
 }
@@ -101,7 +101,7 @@ function ramp(found: NonNullable<Legend["ramp"]>, text: Text): { nodes: SVGEleme
   const [low, high] = ends(found);
   const words = `${brief(found.name)}: ${low}`;
   const start = 12 + measured(words) + 12;
-  const steps = sequence().map((colour, i, all) => svg("stop", { offset: i / (all.length - 1), "stop-color": colour }));
+  const steps = found.stops.map((colour, i, all) => svg("stop", { offset: i / (all.length - 1), "stop-color": colour }));
   const nodes = [
     svg("linearGradient", { id: "ramp" }, ...steps), svg("text", { ...text, x: 12, y: 44, "font-size": 12 }, words),
     svg("rect", { x: start, y: 35, width: 96, height: 10, fill: "url(#ramp)" }),

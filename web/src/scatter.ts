@@ -54,8 +54,7 @@ export class Scatter {
     private state: State,
   ) {
     this.backdrop = new Backdrop(chart);
-    this.wishes = state.remembered?.get(chart.title) ?? { naming: "auto", groups: new Set() };
-    state.remembered?.set(chart.title, this.wishes);
+    this.wishes = state.wishes(chart.title, () => ({ naming: "auto", worth: "contribution", groups: new Set() }));
     this.stage = this.hands();
     this.look(firstPair(chart));
     this.node = h("div", { class: "scatter" }, this.tools(), ...this.backdrop.legend, this.stage, this.heard);

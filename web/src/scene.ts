@@ -4,7 +4,7 @@ import { groups, outline as edge, type Ellipse as Kind, type Group } from "./gro
 import { around, Floor, measured, onward, placed, type Box, type Wanted } from "./labels";
 import { chosen, others, type Naming } from "./names";
 import { css, path } from "./palette";
-import { type Points, type Spot } from "./planes";
+import { type Points, type Spot, type Worth } from "./planes";
 import { extent, type View } from "./points";
 import { type RowsChart } from "./report";
 import { type State } from "./state";
@@ -29,6 +29,8 @@ export interface Span {
 /** What a reader asked for besides the points. */
 export interface Wishes {
   naming: Naming;
+  /** Which rows are named first. */
+  worth: Worth;
   /** What is shown of groups: where their rows lie, where their means may lie, and their means. */
   groups: Set<Kind | "centroids">;
 }
@@ -139,7 +141,7 @@ export function over(all: Points, v: View, box: Box, state: State, wishes: Wishe
   const scaled = unit(points, box, floor);
   const wanted = [
     ...chosen(points, v, box, state), ...middleNames(made, v, wishes), ...ellipseNames(points, v), ...tips(points, v), ...categoryNames(points, v),
-    ...others(all, v, box, state, wishes.naming, floor),
+    ...others(all, v, box, state, wishes, floor),
   ];
   return [...names(points, v, box), inside, ...placed(wanted, { ...box, x1: v.width, y0: 0 }, floor), ...scaled];
 }

@@ -1,9 +1,8 @@
 // What the charts of a page share: which rows are selected, which one is looked at, and what colours them.
 import { Listeners } from "./listeners";
-import { categories, MANY, OTHERS, rgb, sequential, shapeOf, type Colour } from "./palette";
+import { along, categories, gradient, MANY, OTHERS, rgb, shapeOf, type Colour, type Gradient } from "./palette";
 import { type Inks } from "./points";
-import { cells, names, numbers, shades, type Column, type Numbers, type Rows } from "./report";
-import { type Wishes } from "./scene";
+import { cells, names, numbers, shades, type Column, type Numbers, type Rows, type Values } from "./report";
 import { onTheme } from "./theme";
 
 const MISSING = "(missing)";
@@ -28,7 +27,7 @@ export interface Colouring {
   which?: number[];
   shapes?: Uint8Array;
   /** The ends of the scale, and whether there are values below or above them. */
-  numeric?: { low: number; high: number; below: boolean; above: boolean };
+  numeric?: { low: number; high: number; below: boolean; above: boolean; stops: string[] };
   /** What the column says of a row. */
   value: (row: number) => string | number | null;
 }
@@ -38,6 +37,8 @@ export class State {
   /** The row that is looked at, by the keyboard or after a search; -1 for none. */
   focused = -1;
   colouring: Colouring;
+  /** The scale of numbers that colour the rows. */
+  palette: Gradient = "even";
   /** Which column colours the rows, -1 for none: names of columns may be empty, or alike. */
   coloured: number;
   ids: string[];
@@ -48,7 +49,7 @@ export class State {
   /** The shades of a row that is an image. */
   readonly shades: (row: number) => Uint8Array | null;
   /** What was asked of charts by their titles, where they are replaced by others of the same title. */
-  remembered: Map<string, Wishes> | null = null;
+  remembered: Map<string, unknown> | null = null;
   /** Fetches the values of a column that came without them. */
   fetch: ((column: Column) => Promise<Column>) | null = null;
   private listeners = new Listeners();
@@ -59,8 +60,15 @@ export class State {
     this.shades = shades(rows);
     this.weigh(rows.weights);
     this.coloured = rows.colour ?? rows.columns.findIndex((column) => column.kind === "text");
-    this.colouring = colourBy(rows.columns[this.coloured], rows.shown);
+    this.colouring = colourBy(rows.columns[this.coloured], rows.shown, this.palette);
     onTheme(() => this.colour(this.coloured));
+  }
+
+  /** What was asked of a chart of this name before, or the first wishes. */
+  wishes<T>(name: string, first: () => T): T {
+    const found = (this.remembered?.get(name) as T | undefined) ?? first();
+    this.remembered?.set(name, found);
+    return found;
   }
 
   listen(listener: () => void): void {
@@ -111,9 +119,24 @@ export class State {
       });
       return;
     }
-    this.colouring = colourBy(column, this.rows.shown);
+    this.colouring = colourBy(column, this.rows.shown, this.palette);
     this.packed = null;
     this.tell();
+  }
+
+  /** Offers a column that was made on the page to colour by, in the place of the one of this name that was made before;
+   * without values it goes. Returns its place. */
+  offer(name: string, values: Values | null, kind: Column["kind"] = "text"): number {
+    const { columns } = this.rows;
+    const before = columns.findIndex((column) => column.made && column.name === name);
+    const at = before < 0 ? columns.length : before;
+    if (values) columns[at] = { name, kind, values, made: true };
+    else if (before >= 0) columns.splice(before, 1);
+    if (!values && this.coloured === before) this.colour(-1);
+    else if (!values && this.coloured > before) this.coloured--;
+    else if (values && this.coloured === at) this.colour(at);
+    else this.tell();
+    return at;
   }
 
   tell(): void {
@@ -170,9 +193,9 @@ function plain(n: number): Colouring {
   return { name: "", colours: Array.from({ length: n }, () => only), legend: [], value: () => null };
 }
 
-function colourBy(column: Column | undefined, n: number): Colouring {
+function colourBy(column: Column | undefined, n: number, palette: Gradient): Colouring {
   if (!column) return plain(n);
-  return column.kind === "text" ? byCategory(column, n) : byNumber(column, n);
+  return column.kind === "text" ? byCategory(column, n) : byNumber(column, n, palette);
 }
 
 /** The commonest categories get colours; the others share the last, and the legend says so. */
@@ -197,13 +220,19 @@ function where(which: number[], wanted: number): number[] {
   return which.flatMap((at, row) => (at === wanted ? [row] : []));
 }
 
-function byNumber(column: Column, n: number): Colouring {
+function byNumber(column: Column, n: number, palette: Gradient): Colouring {
   const values = numbers(column.values);
   const sorted = values.filter((v) => !Number.isNaN(v)).sort();
-  const low = quantile(sorted, 0.01);
-  const high = quantile(sorted, 0.99);
-  const colours = Array.from({ length: n }, (_, i) => sequential((values[i] - low) / (high - low || 1)));
-  return { name: column.name, colours, legend: [], numeric: { low, high, below: sorted[0] < low, above: sorted[sorted.length - 1] > high }, value: (row) => values[row] };
+  const [low, high] = about(quantile(sorted, 0.01), quantile(sorted, 0.99), palette);
+  const stops = gradient(palette);
+  const colours = Array.from({ length: n }, (_, i) => along(stops, (values[i] - low) / (high - low || 1)));
+  return { name: column.name, colours, legend: [], numeric: { low, high, below: sorted[0] < low, above: sorted[sorted.length - 1] > high, stops }, value: (row) => values[row] };
+}
+
+/** The ends of a scale; of one that diverges as far below 0 as above, where values have both signs. */
+function about(low: number, high: number, palette: Gradient): [number, number] {
+  const far = Math.max(-low, high);
+  return palette === "diverging" && low < 0 && high > 0 ? [-far, far] : [low, high];
 }
 
 function quantile(sorted: Float64Array, q: number): number {

@@ -1,7 +1,7 @@
 // What can be asked of a scatter: its axes, a lasso, zooming, names, and groups.
 import { brief, h } from "./dom";
 import { type Naming } from "./names";
-import { type Pair } from "./planes";
+import { type Pair, type Worth } from "./planes";
 import { type RowsAxis, type RowsChart } from "./report";
 import { type Span, type Wishes } from "./scene";
 import { type State } from "./state";
@@ -37,6 +37,10 @@ export function tools(asked: Asked): HTMLElement {
     wishes.naming = value;
     again();
   });
+  const first = chart.lengths ? choice("first", "Which rows are named first: those that make up most of the two axes (contribution), or those that they show best (cos²)", WORTHS, wishes.worth, (value) => {
+    wishes.worth = value;
+    again();
+  }) : [];
   const groups = group("Groups", ...grouped(wishes, again));
   const note = h("p", { class: "note", hidden: true });
   const tell = (): void => {
@@ -47,7 +51,7 @@ export function tools(asked: Asked): HTMLElement {
   groups.addEventListener("click", tell);
   state.listen(tell);
   tell();
-  return h("div", {}, h("div", { class: "tools" }, ...axes, view, group("Names", ...naming), groups), note);
+  return h("div", {}, h("div", { class: "tools" }, ...axes, view, group("Names", ...naming, ...first), groups), note);
 }
 
 function toggle(label: string, words: string, act: (on: boolean) => void, start = false): HTMLElement {
@@ -60,6 +64,8 @@ function toggle(label: string, words: string, act: (on: boolean) => void, start 
 }
 
 const NAMINGS: [Naming, string][] = [["none", "none"], ["auto", "automatic"], ["all", "all"]];
+
+const WORTHS: [Worth, string][] = [["contribution", "by contribution"], ["cos2", "by cos²"]];
 
 function choice<T extends string>(label: string, title: string, options: [T, string][], start: T, act: (value: T) => void): HTMLElement[] {
   const id = `tool-${++count}`;

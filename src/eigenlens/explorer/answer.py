@@ -71,6 +71,12 @@ class ExplorerAnswers:
             answer = explored_model(question.model).answer(self.table, question, found, request)
         return share_repeats(answer._asdict(), None)
 
+    def scores(self, question: Question) -> Array:
+        """Return what the rows shown (m, k) are compared by."""
+        found = self.fitted(question)
+        with quiet():
+            return explored_model(question.model).scores(self.table, question, found)
+
     def _keep(self, key: Any, compute: Callable[[], Any]) -> Any:
         """Return the value of a key, computed where it is not among those that are kept."""
         with self._lock:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from eigenlens.arrays import Array
 from eigenlens.catalogue import import_part
 from eigenlens.errors import DataError
 from eigenlens.explorer.answer import QuestionFit, component_remarks, fit_question, question_rows, question_scores
@@ -40,6 +41,10 @@ class ExploredComponents(ExploredModel):
     def fit(self, table: ExploredTable, question: Question, request: FitRequest) -> QuestionFit:
         """Return the fit from the moments where columns are complete, else by EM over the rows."""
         return fit_question(table, question, run=request.run, progress=request.progress)
+
+    def scores(self, table: ExploredTable, question: Question, found: QuestionFit) -> Array:
+        """Return the scores (m, k) of the rows shown."""
+        return question_scores(table, question, found.model)
 
     def answer(self, table: ExploredTable, question: Question, found: Any, request: FitRequest) -> LiveAnswer:
         """Return the charts of the components on the plane of two of them."""

@@ -209,6 +209,15 @@ class ExploredModel:
         """Return the charts of a fit."""
         raise NotImplementedError
 
+    def scores(self, table: ExploredTable, question: Question, found: Any) -> Array:
+        """Return what the rows shown (m, k) are compared by: their scores; of a model without, their active columns."""
+        columns = table.source.names or ()
+        X = table.sample.numbers[:, [columns.index(name) for name in question.columns("active")]]
+        if not np.isfinite(X).all():
+            raise DataError("some active columns have missing values", fix="choose a model of components")
+        spread = X.std(axis=0)
+        return np.asarray((X - X.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0))
+
 
 def _read_axes(given: Any) -> list[int]:
     if not isinstance(given, list | tuple) or not 1 <= len(given) <= 2:

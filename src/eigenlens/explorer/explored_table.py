@@ -191,6 +191,11 @@ class ExploredTable:
         for rows in self.source.rows():
             yield np.asarray(numbers_of(rows, places), dtype=np.float64)
 
+    def blocks_of(self, names: tuple[str, ...]) -> Iterator[Array]:
+        """Yield all rows of some columns of numbers in blocks (b, d)."""
+        places = [self.numeric.index(name) for name in names]
+        return (block[:, places] for block in self._blocks())
+
     def rows_of(self, names: tuple[str, ...]) -> Array:
         """Return all rows (n, d) of some columns of numbers."""
         places = [self.numeric.index(name) for name in names]

@@ -33,7 +33,8 @@ def page_data(table: ExploredTable, question: Question, command: str) -> Chart:
         for each in table.columns
     ]  # fmt: skip
     head = {
-        "title": shorten(table.title, 300), "version": __version__, "command": command, "roles": list(ROLES),
+        "title": shorten(table.title, 300), "version": __version__, "command": command,
+        "roles": list(ROLES), "file": table.path is not None,
         "subtitle": f"{count_noun(table.n, 'row')}, {count_noun(len(table.columns), 'column')}",
         "notes": [str(each) for each in table.decisions],
     }  # fmt: skip

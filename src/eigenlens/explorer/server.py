@@ -16,6 +16,7 @@ import numpy as np
 
 from eigenlens.errors import EigenlensError, MissingExtra, OptionError
 from eigenlens.explorer.answer import ExplorerAnswers
+from eigenlens.explorer.clusters import find_clusters
 from eigenlens.explorer.contrast import Contrast, contrast_charts, rank_differences
 from eigenlens.explorer.explored_model import SlowFit, explored_model
 from eigenlens.explorer.explored_table import ExploredTable
@@ -24,9 +25,11 @@ from eigenlens.explorer.page_data import named_rows, page_column, page_data, wei
 from eigenlens.explorer.question import Question, first_question, read_question
 from eigenlens.explorer.row_part import rows_from_bits
 from eigenlens.explorer.saved_report import report_of
+from eigenlens.explorer.saved_scores import write_scores
 from eigenlens.explorer.scripts import command_of, script_of
 from eigenlens.explorer.security import LOOPBACK, MAX_BODY_BYTES, Guard, new_token
 from eigenlens.reporting.packing import share_repeats
+from eigenlens.tables.names import shorten
 
 WORKERS = 2
 """Questions that are answered at once; others wait, so that memory stays bounded however many pages ask."""
@@ -124,12 +127,25 @@ class Explorer:
         second = rows_from_bits(body.get("second"), m) if body.get("second") else ~first
         if np.any(first & second):
             raise OptionError("some rows are in both groups", fix="select groups that have no row in common")
-        names = ("selection", "other rows") if not body.get("second") else ("selection A", "selection B")
+        names = _group_names(body.get("names"), bool(body.get("second")))
         groups = Contrast(np.flatnonzero(first), np.flatnonzero(second), names)
         kept = [name for name, role in question.roles if role not in ("ignore", "name", "weight")]
         found = rank_differences({name: self.table.shown(name) for name in kept}, groups)
         charts = contrast_charts(found, groups, sampled=self.table.n > m)
         return share_repeats({"charts": charts}, None)
+
+    def clusters(self, body: Any) -> Any:
+        """Return a column of the clusters within some of the rows that are fitted, and how they were found."""
+        question, m = read_question(body.get("question"), self.table), len(self.table.sample.chosen)
+        inside = rows_from_bits(body["rows"], m) if body.get("rows") else np.ones(m, dtype=bool)
+        found = find_clusters(self.answers.scores(question), inside)
+        column = {"name": "clusters", "kind": "text", "values": found.column}
+        return share_repeats({"column": column, "says": found.words}, None)
+
+    def scores(self, body: Any) -> Any:
+        """Write the scores of all rows beside the file, and return where."""
+        question = read_question(body.get("question"), self.table)
+        return {"path": str(write_scores(self.table, question, self.answers.fitted(question).model))}
 
     def scripts(self, body: Any) -> Any:
         """Return the command and the script that give the same numbers."""
@@ -147,9 +163,18 @@ class Explorer:
         return {"stopped": True}
 
 
+def _group_names(given: Any, two: bool) -> tuple[str, str]:
+    """Return what two groups are called: as the page says, where it says two different names."""
+    if isinstance(given, list) and len(given) == 2 and given[0] != given[1]:
+        return shorten(str(given[0])), shorten(str(given[1]))
+    return ("selection A", "selection B") if two else ("selection", "other rows")
+
+
 # ---- HTTP -------------------------------------------------------------------------------------------------------
 
-QUESTIONS = ("answer", "progress", "cancel", "column", "contrast", "scripts", "report", "quit")
+QUESTIONS = (
+    "answer", "progress", "cancel", "column", "contrast", "clusters", "scores", "scripts", "report", "quit",
+)  # fmt: skip
 """What pages ask by POST, each a method of `Explorer`."""
 
 

@@ -240,7 +240,7 @@ def loading_heat(
     plain = [f"{value:.2f}" for value in (np.round(shown, 2) + 0.0).ravel()]  # no minus before a zero
     texts = plain if standardised else [text for row in format_rows(shown) for text in row]  # left out of narrow cells
     rows = [names[j] for j in chosen]
-    return heat(title, shown, rows, factors, what=what, about=about, texts=texts, top=top)
+    return heat(title, shown, rows, factors, what=what, about=about, texts=texts, top=top) | {"loadings": True}
 
 
 def images(

@@ -9,6 +9,10 @@ export interface Question {
   standardize: boolean;
   rotation: string | null;
   axes: number[];
+  /** The rows that are fitted: all, all without the marked ones, or these alone; the others are passive. */
+  rows: { kind: "all" | "without" | "only"; bits: string };
+  /** Options of the model by their names; "" is none. */
+  options: Record<string, string | number>;
 }
 
 export interface ShelfColumn {
@@ -20,11 +24,35 @@ export interface ShelfColumn {
   usable: boolean;
 }
 
+/** An option of a model: one of several names, or also a number where it says so. */
+export interface ModelOption {
+  name: string;
+  label: string;
+  names: string[];
+  first: string | number;
+  number: boolean;
+}
+
 export interface Model {
   name: string;
   title: string;
+  group: string;
   standardize: boolean;
+  /** Whether there are components to count, and how many at first; null for as many as before. */
+  counted: boolean;
+  first: number | null;
+  /** Whether the plane is of two active columns. */
+  columns: boolean;
+  options: ModelOption[];
   rotations: string[];
+}
+
+/** The range of a slider on a log scale, where it is, and values with a name. */
+export interface Scale {
+  low: number;
+  high: number;
+  at: number;
+  marks: { name: string; at: number }[];
 }
 
 export interface PageData {
@@ -32,6 +60,8 @@ export interface PageData {
   subtitle: string;
   version: string;
   command: string;
+  /** Whether the table is a file. */
+  file: boolean;
   notes: string[];
   roles: string[];
   rows: Rows;
@@ -48,8 +78,12 @@ export interface Answer {
   most?: number;
   /** Names and weights of rows, where they have changed. */
   rows?: { ids?: string[] | null; weights?: Numbers | null };
-  /** Why the fit is slow, where it waits to be asked for. */
+  /** Why the fit, or a part of what could be shown, is slow, where it waits to be asked for. */
   slow?: string;
+  /** Of options that are numbers. */
+  scales?: Record<string, Scale>;
+  /** What is shown, beside the options. */
+  note?: string;
   cancelled?: boolean;
   ms?: number;
 }
@@ -100,6 +134,12 @@ function received<T>(answer: { shared?: Numbers[] }): T {
 
 export async function askColumn(column: Column): Promise<Column> {
   return (await ask<{ column: Column }>("column", { name: column.name })).column;
+}
+
+/** The rows of a set that was written by `bits`. */
+export function rowsOf(text: string): number[] {
+  const letters = atob(text);
+  return Array.from({ length: 8 * letters.length }, (_, row) => row).filter((row) => (letters.charCodeAt(row >> 3) >> (row & 7)) & 1);
 }
 
 /** Which of n rows are in a set, as the base64 of one bit for each. */

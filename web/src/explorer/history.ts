@@ -1,5 +1,4 @@
-// The questions that were asked, to go back to and forward again; the last one is also in the address, so that a page
-// that is loaded again, or sent to somebody with the same file, asks the same.
+// The questions that were asked, to go back to and forward again.
 import { type Question } from "./client";
 
 export class History {
@@ -24,7 +23,6 @@ export class History {
   /** Puts the question as the server has understood it in place of the present one. */
   settle(question: Question): void {
     this.asked[this.at] = question;
-    history.replaceState(null, "", `${location.search}#${encodeURIComponent(JSON.stringify(question))}`);
   }
 
   get undoable(): boolean {
@@ -46,17 +44,6 @@ export class History {
   }
 }
 
-function same(a: Question, b: Question): boolean {
+export function same(a: Question, b: Question): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
-}
-
-/** The question in the address, where there is one that these columns can answer. */
-export function addressed(first: Question): Question {
-  try {
-    const found = JSON.parse(decodeURIComponent(location.hash.slice(1))) as Question;
-    const known = Object.keys(found.roles).every((name) => name in first.roles);
-    return known ? { ...first, ...found } : first;
-  } catch {
-    return first;
-  }
 }

@@ -6,13 +6,23 @@ import { turn } from "../theme";
 import { ask, askColumn, Rejected, Silent, type Answer, type PageData, type Question } from "./client";
 import { Answers } from "./answers";
 import { Controls } from "./controls";
-import { addressed, History } from "./history";
+import { History, same } from "./history";
+import { KeptSelections } from "./kept";
+import { Parts } from "./parts";
+import { address, addressed, readStateFile, stateFile, Unreadable, type Saved } from "./saved";
 import { savingMenu } from "./saving";
 import { Comparison } from "./selection";
 import { Shelf } from "./shelf";
 
-/** Milliseconds between two looks at a server that is silent, or at a fit under way. */
-const [AGAIN, LOOK] = [1500, 250];
+/** Milliseconds between two looks at a server that is silent, or at a fit under way; and from a change of the selection or
+ * of colours to the address that has it. */
+const [AGAIN, LOOK, SETTLED] = [1500, 250, 300];
+
+/** How a question is asked: also where the fit is slow, and whether something near it will do, while a slider moves. */
+interface Manner {
+  run?: boolean;
+  draft?: boolean;
+}
 
 class Explorer {
   private history: History;
@@ -20,36 +30,48 @@ class Explorer {
   private shelf: Shelf;
   private controls: Controls;
   private comparison: Comparison;
+  private kept: KeptSelections;
+  private parts: Parts;
   private answers: Answers;
   private says = h("div", { class: "says", role: "status" });
   private undoing = h("button", { type: "button", title: "Undo (Ctrl+Z)", onclick: () => this.travel(this.history.undo()) }, "Undo");
   private redoing = h("button", { type: "button", title: "Redo (Ctrl+Shift+Z)", onclick: () => this.travel(this.history.redo()) }, "Redo");
   /** The question that is being answered, and the one that waits for it: only the last of many is asked. */
   private asking: Question | null = null;
-  private waiting: Question | null = null;
-  private shown: { name: string | null; weight: string | null };
+  private waiting: [Question, Manner] | null = null;
+  private shown: { name: string | null; weight: string | null; rows: Question["rows"] };
+  private timer = 0;
   private over = false;
 
   constructor(private data: PageData) {
-    const first = addressed(data.question);
-    this.history = new History(first);
     this.state = new State(data.rows);
     this.state.remembered = new Map();
     this.state.fetch = askColumn;
+    const saved = addressed({ question: data.question, selections: [], colour: this.state.colouring.name || null, palette: this.state.palette });
+    const first = saved.question;
+    this.history = new History(first);
     this.answers = new Answers(this.state);
-    this.shown = { name: having(data.question, "name"), weight: having(data.question, "weight") };
+    this.shown = shownOf(data.question);
+    this.coloured = having(first, "colour");
     this.shelf = new Shelf(data.shelf, data.roles, (roles) => this.change({ roles }, true));
     this.controls = new Controls(data.models, (change, lasting) => this.change(change, lasting));
     this.comparison = new Comparison(this.state, () => this.history.now, (error) => this.fail(error));
+    this.kept = new KeptSelections(this.state, (kept) => this.comparison.open(kept), () => this.remember());
+    this.parts = new Parts({ state: this.state, question: () => this.history.now, change: (rows) => this.change({ rows }, true), busy: (words, work) => void this.busy(words, work) });
     this.layout();
     this.settle(first, data.shelf.length);
+    this.adopt(saved);
+    this.state.listen(() => this.remember());
     void this.ask(first);
   }
 
   private layout(): void {
     const { title, subtitle, version, rows } = this.data;
     document.title = `${title}: Eigenlens explorer`;
-    const { menu, panel } = savingMenu(title, () => this.history.now, (words, work) => void this.busy(words, work));
+    const { menu, panel } = savingMenu({
+      title, question: () => this.history.now, busy: (words, work) => void this.busy(words, work), file: this.data.file,
+      state: () => stateFile(this.data, this.saved), open: (text) => this.open(text),
+    });
     const theme = h("button", { type: "button", onclick: turn }, "Light / dark");
     const stop = h("button", { type: "button", title: "Stop the explorer", onclick: () => void this.stop() }, "Stop");
     document.body.append(
@@ -59,14 +81,14 @@ class Explorer {
       } }, "To the content"),
       h("header", {}, h("div", {}, h("h1", {}, title), h("p", {}, subtitle)), h("div", { class: "heads" }, this.undoing, this.redoing, menu, theme, stop)),
       h("div", { class: "frame-page explorer" }, this.shelf.node,
-        h("main", { id: "content", tabindex: -1 }, this.controls.node, bar(rows, this.state, this.comparison.buttons), this.says, panel, this.comparison.node, this.answers.node)),
+        h("main", { id: "content", tabindex: -1 }, this.controls.node, bar(rows, this.state, [this.comparison.button, this.kept.button, ...this.parts.buttons]), this.kept.node, this.parts.node, this.says, panel, this.comparison.node, this.answers.node)),
       h("footer", {}, `Eigenlens ${version}. This page is served by your own machine, to it alone.`),
     );
     document.addEventListener("keydown", (event) => this.key(event));
   }
 
   private key(event: KeyboardEvent): void {
-    const typing = event.target instanceof HTMLInputElement && ["search", "text"].includes(event.target.type);
+    const typing = event.target instanceof HTMLInputElement && ["search", "text", "number"].includes(event.target.type);
     if (typing || !(event.ctrlKey || event.metaKey) || !["z", "y"].includes(event.key.toLowerCase())) return;
     event.preventDefault();
     this.travel(event.key.toLowerCase() === "y" || event.shiftKey ? this.history.redo() : this.history.undo());
@@ -75,9 +97,9 @@ class Explorer {
   // ---- questions ----------------------------------------------------------------------------------------
 
   private change(change: Partial<Question>, lasting: boolean): void {
-    const question = { ...(this.waiting ?? this.asking ?? this.history.now), ...change };
+    const question = { ...(this.waiting?.[0] ?? this.asking ?? this.history.now), ...change };
     if (lasting) this.history.add(question);
-    void this.ask(question);
+    void this.ask(question, { draft: !lasting });
   }
 
   private travel(question: Question): void {
@@ -86,18 +108,18 @@ class Explorer {
   }
 
   /** Asks; while an answer is under way the newest question waits, and those between are never asked. */
-  private async ask(question: Question, run = false): Promise<void> {
+  private async ask(question: Question, manner: Manner = {}): Promise<void> {
     if (this.over) return;
     if (this.asking) {
-      this.waiting = question;
+      this.waiting = [question, manner];
       return;
     }
     this.asking = question;
     document.documentElement.dataset.asking = "yes";
     try {
       const id = String(Math.random()).slice(2);
-      const look = run ? this.watch(id) : () => {};
-      const answer = await ask<Answer>("answer", { id, question, run, have: this.shown }).finally(look);
+      const look = manner.run ? this.watch(id) : () => {};
+      const answer = await ask<Answer>("answer", { id, question, ...manner, have: this.shown }).finally(look);
       if (!this.waiting) this.show(answer, question);
     } catch (error) {
       if (!this.waiting) this.fail(error, question);
@@ -105,29 +127,32 @@ class Explorer {
     this.asking = null;
     const next = this.waiting;
     this.waiting = null;
-    if (next) void this.ask(next);
+    if (next) void this.ask(...next);
     else delete document.documentElement.dataset.asking;
   }
 
-  private show({ question, charts, warnings, most, rows, slow, cancelled }: Answer, asked: Question): void {
+  private show(answer: Answer, asked: Question): void {
+    const { question, charts, warnings, most, rows, slow, cancelled } = answer;
     if (cancelled) return this.say("The fit was given up.", this.again("Run it again", asked));
-    if (slow) {
+    if (!charts) {
       this.settle(question, this.data.shelf.length);
       return this.say(slow, this.again("Run", question));
     }
-    this.says.replaceChildren();
-    if (JSON.stringify(asked) === JSON.stringify(this.history.now)) this.history.settle(question);
+    if (same(asked, this.history.now)) this.history.settle(question);
     this.settle(question, most!);
+    this.controls.explain(answer);
     this.rename(question, rows ?? {});
-    this.answers.show(warnings ?? [], charts!);
+    this.answers.show(warnings ?? [], charts);
     this.comparison.follow();
-    this.say();
+    this.say(slow, ...(slow ? [this.again("Run", question)] : []));
+    this.remember();
     document.documentElement.dataset.answered = String(1 + Number(document.documentElement.dataset.answered ?? 0));
   }
 
   private settle(question: Question, most: number): void {
     this.shelf.update(question);
     this.controls.update(question, most);
+    this.parts.update(question);
     this.undoing.disabled = !this.history.undoable;
     this.redoing.disabled = !this.history.redoable;
   }
@@ -136,24 +161,50 @@ class Explorer {
   private rename(question: Question, { ids, weights }: NonNullable<Answer["rows"]>): void {
     if (ids !== undefined) this.state.rename(ids);
     if (weights !== undefined) this.state.weigh(weights);
-    this.shown = { name: having(question, "name"), weight: having(question, "weight") };
+    this.shown = shownOf(question);
     const colour = having(question, "colour");
     if (colour !== this.coloured) this.state.colour(this.state.rows.columns.findIndex(({ name }) => name === colour));
     else if (ids !== undefined || weights !== undefined) this.state.tell();
     this.coloured = colour;
   }
 
-  private coloured: string | null = null;
+  private coloured: string | null;
+
+  // ---- what is asked for as one value: in the link, and in a file --------------------------------------------
+
+  private get saved(): Saved {
+    return { question: this.history.now, selections: this.kept.saved, colour: this.state.colouring.name || null, palette: this.state.palette };
+  }
+
+  private remember(): void {
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => address(this.saved), SETTLED);
+  }
+
+  /** Selections and colours of a saved state. */
+  private adopt({ selections, colour, palette }: Saved): void {
+    this.state.palette = palette as State["palette"];
+    this.kept.restore(selections);
+    this.state.colour(this.state.rows.columns.findIndex(({ name }) => name === colour));
+  }
+
+  private open(text: string): void {
+    const saved = readStateFile(text, this.data, this.saved);
+    this.history.add(saved.question);
+    this.coloured = having(saved.question, "colour");
+    this.adopt(saved);
+    this.travel(saved.question);
+  }
 
   // ---- what is said -------------------------------------------------------------------------------------
 
-  private say(words = "", ...more: HTMLElement[]): void {
+  private say(words: string | undefined = "", ...more: HTMLElement[]): void {
     document.documentElement.dataset.ready = "yes";
     this.says.replaceChildren(...(words ? [h("p", { class: "warning" }, ...sentence(words)), ...more] : []));
   }
 
   private again(label: string, question: Question): HTMLElement {
-    return h("button", { type: "button", class: "run", onclick: () => void this.ask(question, true) }, label);
+    return h("button", { type: "button", class: "run", onclick: () => void this.ask(question, { run: true }) }, label);
   }
 
   /** How much of a slow fit is done, and a button that gives it up. */
@@ -174,16 +225,18 @@ class Explorer {
       return this.say(error.message);
     }
     if (error instanceof Rejected) return this.end("The explorer was started again, and this page belongs to the one before: open the link that it has printed.");
+    if (error instanceof Unreadable) return this.say(error.message);
     if (!(error instanceof Silent)) throw error;
     this.say(`The explorer does not answer. If it was stopped, start it again: ${this.data.command || "eigenlens explore"}`);
     if (question) setTimeout(() => void this.ask(this.history.now), AGAIN);
   }
 
-  private async busy(words: string, work: () => Promise<void>): Promise<void> {
-    this.say(words);
+  /** Says what is being done, and then what was. */
+  private async busy(words: string, work: () => Promise<string | void>): Promise<void> {
+    const quietly = (text: string): void => this.says.replaceChildren(...(text ? [h("p", { class: "note" }, text)] : []));
+    quietly(words);
     try {
-      await work();
-      this.say();
+      quietly((await work()) ?? "");
     } catch (error) {
       this.fail(error);
     }
@@ -199,6 +252,11 @@ class Explorer {
     this.say(words);
     for (const each of document.querySelectorAll<HTMLButtonElement>(".shelf select, .controls select, .controls input, .heads button")) each.disabled = true;
   }
+}
+
+/** What decides the names and the weights of the rows that the page has. */
+function shownOf(question: Question): { name: string | null; weight: string | null; rows: Question["rows"] } {
+  return { name: having(question, "name"), weight: having(question, "weight"), rows: question.rows };
 }
 
 function having({ roles }: Question, role: string): string | null {

@@ -3,7 +3,18 @@ import { h } from "../dom";
 import { save } from "../save";
 import { ask, askFile, type Question } from "./client";
 
-export function savingMenu(title: string, question: () => Question, busy: (words: string, work: () => Promise<void>) => void): { menu: HTMLElement; panel: HTMLElement } {
+interface Saves {
+  title: string;
+  question: () => Question;
+  busy: (words: string, work: () => Promise<string | void>) => void;
+  /** The file of what is looked at, and back from it. */
+  state: () => string;
+  open: (text: string) => void;
+  /** Whether the table is a file, beside which scores can be saved. */
+  file: boolean;
+}
+
+export function savingMenu({ title, question, busy, state, open, file }: Saves): { menu: HTMLElement; panel: HTMLElement } {
   const panel = h("section", { class: "card scripts", "aria-label": "How to make this again", hidden: true });
   const stem = title.replace(/\.[^.]*$/, "").replace(/[^\p{L}\p{N}]+/gu, "-").toLowerCase() || "table";
   const button = (label: string, act: () => void) => h("button", { type: "button", onclick: () => {
@@ -21,9 +32,22 @@ export function savingMenu(title: string, question: () => Question, busy: (words
     panel.hidden = false;
     panel.scrollIntoView({ block: "nearest" });
   }));
+  const scores = button("Scores of all rows, beside the file", () => busy("Writing the scores …", async () => {
+    const { path } = await ask<{ path: string }>("scores", { question: question() });
+    return `The scores of all rows are in ${path}.`;
+  }));
+  scores.hidden = !file;
+  const whole = button("State (JSON)", () => save(`${stem}.explorer.json`, "application/json", state()));
+  const chooser = h("input", { type: "file", accept: ".json,application/json", "aria-label": "A saved state", hidden: true, onchange: () => {
+    const [chosen] = chooser.files ?? [];
+    chooser.value = "";
+    if (chosen) busy("Opening the state …", async () => open(await chosen.text()));
+  } });
+  const opened = button("Open a saved state …", () => chooser.click());
+  const link = button("Copy the link to this view", () => void navigator.clipboard.writeText(location.href));
   const menu = h("details", { class: "menu", onkeydown: (event: KeyboardEvent) => {
     if (event.key === "Escape") menu.open = false;
-  } }, h("summary", {}, "Save"), h("div", {}, report, scripts, h("p", { class: "note" }, "Each chart has its own CSV, SVG and PNG.")));
+  } }, h("summary", {}, "Save"), h("div", {}, report, scripts, scores, whole, opened, link, chooser, h("p", { class: "note" }, "Each chart has its own CSV, SVG and PNG.")));
   document.addEventListener("click", (event) => {
     if (!menu.contains(event.target as Node)) menu.open = false;
   });

@@ -6,15 +6,15 @@ import { pack } from "../cards";
 import { type Chart } from "../report";
 import { type State } from "../state";
 import { ask, bits, type Question } from "./client";
+import { type Kept } from "./kept";
 
 /** Milliseconds after which a selection that changes is compared. */
 const PATIENCE = 120;
 
 export class Comparison {
   readonly node = h("section", { class: "comparison", "aria-label": "Comparison of selections", hidden: true });
-  readonly buttons: HTMLElement[];
-  private kept: Set<number> | null = null;
-  private against: "others" | "kept" | null = null;
+  readonly button = h("button", { type: "button", title: "Compare these rows with all others", onclick: () => this.open("others") }, "What makes them different?");
+  private against: "others" | Kept | null = null;
   private forget = (): void => {};
   private timer = 0;
   private number = 0;
@@ -24,18 +24,6 @@ export class Comparison {
     private question: () => Question,
     private failed: (error: unknown) => void,
   ) {
-    const button = (label: string, words: string, act: () => void) => h("button", { type: "button", title: words, onclick: act }, label);
-    const keep = button("Keep as A", "Keep these rows, to compare them with another selection", () => {
-      this.kept = new Set(state.selected);
-      settle();
-    });
-    const compare = button("A against these", "Compare the rows that were kept with those selected now", () => this.open("kept"));
-    this.buttons = [button("What makes them different?", "Compare these rows with all others", () => this.open("others")), keep, compare];
-    const settle = (): void => {
-      compare.toggleAttribute("disabled", !this.kept);
-      keep.textContent = this.kept ? `Keep as A (now ${this.kept.size.toLocaleString("en")} rows)` : "Keep as A";
-    };
-    settle();
     state.listen(() => this.follow());
   }
 
@@ -46,7 +34,7 @@ export class Comparison {
     this.timer = window.setTimeout(() => void this.compare(), PATIENCE);
   }
 
-  private open(against: "others" | "kept"): void {
+  open(against: "others" | Kept): void {
     this.against = against;
     void this.compare();
   }
@@ -60,11 +48,13 @@ export class Comparison {
 
   private async compare(): Promise<void> {
     const { selected, rows } = this.state;
-    if (!this.against || !selected.size) return this.close();
+    const { against } = this;
+    if (!against || !selected.size) return this.close();
     const number = ++this.number;
-    const second = this.against === "kept" ? { first: bits(this.kept!, rows.shown), second: bits(selected, rows.shown) } : { first: bits(selected, rows.shown) };
+    const now = bits(selected, rows.shown);
+    const groups = against === "others" ? { first: now } : { first: bits(against.rows, rows.shown), second: now, names: [against.name, "selection"] };
     try {
-      const { charts } = await ask<{ charts: Chart[] }>("contrast", { question: this.question(), ...second });
+      const { charts } = await ask<{ charts: Chart[] }>("contrast", { question: this.question(), ...groups });
       if (number === this.number) this.show(charts);
     } catch (error) {
       if (number === this.number) this.failed(error);

@@ -11,13 +11,15 @@ from eigenlens.arrays import Array
 from eigenlens.data.memory import ArraySource
 from eigenlens.pca import tables
 from eigenlens.pca.interpret import Supplementary
-from eigenlens.reporting.charts import Chart, category_point, table_chart
+from eigenlens.reporting.charts import Chart, category_point, heat
 from eigenlens.reporting.packing import RowNumbers
 from eigenlens.reporting.rows import ShownRows, colour_column
 from eigenlens.tables.names import axis_names
 
-SHOWN, LEVELS = 6, 25
-"""The largest numbers of components in the table, and of categories in the plot."""
+TITLE = "Covariates against components"
+
+SHOWN, LEVELS, MAX_LINES = 8, 25, 40
+"""The largest numbers of components in the heat map, of categories in the plot, and of columns in the heat map."""
 
 
 def find_covariates(model: Any, rows: ShownRows, Z: Array) -> Supplementary | None:
@@ -39,25 +41,26 @@ def supplementary_categories(found: Supplementary | None, axes: Sequence[int]) -
 
 
 def covariate_charts(model: Any, found: Supplementary | None, rows: int = 0) -> list[Chart]:
-    """Return a table of r of numbers, and of η² of categories, with each of the first components.
+    """Return r of numbers, and η² of categories, with each of the first components, as a heat map.
 
     rows: how many rows these are, where they are not all that are shown.
     """
     if found is None or not (found.names or found.categories):
         return []
-    lines: list[tuple[str, str, Array]] = [
-        (name, "r", values) for name, values in zip(found.names, found.correlations, strict=True)
-    ]
-    lines += [(name, f"η², {len(each.levels)} categories", each.eta2) for name, each in found.categories.items()]
-    names = axis_names(model, min(SHOWN, len(lines[0][2])))
-    columns: dict[str, Any] = {"column": [line[0] for line in lines], "measure": [line[1] for line in lines]}
-    columns |= {name: np.array([line[2][k] for line in lines]) for k, name in enumerate(names)}
+    lines = [(f"{name} (r)", values) for name, values in zip(found.names, found.correlations, strict=True)]
+    lines += [(f"{name} (η², {len(each.levels)} categories)", each.eta2) for name, each in found.categories.items()]
+    names = axis_names(model, min(SHOWN, len(lines[0][1])))
+    values = np.array([line[: len(names)] for _, line in lines])
+    best = np.sort(np.argsort(-np.nanmax(np.abs(values), axis=1, initial=0.0), kind="stable")[:MAX_LINES])
     about = (
         "Columns that took no part in the fit: of numbers the correlation r with a component, of categories η², the "
     )
-    about += "share of the component's variance that lies between them."
+    about += "share of the component's variance that lies between them, which is to be compared with r²."
+    about += f" The {MAX_LINES} columns with the largest." if len(values) > MAX_LINES else ""
     about += f" Of {rows:,} rows, drawn at random." if rows else ""
-    return [table_chart("Covariates against components", columns, about) | {"lines": True}]
+    texts = ["" if np.isnan(value) else f"{value:.2f}" for value in (np.round(values[best], 2) + 0.0).ravel()]
+    shown = [lines[j][0] for j in best]
+    return [heat(TITLE, values[best], shown, names, what="r or η²", about=about, texts=texts, top=1.0)]
 
 
 def _values(values: Any) -> Array:

@@ -29,6 +29,7 @@ from eigenlens.reporting.charts import (
     points,
     table_chart,
 )
+from eigenlens.reporting.packing import RowNumbers
 from eigenlens.reporting.pages.covariates import covariate_charts, find_covariates, supplementary_categories
 from eigenlens.reporting.pages.reconstruction import image_components, reconstruction_chart
 from eigenlens.reporting.remarks import dominant_columns
@@ -41,6 +42,9 @@ BARS, CELLS, ARROWS = 30, 40, 25
 """The largest numbers of components in a scree plot, rows in a heat map, and arrows in a plane."""
 
 FIRST_PLANE = (0, 1)
+
+MAX_LENGTHS = 20_000
+"""Of more rows the page does not name first those that two components show best."""
 
 SHUFFLED, TIMES = 100_000_000, 40
 """Parallel analysis is run if n · d · min(n, d) is at most this, with this many shuffled data sets."""
@@ -57,10 +61,9 @@ def pca_page(model: Any, rows: ShownRows) -> list[Chart]:
     side = tables.image_side(rows.X)
     others = find_covariates(model, rows, Z)
     axes = range(axes_shown(*Z.shape))
-    charts = [_scores(model, Z, axes, others, backdrop, words), *_standardised(model, rows)]
-    charts.append(_scree(model, *_noise(model, _without(rows, np.flatnonzero(~fitted)))))
+    charts = [_scores(model, Z, axes, others, rows.X, backdrop, words), *_standardised(model, rows)]
+    charts += [_scree(model, *_noise(model, _without(rows, np.flatnonzero(~fitted)))), *covariate_charts(model, others)]
     charts += [image_components(model, side)] if side else _columns(model, rows, Z, others)
-    charts += covariate_charts(model, others)
     charts += [] if side else _contributions(model, rows)
     charts += [_row_table(model, Z, rows), *_outliers(model, rows), reconstruction_chart(model, rows, side)]
     return [*charts, _about(model)]
@@ -74,13 +77,11 @@ def pca_live(model: Any, rows: ShownRows, Z: Array, which: Array, axes: Sequence
     """
     rows = _filled(model, rows, Z[which])
     others = find_covariates(model, rows, Z[which])
-    charts = [_scores(model, Z, axes, others, {}, ""), _scree(model, None, "", spectrum)]
-    plane = [_biplot(model, rows, Z, axes, others), _circle(model, rows, others, axes)] if len(axes) > 1 else []
     some = len(which) if len(which) < len(Z) else 0
-    return [
-        *charts, *plane, _loadings(model, rows), *covariate_charts(model, others, some),
-        *_contributions(model, rows, axes), _about(model),
-    ]  # fmt: skip
+    beside = covariate_charts(model, others, some)
+    charts = [_scores(model, Z, axes, others, rows.X, {}), _scree(model, None, "", spectrum), *beside]
+    plane = [_biplot(model, rows, Z, axes, others), _circle(model, rows, others, axes)] if len(axes) > 1 else []
+    return [*charts, *plane, _loadings(model, rows), *_contributions(model, rows, axes), _about(model)]
 
 
 def _without_rows(model: Any, rows: ShownRows) -> list[Chart]:
@@ -184,16 +185,27 @@ def _axis(model: Any, j: int) -> str:
 
 
 def _scores(
-    model: Any, Z: Array, axes: Sequence[int], others: reading.Supplementary | None, backdrop: Chart, words: str
-) -> Chart:
+    model: Any, Z: Array, axes: Sequence[int], others: reading.Supplementary | None, X: Array, backdrop: Chart,
+    words: str = "",
+) -> Chart:  # fmt: skip
     if Z.shape[1] == 1:
         return plane_points("Scores", Z, [_axis(model, 0)], "The rows on the only component.")
     about = "Every row at its place on two components; rows near each other are alike." + words
     names = [_axis(model, j) for j in axes]
     found = supplementary_categories(others, axes)
     about += " Triangles are the means of categories that took no part in the fit." if found else ""
-    more: Chart = ({"categories": found} if found else {}) | backdrop
+    more: Chart = ({"categories": found} if found else {}) | backdrop | _lengths(model, Z, X)
     return axes_points("Scores", Z[:, axes], names, about, equal=True, **more)
+
+
+def _lengths(model: Any, Z: Array, X: Array) -> Chart:
+    """Return the squared distances (m,) of the rows from their mean, for the cos² of any two components.
+
+    Rotated components are not orthogonal, so that rows have no cos²; X may be some of the rows alone.
+    """
+    if len(X) != len(Z) or len(Z) > MAX_LENGTHS or model.model_.rotation is not None:
+        return {}
+    return {"lengths": RowNumbers((Z * Z).sum(axis=1) + model.model_.squared_error(X))}
 
 
 def _standardised(model: Any, rows: ShownRows) -> list[Chart]:
