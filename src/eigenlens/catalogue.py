@@ -46,7 +46,7 @@ class ModelEntry(NamedTuple):
         chooses: whether the command line chooses the number of components by a criterion where none is given.
         summary: fitted estimator → (line, table, facts) of the command line; "" for the classes of a classifier.
         page: (fitted estimator, rows) → the charts of its page in a report; "" if it has none.
-        live: (fitted estimator, rows, scores, …) → the charts that follow each change in the explorer; "" if none.
+        live: (fitted estimator, rows, …) → the charts that follow each change in the explorer; "" if none.
         export: fitted estimator → {name: Parameter} that `export` writes besides its attributes.
         projection: fitted estimator → (mean, map) of a linear projection, which can be written as ONNX.
     """
@@ -163,6 +163,7 @@ MODELS: dict[str, ModelEntry] = {
         by_units=True,
         summary="eigenlens.cli.summaries.kernel_summary",
         page="eigenlens.reporting.pages.kernel_pca.kernel_page",
+        live="eigenlens.reporting.pages.kernel_pca.kernel_live",
         export="eigenlens.cli.commands.export.kernel_parameters",
     ),
     "ProbabilisticPCA": ModelEntry(
@@ -228,6 +229,7 @@ MODELS: dict[str, ModelEntry] = {
         chooses=True,
         summary="eigenlens.cli.summaries.mixture_summary",
         page="eigenlens.reporting.pages.mixture.mixture_page",
+        live="eigenlens.reporting.pages.mixture.mixture_live",
     ),
     "MixtureModel": ModelEntry(
         "eigenlens.bayes.latent_classes.estimator.MixtureModel",
@@ -269,6 +271,7 @@ MODELS: dict[str, ModelEntry] = {
         keeps_rows=True,
         summary="eigenlens.cli.summaries.density_summary",
         page="eigenlens.reporting.pages.kde.density_page",
+        live="eigenlens.reporting.pages.kde.density_live",
         export="eigenlens.cli.commands.export.kernel_parameters",
     ),
     "NaiveBayes": ModelEntry(

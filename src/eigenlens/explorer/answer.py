@@ -57,7 +57,7 @@ class ExplorerAnswers:
         self, question: Question, *, run: bool = True, draft: bool = False, progress: Progress | None = None
     ) -> Any:
         """Return the fit that a question asks for; `run`: also where it is slow; `draft`: something near it will do."""
-        explored, request = explored_model(question.model), FitRequest(run, draft, progress, self._keep)
+        explored, request = explored_model(question.model), FitRequest(run, draft, progress, self._keep, self._known)
         key, asked = (explored.key(question), draft and explored.drafts), explored.fitted_question(question)
         return self._keep(key, lambda: explored.fit(self.table, asked, request))
 
@@ -66,7 +66,7 @@ class ExplorerAnswers:
     ) -> Chart:
         """Return the charts and warnings of an answer, as the page draws them."""
         found = self.fitted(question, run=run, draft=draft, progress=progress)
-        request = FitRequest(run, draft, progress, self._keep)
+        request = FitRequest(run, draft, progress, self._keep, self._known)
         with quiet():
             answer = explored_model(question.model).answer(self.table, question, found, request)
         return share_repeats(answer._asdict(), None)
@@ -76,6 +76,16 @@ class ExplorerAnswers:
         found = self.fitted(question)
         with quiet():
             return explored_model(question.model).scores(self.table, question, found)
+
+    def reasons(self, question: Question, row: int) -> list[Chart]:
+        """Return why one of the rows shown is put where it is."""
+        found = self.fitted(question)
+        with quiet():
+            return explored_model(question.model).reasons(self.table, question, found, row)
+
+    def _known(self, key: Any) -> bool:
+        with self._lock:
+            return key in self._kept
 
     def _keep(self, key: Any, compute: Callable[[], Any]) -> Any:
         """Return the value of a key, computed where it is not among those that are kept."""

@@ -34,6 +34,12 @@ EXPLORED_MODELS = {
     "PCA": "eigenlens.explorer.explored_components.ExploredComponents",
     "ProbabilisticPCA": "eigenlens.explorer.explored_components.ExploredComponents",
     "FactorAnalysis": "eigenlens.explorer.explored_components.ExploredComponents",
+    "KernelPCA": "eigenlens.explorer.explored_rows.ExploredKernel",
+    "GaussianMixture": "eigenlens.explorer.explored_rows.ExploredMixture",
+    "KernelDensity": "eigenlens.explorer.explored_rows.ExploredDensity",
+    "NaiveBayes": "eigenlens.explorer.explored_rows.ExploredClassifier",
+    "LinearDiscriminant": "eigenlens.explorer.explored_rows.ExploredClassifier",
+    "QuadraticDiscriminant": "eigenlens.explorer.explored_rows.ExploredClassifier",
 }
 """Classes of the explorer's models, by the names of their estimators in the catalogue; imported on first use."""
 
@@ -51,6 +57,7 @@ class ModelOption(NamedTuple):
     Attributes:
         name: on the command line. label: on the page. names: those that it accepts; "" is the value None.
         first: its value until another is chosen. number: whether it may also be a number above 0, by a slider.
+        none: what the value None is called.
     """
 
     name: str
@@ -58,6 +65,7 @@ class ModelOption(NamedTuple):
     names: tuple[str, ...]
     first: Any = ""
     number: bool = False
+    none: str = "none"
 
 
 class FitRequest(NamedTuple):
@@ -66,12 +74,14 @@ class FitRequest(NamedTuple):
     Attributes:
         run: also where it takes long. draft: while a slider moves, so that something near it will do.
         progress: what reports how much is done. keep: (key, function) → its value, computed once per table.
+        known: key → whether it was computed.
     """
 
     run: bool = True
     draft: bool = False
     progress: Progress | None = None
     keep: Callable[[Any, Callable[[], Any]], Any] = lambda key, compute: compute()
+    known: Callable[[Any], bool] = lambda key: False
 
 
 class LiveAnswer(NamedTuple):
@@ -208,6 +218,10 @@ class ExploredModel:
     def answer(self, table: ExploredTable, question: Question, found: Any, request: FitRequest) -> LiveAnswer:
         """Return the charts of a fit."""
         raise NotImplementedError
+
+    def reasons(self, table: ExploredTable, question: Question, found: Any, row: int) -> list[Chart]:
+        """Return why a row is put where it is: of models without reasons, nothing."""
+        return []
 
     def scores(self, table: ExploredTable, question: Question, found: Any) -> Array:
         """Return what the rows shown (m, k) are compared by: their scores; of a model without, their active columns."""

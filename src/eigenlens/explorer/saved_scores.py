@@ -42,7 +42,7 @@ def _free(name: str, taken: Any) -> str:
 
 
 def _new_file(path: Path) -> tuple[Path, TextIO]:
-    """Open a new file beside another one: `table-scores.csv`, `table-scores-2.csv` where that is there, and so on."""
+    """Open a new file beside another one: `table-scores.csv`, `table-scores-2.csv` where that is taken, and so on."""
     for number in count(1):
         target = path.with_name(f"{path.stem}-scores{'' if number == 1 else f'-{number}'}.csv")
         try:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from eigenlens import checks
 from eigenlens.errors import EigenlensError, MissingExtra, OptionError
 from eigenlens.explorer.answer import ExplorerAnswers
 from eigenlens.explorer.clusters import find_clusters
@@ -142,6 +143,14 @@ class Explorer:
         column = {"name": "clusters", "kind": "text", "values": found.column}
         return share_repeats({"column": column, "says": found.words}, None)
 
+    def reasons(self, body: Any) -> Any:
+        """Return why one of the rows shown is put into its class."""
+        question, m = read_question(body.get("question"), self.table), len(self.table.sample.chosen)
+        row = checks.integer("row", body.get("row"), 0)
+        if row >= m:
+            raise OptionError("is not a row that is shown", argument="row", value=row, fix=f"there are {m:,}")
+        return share_repeats({"charts": self.answers.reasons(question, row)}, None)
+
     def scores(self, body: Any) -> Any:
         """Write the scores of all rows beside the file, and return where."""
         question = read_question(body.get("question"), self.table)
@@ -173,7 +182,7 @@ def _group_names(given: Any, two: bool) -> tuple[str, str]:
 # ---- HTTP -------------------------------------------------------------------------------------------------------
 
 QUESTIONS = (
-    "answer", "progress", "cancel", "column", "contrast", "clusters", "scores", "scripts", "report", "quit",
+    "answer", "progress", "cancel", "column", "contrast", "clusters", "reasons", "scores", "scripts", "report", "quit",
 )  # fmt: skip
 """What pages ask by POST, each a method of `Explorer`."""
 

@@ -31,6 +31,8 @@ export interface ModelOption {
   names: string[];
   first: string | number;
   number: boolean;
+  /** What no value is called. */
+  none: string;
 }
 
 export interface Model {

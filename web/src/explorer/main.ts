@@ -9,6 +9,7 @@ import { Controls } from "./controls";
 import { History, same } from "./history";
 import { KeptSelections } from "./kept";
 import { Parts } from "./parts";
+import { Reasons } from "./reasons";
 import { address, addressed, readStateFile, stateFile, Unreadable, type Saved } from "./saved";
 import { savingMenu } from "./saving";
 import { Comparison } from "./selection";
@@ -32,6 +33,7 @@ class Explorer {
   private comparison: Comparison;
   private kept: KeptSelections;
   private parts: Parts;
+  private reasons: Reasons;
   private answers: Answers;
   private says = h("div", { class: "says", role: "status" });
   private undoing = h("button", { type: "button", title: "Undo (Ctrl+Z)", onclick: () => this.travel(this.history.undo()) }, "Undo");
@@ -57,6 +59,7 @@ class Explorer {
     this.controls = new Controls(data.models, (change, lasting) => this.change(change, lasting));
     this.comparison = new Comparison(this.state, () => this.history.now, (error) => this.fail(error));
     this.kept = new KeptSelections(this.state, (kept) => this.comparison.open(kept), () => this.remember());
+    this.reasons = new Reasons(this.state, () => this.history.now, (error) => this.fail(error));
     this.parts = new Parts({ state: this.state, question: () => this.history.now, change: (rows) => this.change({ rows }, true), busy: (words, work) => void this.busy(words, work) });
     this.layout();
     this.settle(first, data.shelf.length);
@@ -81,7 +84,7 @@ class Explorer {
       } }, "To the content"),
       h("header", {}, h("div", {}, h("h1", {}, title), h("p", {}, subtitle)), h("div", { class: "heads" }, this.undoing, this.redoing, menu, theme, stop)),
       h("div", { class: "frame-page explorer" }, this.shelf.node,
-        h("main", { id: "content", tabindex: -1 }, this.controls.node, bar(rows, this.state, [this.comparison.button, this.kept.button, ...this.parts.buttons]), this.kept.node, this.parts.node, this.says, panel, this.comparison.node, this.answers.node)),
+        h("main", { id: "content", tabindex: -1 }, this.controls.node, bar(rows, this.state, [this.comparison.button, this.kept.button, ...this.parts.buttons]), this.kept.node, this.parts.node, this.says, panel, this.comparison.node, this.reasons.node, this.answers.node)),
       h("footer", {}, `Eigenlens ${version}. This page is served by your own machine, to it alone.`),
     );
     document.addEventListener("keydown", (event) => this.key(event));
@@ -144,6 +147,7 @@ class Explorer {
     this.rename(question, rows ?? {});
     this.answers.show(warnings ?? [], charts);
     this.comparison.follow();
+    this.reasons.follow(this.data.models.some(({ name, group }) => name === question.model && group === "Classifiers"));
     this.say(slow, ...(slow ? [this.again("Run", question)] : []));
     this.remember();
     document.documentElement.dataset.answered = String(1 + Number(document.documentElement.dataset.answered ?? 0));

@@ -7,6 +7,9 @@ type Options = Record<string, string | number>;
 /** Steps of a slider, whose scale is that of logarithms. */
 const STEPS = 200;
 
+/** Steps from a mark to the next, so that those of rules that agree lie beside each other. */
+const APART = 9;
+
 interface Field {
   option: ModelOption;
   list: HTMLSelectElement;
@@ -46,8 +49,8 @@ export class ModelOptions {
   }
 
   private field(option: ModelOption): Field {
-    const { name, label } = option;
-    const list = h("select", { id: `option-${name}`, onchange: () => list.selectedIndex < option.names.length && this.set(name, list.value, true) }, ...option.names.map((each) => h("option", { value: each }, each || "none")));
+    const { name, label, none } = option;
+    const list = h("select", { id: `option-${name}`, onchange: () => list.selectedIndex < option.names.length && this.set(name, list.value, true) }, ...option.names.map((each) => h("option", { value: each }, each || none)));
     const slide = (lasting: boolean) => (): void => this.set(name, this.numberAt(name, Number(slider.value)), lasting);
     const slider = h("input", { type: "range", min: 0, max: STEPS, step: 1, "aria-label": `${label} as a number`, hidden: true, oninput: () => slide(false)(), onchange: () => slide(true)() });
     return { option, list, slider, ticks: h("span", { class: "ticks" }), value: h("output", {}) };
@@ -63,7 +66,8 @@ export class ModelOptions {
     this.change(this.options, lasting);
   }
 
-  private settle({ option: { name, first, names, number }, list, slider, ticks, value }: Field): void {
+  private settle({ option, list, slider, ticks, value }: Field): void {
+    const { name, first, names, number } = option;
     const now = this.options[name] ?? first;
     const custom = typeof now === "number";
     if (custom !== (list.options.length > names.length)) {
@@ -78,14 +82,15 @@ export class ModelOptions {
     if (document.activeElement !== slider || !custom) slider.value = String(this.stepOf(scale, custom ? now : scale.at));
     value.textContent = short(custom ? now : scale.at);
     slider.setAttribute("aria-valuetext", value.textContent);
-    ticks.append(...scale.marks.map((mark) => this.tick(name, scale, mark)));
+    let last = -APART;
+    ticks.append(...scale.marks.map((mark) => this.tick(option, mark, (last = Math.max(last + APART, this.stepOf(scale, mark.at))))));
   }
 
-  /** The place of a rule on the slider, which chooses it. */
-  private tick(name: string, scale: Scale, mark: Scale["marks"][number]): HTMLElement {
-    const words = `${mark.name}: ${short(mark.at)}`;
+  /** The mark of a rule on the slider, which chooses it. */
+  private tick({ name, none }: ModelOption, mark: Scale["marks"][number], step: number): HTMLElement {
+    const words = `${mark.name || none}: ${short(mark.at)}`;
     const node = h("button", { type: "button", class: "tick", title: words, "aria-label": words, onclick: () => this.set(name, mark.name, true) });
-    node.style.left = `${(100 * this.stepOf(scale, mark.at)) / STEPS}%`;
+    node.style.left = `${(100 * step) / STEPS}%`;
     return node;
   }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -45,11 +46,11 @@ def bayes_page(model: Any, rows: ShownRows) -> PageContent:
     """Return the charts of a fitted classifier, and columns to colour by: predictions and their probabilities."""
     found = evaluate_classifier(model, rows)
     main = [*class_planes(model, rows), *distribution_charts(model, rows, found)]
-    regions, errors = _regions(model, rows, found), _confusion(model, found) if found.scored.size else []
+    regions, errors = decision_charts(model, rows, found), confusion_charts(model, found) if found.scored.size else []
     charts = [*main, *errors, *regions] if main else [*regions, *errors]
     charts += explanation_charts(model, rows, found)
     charts += [*_reliability(found), _priors(model, found)] if found.scored.size else [_priors(model, found)]
-    charts += [*family_charts(model, rows), _about(model, rows, found)]
+    charts += [*family_charts(model, rows), describe_classifier(model, rows, found)]
     return PageContent(charts, _columns(model, found), found.warnings)
 
 
@@ -64,7 +65,8 @@ def _columns(model: Any, found: ClassifierEvaluation) -> dict[str, Any]:
     return columns
 
 
-def _about(model: Any, rows: ShownRows, found: ClassifierEvaluation) -> Chart:
+def describe_classifier(model: Any, rows: ShownRows, found: ClassifierEvaluation) -> Chart:
+    """Return the facts about a classifier."""
     pairs: list[tuple[str, Any]] = [("classes", len(model.classes_)), ("columns", len(rows.names))]
     if found.scored.size:
         codes, proba, confusion = found.codes[found.scored], found.proba[found.scored], found.confusion
@@ -97,7 +99,8 @@ def _priors(model: Any, found: ClassifierEvaluation) -> Chart:
 # ---- errors -------------------------------------------------------------------------------------------------
 
 
-def _confusion(model: Any, found: ClassifierEvaluation) -> list[Chart]:
+def confusion_charts(model: Any, found: ClassifierEvaluation) -> list[Chart]:
+    """Return the rows by their true and predicted classes, and the pairs that are confused most."""
     counts = found.confusion.counts
     names, C = class_names(model), len(counts)
     off = counts - np.diag(np.diag(counts))
@@ -157,18 +160,25 @@ def _reliability(found: ClassifierEvaluation) -> list[Chart]:
 # ---- plots --------------------------------------------------------------------------------------------------
 
 
-def _regions(model: Any, rows: ShownRows, found: ClassifierEvaluation) -> list[Chart]:
-    """Return the most likely class over the plane of the two columns that separate the classes best."""
+def _best_pair(rows: ShownRows, found: ClassifierEvaluation) -> list[int]:
+    """Return the two columns that separate the classes best; [] where there are no two."""
     codes = found.codes if found.scored.size else found.proba.argmax(axis=1)
     apart = held_out.separation(rows.X, codes)
     seen = np.flatnonzero(np.isfinite(apart))
-    if seen.size < 2:
+    return np.sort(seen[np.argsort(-apart[seen], kind="stable")[:2]]).tolist() if seen.size > 1 else []
+
+
+def decision_charts(
+    model: Any, rows: ShownRows, found: ClassifierEvaluation, axes: Sequence[int] | None = None
+) -> list[Chart]:
+    """Return the most likely class over the plane of two columns; by default those that separate the classes best."""
+    pair = _best_pair(rows, found) if axes is None else list(axes)
+    if len(pair) < 2:
         return []
     C = len(model.classes_)
     if C > REGIONS:
         words = f"There is no plot of the regions of {C:,} classes: at most {REGIONS} can be distinguished."
         return [facts("Decision regions", paragraphs=[words])]
-    pair = [int(j) for j in np.sort(seen[np.argsort(-apart[seen], kind="stable")[:2]])]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # places of a plane are no rows: nothing is wrong if none is likely there
@@ -225,13 +235,23 @@ def explanation_charts(model: Any, rows: ShownRows, found: ClassifierEvaluation)
     if parts is None:
         words = "This density needs every column of a row, so the contribution of one column cannot be separated."
         return [facts("Feature contributions", paragraphs=[words])]
+    places = np.searchsorted(every, picked)
+    return [_contributions(parts), *_rows_explained(model, rows, found, parts, picked, places, kinds)]
+
+
+def contribution_chart(model: Any, rows: ShownRows) -> list[Chart]:
+    """Return the mean contribution of each column, where columns have one."""
+    parts = held_out.column_log_odds(model, rows.given, rows.X, rows.labels)
+    return [] if parts is None else [_contributions(parts)]
+
+
+def _contributions(parts: held_out.ColumnLogOdds) -> Chart:
     order = np.argsort(-parts.mean, kind="stable")[:MAX_BARS]
     bars = layer("bar", x=[parts.names[j] for j in order], y=parts.mean[order])
-    about = f"Mean absolute contribution of a column to the most likely class, over {len(every):,} rows: {parts.what}."
+    count = len(parts.values)
+    about = f"Mean absolute contribution of a column to the most likely class, over {count:,} rows: {parts.what}."
     about += f" The {MAX_BARS} largest of {len(parts.names)} columns." if len(parts.names) > MAX_BARS else ""
-    whole = marks("Feature contributions", bars, about=about, y="mean |log-odds|")
-    places = np.searchsorted(every, picked)
-    return [whole, *_rows_explained(model, rows, found, parts, picked, places, kinds)]
+    return marks("Feature contributions", bars, about=about, y="mean |log-odds|")
 
 
 def _worth_a_look(found: ClassifierEvaluation) -> tuple[Array, list[str]]:
@@ -256,7 +276,7 @@ def _rows_explained(
     true = ["" if found.codes[i] < 0 else names[found.codes[i]] for i in picked]
     taken = [names[c] for c in found.proba[picked].argmax(axis=1)]
     pair = [f"{shorten(parts.of[p], 40)} against {shorten(parts.against[p], 40)}" for p in places]
-    reasons = [_largest(parts, int(p), rows, int(i)) for p, i in zip(places, picked, strict=True)]
+    reasons = [largest_contributions(parts, int(p), rows, int(i)) for p, i in zip(places, picked, strict=True)]
     columns = {
         "row": [rows.name(int(i)) for i in picked], "why here": kinds, "true class": true, "predicted": taken,
         "probability": found.proba[picked].max(axis=1), "log-odds of": pair,
@@ -266,7 +286,7 @@ def _rows_explained(
     about += " Contributions are those of the model."
     listed = table_chart("Rows worth a look", columns, about)
     titles = [f"{row} ({kind}): {odds}" for row, kind, odds in zip(columns["row"], kinds, pair, strict=True)]
-    steps = [(title, [_reason(each)]) for title, each in zip(titles, reasons, strict=True)]
+    steps = [(title, [reason_chart(each)]) for title, each in zip(titles, reasons, strict=True)]
     words = "Contributions to the log-odds of the most likely class against the next: up is for it, down against it."
     return [listed, frames("Why", "row", steps, about=words)]
 
@@ -279,7 +299,7 @@ def _entry(rows: ShownRows, i: int, j: int) -> str:
     return f"{rows.labels[j]} = {shown}"
 
 
-def _largest(parts: held_out.ColumnLogOdds, p: int, rows: ShownRows, i: int) -> list[tuple[str, float]]:
+def largest_contributions(parts: held_out.ColumnLogOdds, p: int, rows: ShownRows, i: int) -> list[tuple[str, float]]:
     """Return the largest contributions of row i, by column and value, the sum of the others, and the prior."""
     values = np.clip(parts.values[p], -700.0, 700.0)
     order = np.argsort(-np.abs(values), kind="stable")
@@ -300,6 +320,7 @@ def _listed(pairs: list[tuple[str, float]]) -> str:
     return "; ".join(found) or "none"
 
 
-def _reason(pairs: list[tuple[str, float]]) -> Chart:
+def reason_chart(pairs: list[tuple[str, float]]) -> Chart:
+    """Return contributions to the log-odds as bars."""
     bars = layer("bar", x=[name for name, _ in pairs], y=[value for _, value in pairs])
     return marks("", bars, y="log-odds", height=300)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -57,6 +58,15 @@ def density_page(model: Any, rows: ShownRows) -> list[Chart]:
     curves = [_curve(f, name, f"Density of {name}") for name, f in marginals.items()]
     sliders = [chart for name, f in marginals.items() for chart in _own_slider(f, name)]
     return [*pairs, *curves, *sliders, *_least_likely(model, rows), _about(model)]
+
+
+def density_live(model: Any, rows: ShownRows, axes: Sequence[int]) -> list[Chart]:
+    """Return the charts of a KernelDensity of one or two columns that follow each change of its bandwidth."""
+    f, names = model.model_, rows.labels
+    if model.n_features_in_ == 1:
+        return [_curve(f, names[0], "Density"), _about(model)]
+    curves = [_curve(f.marginal([j]), names[j], f"Density of {names[j]}") for j in range(2)]
+    return [_pair(f, rows, (0, 1), (names[0], names[1])) | {"title": "Density"}, *curves, _about(model)]
 
 
 def _about(model: Any) -> Chart:

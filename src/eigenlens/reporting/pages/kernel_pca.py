@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,12 @@ def kernel_page(model: Any, rows: ShownRows) -> list[Chart]:
     return [*charts, _widths(model, rows, linear) if widths else linear, *_denoising(model, rows), _about(model)]
 
 
+def kernel_live(model: Any, rows: ShownRows, axes: Sequence[int]) -> list[Chart]:
+    """Return the charts of a KernelPCA that follow each change: the embedding on some axes, and the variance."""
+    Z = np.asarray(model.transform(rows.given))
+    return [_embedding("Embedding", Z, model, axes), _variance(model), _about(model)]
+
+
 def _about(model: Any) -> Chart:
     pairs = [("kernel", model.kernel), ("components", model.n_components_)]
     if getattr(model, "gamma_", None) is not None:
@@ -53,11 +60,12 @@ def _variance(model: Any) -> Chart:
     return marks("Variance", *layers, about=about, x="component", y="%")
 
 
-def _embedding(title: str, Z: Array, model: Any, **more: Any) -> Chart:
-    """Return the scores on components, which are named with their shares of the variance."""
+def _embedding(title: str, Z: Array, model: Any, axes: Sequence[int] | None = None, **more: Any) -> Chart:
+    """Return the scores on components, or on some of them, which are named with their shares of the variance."""
     shares = [f" ({share:.1%})" for share in model.explained_variance_ratio_[: Z.shape[1]]]
     shares += [""] * (Z.shape[1] - len(shares))
-    return axes_points(title, Z, [f"component {j + 1}{share}" for j, share in enumerate(shares)], **more)
+    names, chosen = [f"component {j + 1}{share}" for j, share in enumerate(shares)], list(axes or range(len(shares)))
+    return axes_points(title, Z[:, chosen], [names[j] for j in chosen], **more)
 
 
 def _widths(model: Any, rows: ShownRows, linear: Chart) -> Chart:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
@@ -82,6 +83,28 @@ def mixture_charts(model: Any, rows: ShownRows) -> PageContent:
     components = np.array([f"component {k}" for k in proba.argmax(axis=1)])
     columns = {"component": components, "uncertainty": mixture_tables.uncertainty(proba)}
     return PageContent([*charts, _about(model, rows, proba)], columns)
+
+
+def mixture_live(model: Any, rows: ShownRows, axes: Sequence[int], selection: MixtureSelection | None) -> list[Chart]:
+    """Return the charts of a GaussianMixture that follow each change; selection: other mixtures, if they are known."""
+    proba = np.asarray(model.model_.responsibilities(rows.X))
+    main = (
+        [*_planes(model, rows)[:1], *_chosen_pair(model, rows, axes)] if rows.X.shape[1] > 1 else [_line(model, rows)]
+    )
+    own = (model.n_components_, {"bic": model.bic(), "aic": model.aic()})
+    others = [] if selection is None else criteria(selection, own=own)
+    charts = [_components(model, rows), uncertainty_chart(proba, rows), responsibility_chart(proba)]
+    return [main[0], *others[:1], *main[1:], *charts, *others[1:], _about(model, rows, proba)]
+
+
+def _chosen_pair(model: Any, rows: ShownRows, axes: Sequence[int]) -> list[Chart]:
+    """Return the components over two columns, where the main plot is not of these two."""
+    if rows.X.shape[1] == 2:
+        return []
+    i, j = axes
+    names = (rows.labels[i], rows.labels[j])
+    pair = planes.pair_plane(model.model_, rows.X, (i, j), LEVEL)
+    return [_plane(f"{names[0]} and {names[1]}", pair, rows, names, WORDS)]
 
 
 def _other_starts(model: Any, rows: ShownRows) -> list[Array]:
