@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from playwright.sync_api import expect
+from sklearn.datasets import load_digits
 
 import eigenlens
 from browser.explorer_visit import FRAME, NAMES, answered, axes, expected
@@ -253,3 +254,24 @@ def test_scores_of_all_rows_are_saved_beside_the_file_and_over_no_other(explore,
         direct = eigenlens.PCA(5, standardize=True).fit_transform(FRAME[NAMES])
         assert list(found["bottle"]) == list(FRAME["bottle"])
         np.testing.assert_allclose(found.iloc[:, 1:], direct, rtol=1e-8, atol=1e-10)
+
+
+# ---- rows that are images ----------------------------------------------------------------------------------------
+
+
+def test_rows_that_are_images_are_shown_as_thumbnails(explore, tmp_path):
+    digits = load_digits()
+    frame = pd.DataFrame(digits.data[:300], columns=[f"p{j}" for j in range(64)]).assign(digit=digits.target[:300])
+    frame.to_csv(tmp_path / "digits.csv", index=False)
+    seen = explore(tmp_path / "digits.csv")
+    seen.card("Scores").get_by_label("Names", exact=True).select_option("as images")
+    pictures = seen.stage("Scores").locator("image.row-image")
+    expect(pictures.first).to_be_visible()
+    boxes = np.array(pictures.evaluate_all("(all) => all.map((each) => [each.x.baseVal.value, each.y.baseVal.value])"))
+    apart = np.abs(boxes[:, None] - boxes[None, :]).max(axis=2)
+    assert np.sort(apart, axis=1)[:, 1].min() >= 28.0
+    seen.page.locator("#search").fill("row 12")
+    expect(seen.page.locator(".pictures canvas")).to_have_count(11)  # row 12, 120 to 129
+    seen.page.get_by_label("Move all 9 columns shown in Ignored").select_option("Active")  # constant pixels
+    answered(seen, 2)
+    expect(seen.card("Components as images").locator("canvas").first).to_be_visible()

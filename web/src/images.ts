@@ -32,7 +32,7 @@ export function images(chart: ImagesChart): Drawn {
 }
 
 /** A row that is an image, small; nothing where rows are not. */
-export function thumbnail({ rows: { images }, ids, shades }: State, row: number): HTMLElement[] {
+export function thumbnail({ rows: { images }, ids, shades }: State, row: number): HTMLCanvasElement[] {
   const found = shades(row);
   if (!images || !found) return [];
   const { width, height } = images;
@@ -41,6 +41,16 @@ export function thumbnail({ rows: { images }, ids, shades }: State, row: number)
   found.forEach((shade, i) => paint.data.set([255 - shade, 255 - shade, 255 - shade, 255], 4 * i));
   canvas.getContext("2d")!.putImageData(paint, 0, 0);
   return [canvas];
+}
+
+const addresses = new WeakMap<State, Map<number, string>>();
+
+/** The same as an address, made once: pictures of a plot are drawn again with each move. */
+export function thumbnailAddress(state: State, row: number): string {
+  let known = addresses.get(state);
+  if (!known) addresses.set(state, (known = new Map()));
+  if (!known.has(row)) known.set(row, thumbnail(state, row)[0].toDataURL());
+  return known.get(row)!;
 }
 
 /** A line a pixel, a column an image. */

@@ -1,12 +1,14 @@
 // Which rows are named beside their points: those looked at and selected, then as many as there is room for, those that
 // matter most first. Zooming in leaves fewer points in view and more room, so that more are named.
+import { svg } from "./dom";
+import { thumbnailAddress } from "./images";
 import { around, type Box, type Floor, type Wanted } from "./labels";
 import { priorities, type Points, type Worth } from "./planes";
 import { type View } from "./points";
 import { holds, type Wishes } from "./scene";
 import { type State } from "./state";
 
-export type Naming = "none" | "auto" | "all";
+export type Naming = "none" | "auto" | "all" | "images";
 
 /** The most rows that are tried for a name, the most that are named though they lie on each other, and the most selected
  * ones that are. */
@@ -37,7 +39,7 @@ export function chosen(points: Points, v: View, box: Box, state: State): Wanted[
 
 /** All others that may be named. */
 export function others(points: Points, v: View, box: Box, state: State, { naming, worth }: Wishes, floor: Floor): Wanted[] {
-  if (naming === "none" || (naming === "auto" && !state.rows.ids)) return [];
+  if (naming === "none" || naming === "images" || (naming === "auto" && !state.rows.ids)) return [];
   const most = naming === "all" ? ALL : TRIED;
   const on = naming === "all" ? "anything" : "nothing";
   const far = floor.count <= FEW;
@@ -46,6 +48,24 @@ export function others(points: Points, v: View, box: Box, state: State, { naming
   for (const i of order(points, worth)) {
     if (found.length >= most) break;
     if (i !== state.focused && !known.has(i)) found.push(...wanted(points, v, box, state, i, on).map((each) => ({ ...each, far })));
+  }
+  return found;
+}
+
+/** Half the side of a picture beside its point, in pixels, and the most of them. */
+const [HALF, PICTURES] = [14, 250];
+
+/** Rows that are images, at their points where these do not lie on each other: those that matter most first. */
+export function pictures(points: Points, v: View, box: Box, state: State, { naming, worth }: Wishes, floor: Floor): SVGElement[] {
+  if (naming !== "images" || !state.rows.images) return [];
+  const found: SVGElement[] = [];
+  for (const i of order(points, worth)) {
+    if (found.length >= PICTURES) break;
+    const at = { x: v.sx * points.x[i] + v.tx, y: v.sy * points.y[i] + v.ty };
+    const place = { x0: at.x - HALF, x1: at.x + HALF, y0: at.y - HALF, y1: at.y + HALF };
+    if (!holds(box, at) || !floor.free(place)) continue;
+    floor.take(place);
+    found.push(svg("image", { class: "row-image", href: thumbnailAddress(state, i), x: place.x0, y: place.y0, width: 2 * HALF, height: 2 * HALF }));
   }
   return found;
 }

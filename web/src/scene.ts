@@ -2,7 +2,7 @@
 import { brief, svg, tickNames, ticks } from "./dom";
 import { groups, outline as edge, type Ellipse as Kind, type Group } from "./groups";
 import { around, Floor, measured, onward, placed, type Box, type Wanted } from "./labels";
-import { chosen, others, type Naming } from "./names";
+import { chosen, others, pictures, type Naming } from "./names";
 import { css, path } from "./palette";
 import { type Points, type Spot, type Worth } from "./planes";
 import { extent, type View } from "./points";
@@ -139,6 +139,7 @@ export function over(all: Points, v: View, box: Box, state: State, wishes: Wishe
     ...middles(made, v, wishes), ...ring(points, v, state, box));
   const floor = floorOf(points, v, box);
   const scaled = unit(points, box, floor);
+  inside.append(...pictures(all, v, box, state, wishes, floor));
   const wanted = [
     ...chosen(points, v, box, state), ...middleNames(made, v, wishes), ...ellipseNames(points, v), ...tips(points, v), ...categoryNames(points, v),
     ...others(all, v, box, state, wishes, floor),

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from eigenlens import __version__
 from eigenlens.data.categories import EncodedColumn
 from eigenlens.explorer.answer import row_names
-from eigenlens.explorer.explored_model import LIVE_MODELS, ModelOption, explored_model, shown_weights
+from eigenlens.explorer.explored_model import LIVE_MODELS, ModelOption, explored_model, shown_rows, shown_weights
 from eigenlens.explorer.explored_table import ExploredTable
 from eigenlens.explorer.question import ROLES, Question
 from eigenlens.reporting.charts import Chart
 from eigenlens.reporting.class_names import words_of_class
 from eigenlens.reporting.packing import RowNumbers, RowPositions, RowTexts, share_repeats
+from eigenlens.reporting.pages.reconstruction import row_images
 from eigenlens.reporting.rows import colour_column
 from eigenlens.tables.names import shorten
 from eigenlens.tables.text_table import count_noun
@@ -70,7 +73,18 @@ def _rows(table: ExploredTable, usable: list[str], sent: set[str], question: Que
     start = usable.index(colour[0]) if colour else -1
     steps = {} if m == total else {"steps": RowPositions(table.sample.chosen + 1)}
     head = {"total": total, "shown": m, "note": note, "colour": start, "columns": columns}
-    return head | steps | named_rows(table, question) | weighted_rows(table, question)
+    return head | steps | _pictures(table, question) | named_rows(table, question) | weighted_rows(table, question)
+
+
+def _pictures(table: ExploredTable, question: Question) -> Chart:
+    """Return the rows as images where the active columns are pixels, or with those that are constant and so left out."""
+    left = {each.name for each in table.columns if each.numeric and each.role == "ignore"}
+    wider = tuple((name, "active" if role == "ignore" and name in left else role) for name, role in question.roles)
+    for asked in (question, replace(question, roles=wider)):
+        found = row_images(shown_rows(table, asked)) if asked.columns("active") else {}
+        if found:
+            return found
+    return {}
 
 
 def page_column(table: ExploredTable, name: str) -> Chart:

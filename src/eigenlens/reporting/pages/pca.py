@@ -80,6 +80,9 @@ def pca_live(model: Any, rows: ShownRows, Z: Array, which: Array, axes: Sequence
     some = len(which) if len(which) < len(Z) else 0
     beside = covariate_charts(model, others, some)
     charts = [_scores(model, Z, axes, others, rows.X, {}), _scree(model, None, "", spectrum), *beside]
+    side = tables.image_side(rows.X)
+    if side:
+        return [*charts, image_components(model, side), _about(model)]
     plane = [_biplot(model, rows, Z, axes, others), _circle(model, rows, others, axes)] if len(axes) > 1 else []
     return [*charts, *plane, _loadings(model, rows), *_contributions(model, rows, axes), _about(model)]
 
