@@ -237,27 +237,59 @@ export function measured(text: string, strong = false): number {
 /** What lines from names to what they name are called in a drawn chart; they come in the order of the names. */
 export const LEADER = "leader";
 
+/** How far the baseline of a text is below its upper edge, in pixels, and the size of its letters. */
+const [ASCENT, LETTERS_SIZE] = [11.1, 12];
+
+/** Where a text of a drawn chart lies, in pixels of its picture, by what is written in it: to ask the browser would have it
+ * lay out the whole page, for each chart anew. */
+function boxOf(text: SVGElement): Box {
+  const turned = /rotate\(([-\d.]+)\)/.exec(text.getAttribute("transform") ?? "");
+  const [cos, sin] = turned ? [Math.cos((Number(turned[1]) * Math.PI) / 180), Math.sin((Number(turned[1]) * Math.PI) / 180)] : [1, 0];
+  const width = Math.max(...(text.children.length ? [...text.children] : [text]).map((line) => measured(line.textContent ?? "")));
+  const [x, y] = [text, text.parentElement!].map(moved).reduce(([a, b], [c, d]) => [a + c, b + d]);
+  const anchor = text.getAttribute("text-anchor") ?? text.parentElement!.getAttribute("text-anchor") ?? "middle";
+  const from = anchor === "end" ? -width : anchor === "start" ? 0 : -width / 2;
+  const top = y + LETTERS_SIZE * Number.parseFloat(text.getAttribute("y") ?? "0") - ASCENT;
+  const [u, v] = [from, from + width].map((along) => x + cos * along).sort((p, q) => p - q);
+  return { x0: u, x1: v, y0: top + Math.min(0, sin * (from + width), sin * from), y1: top + HEIGHT + Math.max(0, sin * (from + width), sin * from) };
+}
+
+/** By how much a part of a picture is moved. */
+function moved(node: Element): [number, number] {
+  const found = /translate\(([-\d.e]+)(?:[ ,]+([-\d.e]+))?\)/.exec(node.getAttribute("transform") ?? "");
+  return found ? [Number(found[1]), Number(found[2] ?? 0)] : [0, 0];
+}
+
+/** How far the names along the axes of a drawn chart reach out of it at the left. */
+export function beyond(chart: Element): number {
+  const names = [...chart.querySelectorAll<SVGElement>("[aria-label*=axis] text")];
+  return Math.ceil(names.reduce((most, each) => Math.max(most, -boxOf(each).x0), 0));
+}
+
 /** Leaves out names of a drawn chart that would lie on others, with the lines to them, those that come first stay; and
- * shortens those that would reach out of their holder. */
-export function apart(chart: Element, holder: DOMRect): void {
+ * shortens those that would reach out of the pixels that it has across. */
+export function apart(chart: Element, width: number): void {
   if (chart.querySelector("[aria-label=cell]")) return onCells(chart);
   const taken: Box[] = [];
   const leaders = [...chart.querySelectorAll<SVGElement>(`[aria-description=${LEADER}] path`)];
   chart.querySelectorAll<SVGElement>("[aria-label=text] text").forEach((text, i) => {
-    shorten(text, holder);
-    const { left, right: end, top, bottom } = text.getBoundingClientRect();
-    const box = { x0: left, x1: end, y0: top + 2, y1: bottom - 2 };
+    const { x0, x1, y0, y1 } = shorten(text, width);
+    const box = { x0, x1, y0: y0 + 2, y1: y1 - 2 };
     if (!taken.some((other) => overlap(box, other))) return void taken.push(box);
     text.style.display = "none";
     if (leaders[i]) leaders[i].style.display = "none";
   });
 }
 
-function shorten(text: SVGElement, { left, right }: DOMRect): void {
+/** The place of a name, once it is shortened where it has no room. */
+function shorten(text: SVGElement, width: number): Box {
   const whole = text.textContent ?? "";
-  const out = (box: DOMRect): boolean => box.right > right || box.left < left;
-  for (let kept = whole.length - 1; kept > 2 && out(text.getBoundingClientRect()); kept--)
+  let box = boxOf(text);
+  for (let kept = whole.length - 1; kept > 2 && (box.x1 > width || box.x0 < 0); kept--) {
     text.textContent = brief(whole, kept);
+    box = boxOf(text);
+  }
+  return box;
 }
 
 /** Sizes of numbers on cells that are tried, in pixels. */
@@ -265,9 +297,9 @@ const SIZES = [12, 11];
 
 /** Numbers on cells stand there if all of them fit, small if need be: else the tips and the table have them. */
 function onCells(chart: Element): void {
-  const wide = [...chart.querySelectorAll("[aria-label=cell] rect")].map((cell) => cell.getBoundingClientRect().width);
+  const room = Math.min(...[...chart.querySelectorAll("[aria-label=cell] rect")].map((cell) => Number(cell.getAttribute("width"))));
   const texts = [...chart.querySelectorAll<SVGElement>("[aria-label=text] text")];
-  const widest = Math.max(...texts.map((text) => text.getBoundingClientRect().width));
-  const size = SIZES.find((each) => (widest * each) / SIZES[0] <= Math.min(...wide));
+  const widest = Math.max(...texts.map((text) => measured(text.textContent ?? "")));
+  const size = SIZES.find((each) => (widest * each) / SIZES[0] <= room);
   for (const text of texts) size ? (text.style.fontSize = `${size}px`) : (text.style.display = "none");
 }

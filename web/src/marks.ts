@@ -2,7 +2,7 @@
 import * as Plot from "@observablehq/plot";
 import { type Drawn } from "./charts";
 import { brief, CLOSE, h, minus, short, swatch, ticks, writing } from "./dom";
-import { apart, LEADER, measured } from "./labels";
+import { apart, beyond, LEADER, measured } from "./labels";
 import { amounts, between, categories, css, sequence, signed } from "./palette";
 import { aroundPaper } from "./paper";
 import { extent } from "./points";
@@ -273,13 +273,6 @@ function counts(names: string[]): boolean {
 /** The least room at the left of a chart. */
 const LEFT = 56;
 
-/** How far the names along the axes of a chart reach out of it at the left. */
-function beyond(holder: HTMLElement): number {
-  const edge = holder.getBoundingClientRect().left;
-  const names = [...holder.querySelectorAll("[aria-label*=axis] text")];
-  return Math.ceil(names.reduce((most, each) => Math.max(most, edge - each.getBoundingClientRect().left), 0));
-}
-
 /** Pixels of a cell and the gap beside it: narrower ones have no gaps, which would be stripes. */
 const THIN = 9;
 
@@ -342,13 +335,16 @@ export function marks(chart: MarksChart): Drawn {
     });
   };
   const paint = (width: number): void => {
-    const put = (least: number): void => holder.replaceChildren(...legend(chart), ...beyondScale(chart, values("fill")), (drawn = plot(width, least)), tip.node);
-    put(LEFT);
-    const lacking = beyond(holder);
-    if (lacking > 0) put(Math.min(LEFT + lacking, width / 2));
-    apart(drawn!, holder.getBoundingClientRect());
-    drawn!.setAttribute("aria-hidden", "true"); // the holder is the image that is heard of, and names it
-    listen(drawn!, holder, tip);
+    let found = plot(width, LEFT);
+    const lacking = beyond(found);
+    if (lacking > 0) found = plot(width, Math.min(LEFT + lacking, width / 2));
+    apart(found, width);
+    // Each sheet of styles that comes or goes makes the browser look at the whole page again: ours says the same once.
+    for (const each of found.querySelectorAll("svg > style")) each.remove();
+    drawn = found;
+    holder.replaceChildren(...legend(chart), ...beyondScale(chart, values("fill")), drawn, tip.node);
+    drawn.setAttribute("aria-hidden", "true"); // the holder is the image that is heard of, and names it
+    listen(drawn, holder, tip);
   };
   const fit = (): void => void (holder.clientWidth > 0 && paint(holder.clientWidth));
   new ResizeObserver(fit).observe(holder);

@@ -77,7 +77,7 @@ def _rows(table: ExploredTable, usable: list[str], sent: set[str], question: Que
 
 
 def _pictures(table: ExploredTable, question: Question) -> Chart:
-    """Return the rows as images where the active columns are pixels, or with those that are constant and so left out."""
+    """Return the rows as images where the active columns are pixels, by themselves or with those that are ignored."""
     left = {each.name for each in table.columns if each.numeric and each.role == "ignore"}
     wider = tuple((name, "active" if role == "ignore" and name in left else role) for name, role in question.roles)
     for asked in (question, replace(question, roles=wider)):

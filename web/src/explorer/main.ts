@@ -91,7 +91,7 @@ class Explorer {
   }
 
   private key(event: KeyboardEvent): void {
-    const typing = event.target instanceof HTMLInputElement && ["search", "text", "number"].includes(event.target.type);
+    const typing = event.target instanceof HTMLInputElement && ["search", "text"].includes(event.target.type);
     if (typing || !(event.ctrlKey || event.metaKey) || !["z", "y"].includes(event.key.toLowerCase())) return;
     event.preventDefault();
     this.travel(event.key.toLowerCase() === "y" || event.shiftKey ? this.history.redo() : this.history.undo());
@@ -149,7 +149,7 @@ class Explorer {
     this.comparison.follow();
     this.reasons.follow(this.data.models.some(({ name, group }) => name === question.model && group === "Classifiers"));
     this.say(slow, ...(slow ? [this.again("Run", question)] : []));
-    this.remember();
+    this.remember(0);
     document.documentElement.dataset.answered = String(1 + Number(document.documentElement.dataset.answered ?? 0));
   }
 
@@ -180,9 +180,10 @@ class Explorer {
     return { question: this.history.now, selections: this.kept.saved, colour: this.state.colouring.name || null, palette: this.state.palette };
   }
 
-  private remember(): void {
+  /** Selections and colours may change many times in a moment; after an answer the page may be loaded again at once. */
+  private remember(patience = SETTLED): void {
     clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => address(this.saved), SETTLED);
+    this.timer = window.setTimeout(() => address(this.saved), patience);
   }
 
   /** Selections and colours of a saved state. */
