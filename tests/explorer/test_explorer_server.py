@@ -104,7 +104,9 @@ def test_the_page_needs_the_token_of_its_link(trees):
         assert send(trees, "GET", f"/{query}")[0] == 403
 
 
-@pytest.mark.parametrize("path", ["/data", "/answer", "/quit", "/report", "/anything"])
+@pytest.mark.parametrize(
+    "path", ["/data", "/answer", "/clusters", "/reasons", "/scores", "/quit", "/report", "/anything"]
+)
 @pytest.mark.parametrize("token", ["", "wrong", "ünïcödé"])
 def test_nothing_is_answered_without_the_token(trees, path, token):
     method = "GET" if path == "/data" else "POST"

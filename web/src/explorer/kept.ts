@@ -63,7 +63,7 @@ export class KeptSelections {
       kept.name = name.value.trim() || kept.name;
       this.tell();
     } });
-    const button = (label: string, words: string, act: () => void) => h("button", { type: "button", title: words, "aria-label": `${words}: ${kept.name}`, onclick: act }, label);
+    const button = (label: string, words: string, act: () => void) => h("button", { type: "button", title: words, "aria-label": `${label}: ${words}: ${kept.name}`, onclick: act }, label);
     return h("span", { class: "entry" }, name,
       button(`${kept.rows.size.toLocaleString("en")} rows`, "Select these rows again", () => this.state.select(kept.rows)),
       button("against selected", "Compare with the rows selected now", () => this.compare(kept)),
