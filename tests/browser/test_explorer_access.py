@@ -1,4 +1,4 @@
-"""The explorer's selections, options and models for everybody: narrow and dark, by the keyboard alone, by axe's rules."""
+"""The explorer's selections and models for everybody: narrow and dark, by the keyboard alone, by axe's rules."""
 
 from __future__ import annotations
 
