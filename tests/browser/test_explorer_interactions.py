@@ -67,7 +67,7 @@ def test_rows_are_named_by_contribution_or_by_what_the_plane_shows_of_them(explo
         return np.mean([values[bottle[name]] for name in names if name in bottle])
 
     by_far = mean_of(far), mean_of(cos2)
-    seen.card("Scores").get_by_label("first").select_option("by cos²")
+    seen.card("Scores").get_by_label("by", exact=True).select_option("cos²")
     seen.settle()
     by_cos2 = mean_of(far), mean_of(cos2)
     assert by_cos2[1] > by_far[1]

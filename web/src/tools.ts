@@ -37,7 +37,7 @@ export function tools(asked: Asked): HTMLElement {
     wishes.naming = value;
     again();
   });
-  const first = chart.lengths ? choice("first", "Which rows are named first: those that make up most of the two axes (contribution), or those that they show best (cos²)", WORTHS, wishes.worth, (value) => {
+  const first = chart.lengths ? choice("by", "Which rows are named first: those that make up most of the two axes (contribution), or those that they show best (cos²)", WORTHS, wishes.worth, (value) => {
     wishes.worth = value;
     again();
   }) : [];
@@ -65,7 +65,7 @@ function toggle(label: string, words: string, act: (on: boolean) => void, start 
 
 const NAMINGS: [Naming, string][] = [["none", "none"], ["auto", "automatic"], ["all", "all"]];
 
-const WORTHS: [Worth, string][] = [["contribution", "by contribution"], ["cos2", "by cos²"]];
+const WORTHS: [Worth, string][] = [["contribution", "distance"], ["cos2", "cos²"]];
 
 function choice<T extends string>(label: string, title: string, options: [T, string][], start: T, act: (value: T) => void): HTMLElement[] {
   const id = `tool-${++count}`;

@@ -61,7 +61,7 @@ def pca_page(model: Any, rows: ShownRows) -> list[Chart]:
     side = tables.image_side(rows.X)
     others = find_covariates(model, rows, Z)
     axes = range(axes_shown(*Z.shape))
-    charts = [_scores(model, Z, axes, others, rows.X, backdrop, words), *_standardised(model, rows)]
+    charts = [_scores(model, Z, axes, others, backdrop, words), *_standardised(model, rows)]
     charts += [_scree(model, *_noise(model, _without(rows, np.flatnonzero(~fitted)))), *covariate_charts(model, others)]
     charts += [image_components(model, side)] if side else _columns(model, rows, Z, others)
     charts += [] if side else _contributions(model, rows)
@@ -77,9 +77,9 @@ def pca_live(model: Any, rows: ShownRows, Z: Array, which: Array, axes: Sequence
     """
     rows = _filled(model, rows, Z[which])
     others = find_covariates(model, rows, Z[which])
-    some = len(which) if len(which) < len(Z) else 0
-    beside = covariate_charts(model, others, some)
-    charts = [_scores(model, Z, axes, others, rows.X, {}), _scree(model, None, "", spectrum), *beside]
+    beside = covariate_charts(model, others, len(which) if len(which) < len(Z) else 0)
+    main = _scores(model, Z, axes, others, _lengths(model, Z, rows.X), "")
+    charts = [main, _scree(model, None, "", spectrum), *beside]
     side = tables.image_side(rows.X)
     if side:
         return [*charts, image_components(model, side), _about(model)]
@@ -188,16 +188,15 @@ def _axis(model: Any, j: int) -> str:
 
 
 def _scores(
-    model: Any, Z: Array, axes: Sequence[int], others: reading.Supplementary | None, X: Array, backdrop: Chart,
-    words: str = "",
-) -> Chart:  # fmt: skip
+    model: Any, Z: Array, axes: Sequence[int], others: reading.Supplementary | None, backdrop: Chart, words: str
+) -> Chart:
     if Z.shape[1] == 1:
         return plane_points("Scores", Z, [_axis(model, 0)], "The rows on the only component.")
     about = "Every row at its place on two components; rows near each other are alike." + words
     names = [_axis(model, j) for j in axes]
     found = supplementary_categories(others, axes)
     about += " Triangles are the means of categories that took no part in the fit." if found else ""
-    more: Chart = ({"categories": found} if found else {}) | backdrop | _lengths(model, Z, X)
+    more: Chart = ({"categories": found} if found else {}) | backdrop
     return axes_points("Scores", Z[:, axes], names, about, equal=True, **more)
 
 
