@@ -18,6 +18,7 @@ import eigenlens
 from eigenlens import datasets, densities, plot, textbook
 from eigenlens.cli.options import ParsingOptions
 from eigenlens.data.coerce import as_source
+from eigenlens.data.source import Block
 from eigenlens.errors import DataError, DataWarning, EigenlensError, ModelFileError, OptionError
 from eigenlens.estimator.storage import TABLE_ENTRY_TYPES, TEXTS
 
@@ -766,3 +767,41 @@ def test_a_rule_for_latent_dimensions_in_a_file_has_a_choice(tmp_path):
 def test_a_rug_is_drawn_or_not():
     with pytest.raises(OptionError, match=r"(?s)rug=.* must be True or False"):
         plot.density(eigenlens.KernelDensity().fit(X), X, column=0, rug=np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("wanted", [1, -1, 10**40])
+def test_a_choice_of_latent_dimensions_in_a_file_has_a_rule(wanted, tmp_path):
+    def change(content):
+        content.envelope["header"]["parameters"]["n_components"] = wanted
+
+    path = _changed_file(eigenlens.ProbabilisticPCA("bic").fit(X), tmp_path / "latent.safetensors", change)
+    with pytest.raises(ModelFileError, match=r"has 'selection', what a rule chose, but n_components = -?\d+ is none"):
+        eigenlens.load(path)
+
+
+@pytest.mark.parametrize("cls", [eigenlens.PCA, eigenlens.FactorAnalysis])
+def test_options_of_no_rotation_are_an_error(cls):
+    with pytest.raises(OptionError, match=r"rotation_options=\{'power': 2\} are of no use where rotation=None"):
+        cls(1, rotation_options={"power": 2}).fit(X)
+
+
+def test_the_mean_that_covariances_are_about_is_asked_by_true_or_false():
+    with pytest.raises(OptionError, match="center=array"):
+        eigenlens.PCA(1, center=np.ones(3)).fit_covariance(np.eye(3), 40)
+
+
+@pytest.mark.parametrize("covariance", ["full", "diagonal", "spherical"])
+def test_a_constant_column_whose_squares_overflow_is_named(covariance):
+    with pytest.raises(DataError, match=r"column '0' has entries from 1e\+300 to 1e\+300, whose squared deviations"):
+        densities.Gaussian.fit(np.full((12, 3), 1e300), covariance=covariance)
+
+
+@pytest.mark.parametrize("family", [densities.GaussianFamily, densities.MultinomialFamily])
+def test_families_have_one_name_per_column(family):
+    counts = Block(np.array([[1.0, 2.0], [3.0, 1.0], [2.0, 5.0]]))
+    named = family(names=["a", "b"])
+    assert named.estimate(named.summarise(counts)).fitted.names == ("a", "b")
+    assert family(names=[]).names is None
+    for names in (["a"], ["a", "b", "c"]):
+        with pytest.raises(OptionError, match=r"names=.* must be 2, one per column"):
+            family(names=names).estimate(family(names=names).summarise(counts))

@@ -34,6 +34,7 @@ from eigenlens.densities.intervals import (
     GaussianIntervals,
     check_names,
     check_record,
+    column_labels,
     fit_record,
     format_numbers,
     gaussian_intervals,
@@ -76,7 +77,7 @@ class Gaussian:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mean", np.atleast_1d(checks.finite("mean", self.mean)))
-        check_record(self.fitted)
+        check_record(self.fitted, self.mean.size)
         read_only(self, "mean")
         if not hasattr(type(self.covariance), "whiten"):
             object.__setattr__(self, "covariance", array_covariance(self.covariance, self.mean.size))
@@ -210,7 +211,7 @@ class Gaussian:
 
     def __str__(self) -> str:
         d, v = self.mean.size, self.covariance.variances
-        names = (self.fitted.names if self.fitted is not None else None) or tuple(map(str, range(d)))
+        names = column_labels(self.fitted.names if self.fitted is not None else None, d)
         if self.fitted is None:
             columns = format_numbers(self.mean), format_numbers(v)
             return titled_table("Gaussian", ("column", "mean", "variance"), names, *columns)
@@ -300,7 +301,7 @@ class GaussianFamily:
         checks.finite("statistics", statistics.scatter if full else statistics.square)
         if self.sigma is not None:
             return self._with_known_variances(statistics)
-        names = self.names or tuple(map(str, range(statistics.mean.size)))
+        names = column_labels(self.names, statistics.mean.size)
         covariance, weight = GAUSSIAN_FITS[self.covariance][1](statistics, names)
         n = np.broadcast_to(np.asarray(weight, dtype=np.float64), statistics.mean.shape)
         # At the largest likelihood the squared distances of n rows sum to n, column by column.
@@ -315,7 +316,7 @@ class GaussianFamily:
         Its log-likelihood is −½ Σ_j [n_j ln 2πσ_j² + Σ_i (x_ij − m_j)² / σ_j²].
         """
         d, sigma = moments.mean.size, check_sigma(self.sigma, moments.mean.size)
-        square, weight = _squares_and_weight(moments, self.names or tuple(map(str, range(d))))
+        square, weight = _squares_and_weight(moments, column_labels(self.names, d))
         v = np.broadcast_to(sigma**2, (d,)).copy()
         loglik = -0.5 * float(np.sum(moments.weight * np.log(2.0 * np.pi * v) + square / v))
         return Gaussian(moments.mean, Diagonal(v), Fitted(weight, loglik, d, 0.0, self.names, known=True))
@@ -416,11 +417,10 @@ def _range(block: Block) -> _Range:
 
 
 def _check_squares_in_range(source: Source, statistics: Any) -> None:
-    """Raise if a column has several values, but squared deviations that are not normal floats."""
+    """Raise if squared deviations of a column are not finite, or not normal floats though it has several values."""
     squares = np.diag(statistics.scatter) if isinstance(statistics, Moments) else statistics.square
-    odd = ~(np.isfinite(squares) & (squares >= MIN_NORMAL_FLOAT))
     low, high = accumulate(source, _range, label="range of columns")
-    bad = np.flatnonzero(odd & (high > low))
+    bad = np.flatnonzero(~np.isfinite(squares) | ((squares < MIN_NORMAL_FLOAT) & (high > low)))
     if bad.size:
         j = int(bad[0])
         name = source.names[j] if source.names else str(j)

@@ -67,8 +67,19 @@ class Fitted:
 
 
 def check_names(names: Any) -> tuple[str, ...] | None:
-    """Return names of columns as a tuple of texts; None is kept."""
-    return None if names is None else tuple(map(str, checks.listed("names", names)))
+    """Return names of columns as a tuple of texts; None if there are none."""
+    return None if names is None else tuple(map(str, checks.listed("names", names))) or None
+
+
+def column_labels(names: tuple[str, ...] | None, d: int) -> tuple[str, ...]:
+    """Return the names of d columns, or their numbers if they have none; raise if there is another number of names.
+
+    >>> column_labels(None, 2)
+    ('0', '1')
+    """
+    if names is not None and len(names) != d:
+        raise OptionError(f"must be {d}, one per column", argument="names", value=list(names))
+    return names or tuple(map(str, range(d)))
 
 
 def fit_record(density: Any) -> Fitted:
@@ -81,10 +92,12 @@ def fit_record(density: Any) -> Fitted:
     return record
 
 
-def check_record(fitted: Any) -> None:
-    """Raise unless `fitted` of a density is the record of a fit, or None."""
+def check_record(fitted: Any, d: int = 1) -> None:
+    """Raise unless `fitted` of a density of d columns is the record of a fit, or None."""
     if fitted is not None and not isinstance(fitted, Fitted):
         raise OptionError("must be a Fitted or None", argument="fitted", value=fitted)
+    if fitted is not None:
+        column_labels(fitted.names, d)
 
 
 def smoothed_count(density: Any) -> float:

@@ -22,7 +22,14 @@ from eigenlens.densities.fitting import (
     positive_weight_block,
     pseudo_counts,
 )
-from eigenlens.densities.intervals import Fitted, check_names, check_record, proportion_intervals, smoothed_count
+from eigenlens.densities.intervals import (
+    Fitted,
+    check_names,
+    check_record,
+    column_labels,
+    proportion_intervals,
+    smoothed_count,
+)
 from eigenlens.errors import DataError, OptionError
 from eigenlens.stats.counts import CountTotals, log_factorials
 
@@ -61,7 +68,7 @@ class Multinomial:
     def __post_init__(self) -> None:
         object.__setattr__(self, "probabilities", checks.numbers("probabilities", self.probabilities))
         read_only(self, "probabilities")
-        check_record(self.fitted)
+        check_record(self.fitted, self.probabilities.size)
         if self.trials is not None:
             checks.integer("trials", self.trials, 0)
         p, total = self.probabilities, float(self.probabilities.sum())
@@ -139,8 +146,7 @@ class Multinomial:
         return proportion_intervals(self.probabilities, smoothed_count(self), level, method)
 
     def __str__(self) -> str:
-        names = self.fitted.names if self.fitted is not None else None
-        names = names or tuple(map(str, range(self.probabilities.size)))
+        names = column_labels(self.fitted.names if self.fitted is not None else None, self.probabilities.size)
         if self.fitted is None:
             return probability_table(self, names, self.probabilities, None, None)
         return probability_table(self, names, self.probabilities, self.standard_errors(), self.confidence_intervals())

@@ -78,6 +78,10 @@ def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]
     estimator._choice, estimator._rotation_matrix = unpack(SELECTION_LAYOUT, arrays, header), arrays.get("turn")
     if isinstance(estimator.n_components, str) and estimator._choice is None:
         raise ModelFileError(f"lacks 'selection', what the rule {estimator.n_components!r} chose")
+    if estimator._choice is not None and not isinstance(estimator.n_components, str):
+        raise ModelFileError(
+            f"has 'selection', what a rule chose, but n_components = {estimator.n_components!r} is none"
+        )
     if estimator._choice is not None and estimator._choice.k != sizes["k"]:
         raise ModelFileError(f"'loadings' have {sizes['k']} columns, and 'selection' chose {estimator._choice.k}")
     estimator.n_features_in_ = estimator.model_.mean.size

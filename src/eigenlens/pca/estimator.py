@@ -217,12 +217,13 @@ class PCA(InterpretedComponents):
         >>> PCA(1).fit_covariance(np.array([[4.0, 2.0], [2.0, 4.0]]), n_samples=50).explained_variance_
         array([6.])
         """
+        center = checks.boolean("center", self.center)
         given = read_covariance(self, S, n_samples, mean, constant=True)
-        if mean is not None and not checks.boolean("center", self.center):
+        if mean is not None and not center:
             what = "has no effect with {center}, whose second moments are about zero"
             raise OptionError(what, argument="mean", fix="leave it out", settings={"center": False})
         self._feature_weight = None
-        self._set_moments(given.moments(covariance_divisor(given.n, self.center)))
+        self._set_moments(given.moments(covariance_divisor(given.n, center)))
         self._rows_like = Like(S, given.source.dtype)
         self._solved()
         return self

@@ -18,6 +18,10 @@ def check_rotation(rotation: Any, rotation_options: Any) -> None:
         checks.choice("rotation", rotation, ROTATIONS, ROTATION_ALIASES)
     if not isinstance(rotation_options, dict | None):
         raise OptionError("must be a dictionary, or None", argument="rotation_options", value=rotation_options)
+    if rotation is None and rotation_options:
+        what, fix = "are of no use where {rotation}", "name a rotation, or leave them out"
+        settings = {"rotation": None}
+        raise OptionError(what, argument="rotation_options", value=rotation_options, fix=fix, settings=settings)
     if isinstance(rotation, str) and rotation_options:
         _rotate(np.eye(2), np.ones(2), rotation, rotation_options)
 
