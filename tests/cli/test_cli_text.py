@@ -166,11 +166,6 @@ def test_spaces_of_any_number_between_cells(run, tmp_path):
 
 
 BELOW = {
-    "comments.csv": (
-        "# made by us\n# a,b\n1,2\n3,4\n",
-        "the last of which may hold the names",
-        "--comment '#' and --no-header",
-    ),
     "inside.csv": ("a,b\n1,2\n# stop\n3,4\n", "row 3 has 1 cell", "if that is a comment, add --comment '#'"),
     "packed.csv": ("\x1f\x8b", "is gzip, not delimited text", "mv packed.csv packed.csv.gz"),
     "ends.csv": ("1,2\n3,4,\n5,6,\n", "row 2 has 3 cells", "end the first line with a separator too"),
@@ -202,6 +197,7 @@ COMMENTS = {
     "a line of names": ("#a,b\n1,2\n3,4\n", [], ["#a", "b"]),
     "inside": ("a,b\n1,2\n# stop\n3,4\n", ["--comment", "#"], ["a", "b"]),
     "two signs": ("// made by us\na,b\n1,2\n3,4\n// end\n", ["--comment", "//"], ["a", "b"]),
+    "names in one": ("# made by us\n# a,b\n1,2\n3,4\n", [], ["a", "b"]),
     "no names": ("# made by us\n# a,b\n1,2\n3,4\n", ["--comment", "#", "--no-header"], ["column_1", "column_2"]),
 }
 

@@ -201,10 +201,10 @@ def latent_loadings(
 def factor_table(model: Any, *, names: Iterable[str] | None = None) -> FactorTable:
     """Return standardised loadings, uniquenesses and the shares of the factors, as the model is rotated.
 
-    >>> model = LinearGaussian(np.zeros(2), np.array([[3.0], [1.0]]), np.array([16.0, 0.0]))
+    >>> model = LinearGaussian(np.zeros(2), np.array([[3.0], [4.0]]), np.array([16.0, 9.0]))
     >>> found = factor_table(model)
     >>> found.loadings.ravel(), found.uniquenesses, found.shares, found.grouped
-    (array([0.6, 1. ]), array([0.64, 0.  ]), array([68.]), array([1, 0]))
+    (array([0.6, 0.8]), array([0.64, 0.36]), array([50.]), array([1, 0]))
     """
     W, psi, Phi = _parts(model)
     table = _loadings(model, W, psi, Phi, names)
