@@ -176,7 +176,7 @@ def test_parameters_must_be_finite(odd):
 def test_variances_of_nothing_are_rejected():
     with pytest.raises(OptionError, match="variance 0 of column 1 must be above 0"):
         Gaussian(np.zeros(2), Diagonal(np.array([1.0, 0.0]))).log_density(np.zeros((1, 2)))
-    with pytest.raises(OptionError, match="variance=-1.0 must be above 0"):
+    with pytest.raises(OptionError, match=r"variance=-1\.0 must be above 0"):
         Spherical(-1.0, 2).whiten(np.zeros((1, 2)))
 
 
