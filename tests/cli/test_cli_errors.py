@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -221,6 +222,35 @@ def test_a_model_that_does_not_fit_the_columns(fails, tmp_path):
     assert "the table has 2 features, but PCA is expecting 3" in said
     assert fails("impute", "m.safetensors", "good.csv") == (3, "a PCA cannot impute", "fit ppca, fa, gmm or mix")
     assert fails("predict", "m.safetensors", "good.csv")[0] == 3
+
+
+@pytest.mark.parametrize(
+    ("command", "rest", "model", "more"),
+    [
+        ("impute", ("--std", "-o", "filled.csv"), "ppca", ()),
+        ("predict", (), "gmm", ()),
+        ("predict", ("--label", "kind"), "nb", ("--label", "kind")),
+        ("score", ("--where", "a > 0"), "pca", ("--where", "a > 0")),
+        ("transform", (), "pca", ()),
+        ("denoise", ("--output=d.csv",), "pca", ()),
+    ],
+)
+def test_a_model_that_can_is_fitted_to_the_same_rows(tmp_path, monkeypatch, capsys, command, rest, model, more):
+    """The fit is printed as it can be typed; the command that was typed then works with its model."""
+    monkeypatch.chdir(tmp_path)
+    X = np.random.default_rng(3).normal(size=(40, 3))
+    lines = [f"{a:.3f},{b:.3f},{c:.3f},{'xy'[i % 2]}" for i, (a, b, c) in enumerate(X)]
+    Path("t.csv").write_text("\n".join(["a,b,c,kind", *lines]) + "\n")
+    other = {"score": "spca", "transform": "kde", "denoise": "kde"}.get(command, "pca")
+    assert main(["fit", other, "t.csv", "-o", "pca.safetensors", "-q"]) == 0
+    capsys.readouterr()
+    assert main([command, "pca.safetensors", "t.csv", *rest]) == 3
+    err = capsys.readouterr().err
+    target = "pca-new.safetensors" if model == "pca" else f"{model}.safetensors"
+    words = shlex.split(err.split("try: ")[1])
+    assert words == ["eigenlens", "fit", model, "t.csv", *more, "-o", target]
+    assert main(words[1:]) == 0
+    assert main([command, target, "t.csv", *rest]) == 0
 
 
 def test_files_that_are_no_models(fails, tmp_path):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
+import subprocess
 import warnings
 from pathlib import Path
 
@@ -101,6 +103,61 @@ def test_what_is_suggested_works(run, tmp_path, file):
     for command in commands:
         code, _, err = run(*shlex.split(command)[1:], "--force")
         assert code == 0, f"{command}\n{err}"
+
+
+STATION = """Aberdale
+Location: 224100E 252100N, Lat 52.139 Lon -4.570, 133 metres amsl
+Estimated data is marked with a * after the value. Missing data is marked by  ---.
+   yyyy  mm   tmax    tmin      af    rain     sun
+              degC    degC    days      mm   hours
+   1942   1    5.8     2.1     ---   114.0    58.0
+   1942   2    4.2    -0.6       7    13.8    80.3
+   1942   7   17.4    11.3*      0    70.2   185.0#
+   2019   1    7.7     3.2       3    41.2    65.6#
+   2019   2   10.7     4.4       4    58.5   109.0#  Provisional
+   2019   3   11.0     5.9       0   110.2   114.1#  Provisional
+"""
+NOTED = 'a, b, c\n1, "x, y", 2\n3, "u", 4.5\n5, "v, w", 6\n2, "z", 1\n'
+
+
+@pytest.mark.skipif(
+    shutil.which("awk") is None or shutil.which("sed") is None, reason="the commands are those of a shell"
+)
+@pytest.mark.parametrize(
+    ("content", "words", "error", "active", "expected"),
+    [
+        (STATION, (), "a printed table of 7 columns", ["tmin", "sun"], [[2.1, 58.0], [-0.6, 80.3], [11.3, 185.0],
+                                                                        [3.2, 65.6], [4.4, 109.0], [5.9, 114.1]]),
+        (STATION.replace("  Provisional", ""), ("--skip", "3"), "a printed table of 7 columns", ["tmax", "rain"],
+         [[5.8, 114.0], [4.2, 13.8], [17.4, 70.2], [7.7, 41.2], [10.7, 58.5], [11.0, 110.2]]),
+        (NOTED, (), "has spaces before the quotation marks", ["a", "c"], [[1, 2], [3, 4.5], [5, 6], [2, 1]]),
+    ],
+    ids=["station", "station-below-titles", "spaces-before-quotes"],
+)  # fmt: skip
+def test_the_command_that_copies_a_file_makes_one_that_is_read(run, tmp_path, content, words, error, active, expected):
+    Path("my file.txt").write_text(content.replace("\n", "\r\n"))
+    code, out, _ = run("fit", "pca", "my file.txt", *words, "--json")
+    found = json.loads(out)
+    assert code == 3
+    assert error in found["error"]
+    subprocess.run(["sh", "-c", found["fix"].split("them: ")[1]], check=True)
+    code, _, err = run("fit", "pca", "my file-cells.txt", "--columns", ",".join(active), "-o", "m.safetensors")
+    assert code == 0, err
+    values = eigenlens.load("m.safetensors").explained_variance_
+    np.testing.assert_allclose(values, spectrum(np.array(expected), covariance=False), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "x y z\n1 2 3\n4 5 6\n7 8 9\n2 4 1\n3 3 4\n1 1 5\n",
+        "A title\n\nx,y,z\n1,2,3\n4,5,6\n7,8,9\n2,4,1\n3,3,4\n1,1,5\n",
+        "x  y  note\n1  2  wet day\n4  5  dry\n7  8  dry\n2  4  wet\n3  3  dry\n1  1  wet\n",
+    ],
+)
+def test_no_other_table_is_taken_for_a_printed_one(run, content):
+    Path("t.txt").write_text(content)
+    assert "printed table" not in run("fit", "pca", "t.txt")[2]
 
 
 def test_the_page_has_the_score_of_every_file(monkeypatch):

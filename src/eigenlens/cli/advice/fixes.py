@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 import shlex
 from collections.abc import Iterator, Sequence
@@ -15,6 +16,7 @@ from eigenlens.cli.advice.suggested_fit import data_files, last_cells, open_prof
 from eigenlens.cli.advice.totals import is_total
 from eigenlens.cli.advice.trial import command_works, reads_standard_input, try_words
 from eigenlens.cli.errors import DEFAULT_FIXES
+from eigenlens.cli.files import is_model_file
 from eigenlens.cli.model_options import ModelOptions
 from eigenlens.cli.options import ReadingOptions, RunningOptions
 from eigenlens.cli.output import drop_flags
@@ -113,8 +115,9 @@ def check_fix(typed: Sequence[str], kind: str, what: str, fix: str) -> tuple[str
         found = _try_way(typed, what, way) if way.complete else ()
         kept += [] if found is None else [way.text]
         commands += [shlex.join(["eigenlens", *found])] if found else []
-    if not commands and kind == "data" and typed[0] == "fit":
-        commands = list(filter(command_works, [*_other_models(typed, what, fix), *suggest_fits(files)]))
+    if not commands and kind == "data":
+        others = [*_other_models(typed, what, fix), *suggest_fits(files)] if typed[0] == "fit" else []
+        commands = list(itertools.islice(filter(command_works, [*others, *_able_models(typed, fix)]), 1))
     text = fix if len(kept) == len(find_ways(fix)) else ", or ".join(kept) or DEFAULT_FIXES["data"]
     return text, next(iter(commands), None)
 
@@ -151,6 +154,29 @@ def _other_models(typed: Sequence[str], what: str, fix: str) -> list[str]:
 
 USED = re.compile(r"\buse ([a-z]+)\b")
 """A model that a way out names."""
+
+
+def _able_models(typed: Sequence[str], fix: str) -> list[str]:
+    """Return commands that fit the models that a way out names to the rows of a command.
+
+    `fix`: "fit" and names of models. Where a label is typed, classifiers come first.
+    """
+    if not ABLE.fullmatch(fix):
+        return []
+    able = [entry for entry in MODELS.values() if entry.command in re.findall("[a-z]+", fix)[1:]]
+    able.sort(key=lambda entry: "--label" in typed and not entry.classes)
+    words = drop_flags(drop_flags(typed[1:], "--std", "--proba", "--force", valued="-o"), valued="--output")
+    rows = [word for word in words if not is_model_file(word)]
+    return [shlex.join(["eigenlens", "fit", each.command, *rows, "-o", _free_name(each.command)]) for each in able]
+
+
+def _free_name(stem: str) -> str:
+    """Return the name of a model file that does not exist."""
+    return f"{stem}.safetensors" if not os.path.exists(f"{stem}.safetensors") else _free_name(f"{stem}-new")
+
+
+ABLE = re.compile(r"fit ([a-z]+, )*[a-z]+( or [a-z]+)?")
+"""Models that can do what a fitted one cannot."""
 
 
 def _try_way(typed: Sequence[str], what: str, way: Way, steps: int = MAX_STEPS) -> list[str] | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from eigenlens.data.files.decode import reject_undecodable
 from eigenlens.data.files.layout.separator import SEPARATORS, read_cells
+from eigenlens.data.files.layout.station import reject_station_file
 from eigenlens.data.files.number_format import is_number
 from eigenlens.errors import DataError
 
@@ -74,7 +75,9 @@ def trailing_separators(rows: Sequence[Sequence[str]]) -> int:
 def check_widths(path: Path, rows: list[list[str]], text: str) -> None:
     """Raise where the rows of a text have different lengths, with advice that depends on the first lines."""
     _reject_quoted_lines(path, rows)
-    _reject_quotes_after_spaces(path, rows)
+    _reject_quotes_after_spaces(path, rows, text)
+    if (widths := {len(row) for row in rows}) == {1} or len(widths) > 1:
+        reject_station_file(path, text)
     longer = len(rows) > 1 and all(len(row) == len(rows[0]) + 1 and not row[-1] for row in rows[1:])
     fix = "end the first line with a separator too" if longer else ""
     for place, row in enumerate(rows):
@@ -98,13 +101,22 @@ def _reject_quoted_lines(path: Path, rows: list[list[str]]) -> None:
             raise DataError(what, fix=f"copy it without them: tr -d '\"' < {name} > {copy}")
 
 
-def _reject_quotes_after_spaces(path: Path, rows: list[list[str]]) -> None:
+def _reject_quotes_after_spaces(path: Path, rows: list[list[str]], text: str) -> None:
     """Raise where spaces before quotation marks make these a part of the cells, of numbers too."""
     quoted = [[re.fullmatch(r'"[^"]*"', cell) is not None for cell in row] for row in rows[1:]]
-    if len(quoted) >= MIN_LINES and all(map(any, quoted)):
+    if (len(quoted) >= MIN_LINES and all(map(any, quoted))) or _is_even_without_spaces(path, rows, text):
         name, copy = shlex.quote(str(path)), shlex.quote(str(path.with_name(f"{path.stem}-cells{path.suffix}")))
         what = f"'{path}' has spaces before the quotation marks of its cells, which make these a part of them"
         raise DataError(what, fix=f"copy it without them: sed 's/\\([,;]\\) *\"/\\1\"/g' < {name} > {copy}")
+
+
+def _is_even_without_spaces(path: Path, rows: list[list[str]], text: str) -> bool:
+    """Return whether rows of different lengths have one if no spaces stand before quotation marks."""
+    if len({len(row) for row in rows}) < 2 or text.count('"') % 2:
+        return False
+    mended = re.sub(r'([,;]) +"', r'\1"', text)
+    widths = [{len(row) for row in read_cells(path, mended, sign) if row} for sign in ",;"]
+    return mended != text and any(len(each) == 1 and each != {1} for each in widths)
 
 
 MIN_LINES = 4
