@@ -246,7 +246,7 @@ def test_a_model_that_can_is_fitted_to_the_same_rows(tmp_path, monkeypatch, caps
     capsys.readouterr()
     assert main([command, "pca.safetensors", "t.csv", *rest]) == 3
     err = capsys.readouterr().err
-    target = "pca-new.safetensors" if model == "pca" else f"{model}.safetensors"
+    target = "pca-2.safetensors" if model == "pca" else f"{model}.safetensors"
     words = shlex.split(err.split("try: ")[1])
     assert words == ["eigenlens", "fit", model, "t.csv", *more, "-o", target]
     assert main(words[1:]) == 0

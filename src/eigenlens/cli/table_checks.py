@@ -17,6 +17,7 @@ from eigenlens.cli.advice.indicators import indicator_warnings
 from eigenlens.cli.advice.missing_entries import warn_empty_rows
 from eigenlens.cli.advice.mixed_measurements import measurement_warnings
 from eigenlens.cli.advice.sentinels import describe_sentinels, numeric_columns
+from eigenlens.cli.advice.shared_words import shared_word_warnings
 from eigenlens.cli.advice.spellings import spelling_warnings
 from eigenlens.cli.advice.totals import describe_totals
 from eigenlens.cli.advice.unknown_categories import warn_unknown_categories, warn_unknown_classes
@@ -118,9 +119,10 @@ def warn_suspicious_columns(table: Table) -> None:
     """Raise for columns without an entry, and warn of what looks wrong.
 
     Warned of are a first column that counts 0, 1, 2, …, numbers as categories, categories that are spelled in several
-    ways, numbers that mean missing, rows that are totals of others, and what `describe_columns` finds. These mean
-    something for every model: what follows from other columns makes covariances singular, and is counted twice where
-    columns are independent given the class. Rows that stay in files are not looked at.
+    ways, columns with the same few words, numbers that mean missing, rows that are totals of others, and what
+    `describe_columns` finds. These mean something for every model: what follows from other columns makes covariances
+    singular, and is counted twice where columns are independent given the class. Rows that stay in files are not
+    looked at.
     """
     if table.missing is None:
         return
@@ -136,7 +138,7 @@ def warn_suspicious_columns(table: Table) -> None:
     kinds = () if isinstance(table.source, Genotypes) else measurement_warnings(table)
     for message in (*zeros, *describe_totals(table), *kinds):
         warn_user(message, UserWarning)
-    for warning in (*spelling_warnings(table), *_describe_numbers(table)):
+    for warning in (*spelling_warnings(table), *shared_word_warnings(table.labels), *_describe_numbers(table)):
         warn_user(warning)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import re
 import shlex
 from collections.abc import Iterator, Sequence
@@ -16,7 +15,7 @@ from eigenlens.cli.advice.suggested_fit import data_files, last_cells, open_prof
 from eigenlens.cli.advice.totals import is_total
 from eigenlens.cli.advice.trial import command_works, reads_standard_input, try_words
 from eigenlens.cli.errors import DEFAULT_FIXES
-from eigenlens.cli.files import is_model_file
+from eigenlens.cli.files import free_name, is_model_file
 from eigenlens.cli.model_options import ModelOptions
 from eigenlens.cli.options import ReadingOptions, RunningOptions
 from eigenlens.cli.output import drop_flags
@@ -167,12 +166,10 @@ def _able_models(typed: Sequence[str], fix: str) -> list[str]:
     able.sort(key=lambda entry: "--label" in typed and not entry.classes)
     words = drop_flags(drop_flags(typed[1:], "--std", "--proba", "--force", valued="-o"), valued="--output")
     rows = [word for word in words if not is_model_file(word)]
-    return [shlex.join(["eigenlens", "fit", each.command, *rows, "-o", _free_name(each.command)]) for each in able]
-
-
-def _free_name(stem: str) -> str:
-    """Return the name of a model file that does not exist."""
-    return f"{stem}.safetensors" if not os.path.exists(f"{stem}.safetensors") else _free_name(f"{stem}-new")
+    return [
+        shlex.join(["eigenlens", "fit", each.command, *rows, "-o", free_name(f"{each.command}.safetensors")])
+        for each in able
+    ]
 
 
 ABLE = re.compile(r"fit ([a-z]+, )*[a-z]+( or [a-z]+)?")
