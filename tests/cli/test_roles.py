@@ -211,6 +211,24 @@ def test_a_table_of_genes_names_the_option_that_exchanges_rows_and_columns(run, 
     assert list(eigenlens.load("m.safetensors").feature_names_in_) == [f"g{i}" for i in range(N)]
 
 
+def test_new_rows_of_a_table_that_was_transposed(run, tmp_path, capsys):
+    """New rows may lie either way: the next command has the option, and so has the error without it."""
+    pl.DataFrame({"gene": [f"g{i}" for i in range(N)]} | NUMBERS).write_csv(tmp_path / "g.csv")
+    command = json.loads(run("fit", "pca", "g.csv", "--transpose", "-o", "m.safetensors", "--json"))["next"]
+    assert command == "eigenlens transform m.safetensors g.csv --transpose -o scores.csv"
+    run(*command.split()[1:])
+    capsys.readouterr()
+    assert main(["transform", "m.safetensors", "g.csv"]) == 3
+    err = capsys.readouterr().err
+    assert "fix: exchange its rows and columns with --transpose, as for the fit" in err
+    assert "try: eigenlens transform m.safetensors g.csv --transpose" in err
+    scores = pl.read_csv("scores.csv").select(pl.selectors.numeric())
+    kept = pl.DataFrame({f"g{i}": [NUMBERS[name][i] for name in NUMBERS] for i in range(N)})
+    kept.write_csv(tmp_path / "rows.csv")
+    run("transform", "m.safetensors", "rows.csv", "-o", "again.csv")
+    np.testing.assert_allclose(pl.read_csv("again.csv").select(scores.columns).to_numpy(), scores.to_numpy())
+
+
 def test_a_year_that_is_left_out_is_used_or_colours_the_rows_on_request(run, tmp_path):
     pl.DataFrame({"year": [1990 + i % 4 for i in range(N)]} | NUMBERS).write_csv(tmp_path / "t.csv")
     [line] = decisions(run("fit", "pca", "t.csv"))

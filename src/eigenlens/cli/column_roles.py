@@ -157,7 +157,9 @@ def _features_of_model(known: list[str], kinds: Kinds, model: Any, wanted: list[
         listed = ", ".join(f"'{name}'" for name in lacking[:5]) + (", …" if len(lacking) > 5 else "")
         called = f"{model.called} were" if hasattr(model, "called") else f"{type(model).__name__} was"
         what = f"the file lacks {len(lacking)} of the {len(known)} columns that the {called} fitted on: {listed}"
-        fail(what, f"rename its columns, or fit a model to it; it has {', '.join(map(str, list(kinds)[:5]))}", "data")
+        fix = f"rename its columns, or fit a model to it; it has {', '.join(map(str, list(kinds)[:5]))}"
+        lies = (getattr(model, "table_", None) or {}).get("text", {}).get("transpose") and len(lacking) == len(known)
+        fail(what, "exchange its rows and columns with --transpose, as for the fit" if lies else fix, "data")
     return known
 
 

@@ -783,3 +783,10 @@ def test_more_options():
     reports = []
     LinearDiscriminant(verbose=lambda done, total, what: reports.append((done, total, what))).fit(X, y)
     assert reports == [(120, 120, "reading classes")]
+
+
+@pytest.mark.parametrize("kind", [LinearDiscriminant, QuadraticDiscriminant])
+def test_copies_of_rows_named_as_classes_have_no_covariance(kind):
+    X = np.repeat(np.random.default_rng(4).normal(size=(6, 2)), 2, axis=0)
+    with pytest.raises(DataError, match="no column varies within any class.*rather than names of rows"):
+        kind().fit(X, np.repeat(list("abcdef"), 2))

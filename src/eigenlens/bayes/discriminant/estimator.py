@@ -59,6 +59,9 @@ from eigenlens.linalg.spectrum import Outcome
 from eigenlens.missing.standardize import StandardizedColumns
 from eigenlens.missing.units import Units
 
+VARYING = "give classes of rows that differ, rather than names of rows of which there are copies"
+"""The way out where no column varies within any class."""
+
 
 class GaussianClasses(StandardizedColumns, ClassCounts, BayesRule, ModelEstimator):
     """Gaussian classes, the base of `LinearDiscriminant` and `QuadraticDiscriminant`.
@@ -293,7 +296,7 @@ class LinearDiscriminant(NamedScores, GaussianClasses):
             raise DataError("every class has 1 row, so no class varies", within="y", fix="give more rows than classes")
         covariance, amounts = pooled_covariance(statistics, shrinkage)
         if not covariance.rank:
-            raise DataError("X: no column varies within any class, so there is no covariance", fix="check X and y")
+            raise DataError("X: no column varies within any class, so there is no covariance", fix=VARYING)
         rule = FisherRule(self._prior, statistics.mean, covariance)
         warn_about_linear(rule, self)
         return rule, amounts
@@ -473,7 +476,7 @@ class QuadraticDiscriminant(GaussianClasses):
         require_rows(statistics, self.classes_, 1.0, fix)
         own = class_covariances(statistics, shrinkage)
         if not all(getattr(C, "rank", 1) for C in own.covariances):
-            raise DataError("X: no column varies within any class, so there is no covariance", fix="check X and y")
+            raise DataError("X: no column varies within any class, so there is no covariance", fix=VARYING)
         warn_about_quadratic(own, statistics.rows, self)
         return gaussian_classes(self._prior, statistics.mean, own.covariances), own.amounts
 

@@ -333,8 +333,8 @@ def _apply_command(estimator: Any, files: Sequence[str], target: Path | None, re
     if not able or not files:  # a covariance matrix has no rows
         return ["eigenlens", "info", str(target)]
     name, written = able[0]
-    # The model remembers how the text is written and the roles of columns, by name.
+    # The model remembers how the text is written and the roles of columns, by name; new rows may lie the other way.
     chosen = () if hasattr(estimator, "feature_names_in_") else ("id", "label", "columns", "drop")
-    same = given_flags(reading, "where", "skip_missing", *chosen)
+    same = given_flags(reading, "where", "skip_missing", "transpose", *chosen)
     end = [] if written is None else ["-o", free_name(written)]
     return ["eigenlens", name, str(target), *files, *same, *end]
