@@ -43,7 +43,7 @@ def test_type_checkers_see_the_public_names():
 
 
 def test_every_part_of_the_catalogue_is_there():
-    parts = ("estimator", "summary", "page", "export", "projection")
+    parts = ("estimator", "summary", "page", "live", "export", "projection")
     paths = [getattr(entry, part) for entry in MODELS.values() for part in parts]
     assert all(callable(import_part(path)) for path in [*filter(None, paths), *PAGES, *PAGES.values()])
     for name in MODELS:

@@ -25,6 +25,7 @@ from eigenlens.data.number_array import number_array
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
+from eigenlens.estimator.main_plot_html import main_plot_html
 from eigenlens.estimator.names_elsewhere import reject_foreign_parameters
 from eigenlens.estimator.resume import resume_call
 from eigenlens.estimator.rows import map_blocks, per_row, validate_rows
@@ -130,6 +131,10 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
         """The array kind of attributes and draws: that of the fitted rows."""
         check_is_fitted(self)
         return self._rows_like
+
+    def _html_repr(self) -> str:
+        """Return what a notebook shows: the main plot of a fitted model, else the diagram of scikit-learn."""
+        return main_plot_html(self) or str(super()._html_repr())
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, self._state)

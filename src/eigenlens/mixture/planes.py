@@ -9,6 +9,8 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.data.memory import ArraySource
+from eigenlens.densities.covariance import Full
+from eigenlens.densities.gaussian import Gaussian
 from eigenlens.densities.mixture import Mixture
 from eigenlens.densities.mixture_terms import covariance_matrix
 from eigenlens.linalg.spectrum import orient
@@ -117,7 +119,6 @@ def separating_plane(mixture: Mixture, X: Array, level: float = 0.95) -> Plane:
     covariances differ most (Cook and Weisberg 1991).
 
     >>> from eigenlens.densities.covariance import Diagonal
-    >>> from eigenlens.densities.gaussian import Gaussian
     >>> parts = [Gaussian(np.array([0.0, m]), Diagonal(np.array([100.0, 1.0]))) for m in (-2.0, 2.0)]
     >>> found = separating_plane(Mixture(np.full(2, 0.5), tuple(parts)), np.zeros((1, 2)))
     >>> np.abs(found.axes), [round(abs(each.x), 6) for each in found.ellipses]
@@ -137,6 +138,22 @@ def separating_plane(mixture: Mixture, X: Array, level: float = 0.95) -> Plane:
     squares = np.append(s[:kept] ** 2, [0.0, 0.0])[:2]
     filled = mixture.impute(X) if np.isnan(X).any() else X
     return _plane(mixture, filled, mixture.mean, V, level, 100.0 * squares / (float((s**2).sum()) or 1.0))
+
+
+def mixture_on_plane(mixture: Mixture, axes: int = 2) -> tuple[Mixture, tuple[str, ...]]:
+    """Return a mixture as it lies on its separating plane, or on the first axis of it alone, and names of the axes.
+
+    >>> from eigenlens.densities.covariance import Diagonal
+    >>> parts = [Gaussian(np.array([0.0, m, 0.0]), Diagonal(np.array([100.0, 1.0, 9.0]))) for m in (-2.0, 2.0)]
+    >>> found, names = mixture_on_plane(Mixture(np.full(2, 0.5), tuple(parts)), 1)
+    >>> np.abs(found.means.ravel()), names
+    (array([2., 2.]), ('D1 (100% of the separation)',))
+    """
+    plane = separating_plane(mixture, np.empty((0, mixture.means.shape[1])))
+    V = plane.axes[:, :axes]
+    parts: list[Any] = list(mixture.components)
+    flat = [Gaussian((part.mean - plane.centre) @ V, Full(V.T @ covariance_matrix(part) @ V)) for part in parts]
+    return Mixture(mixture.weights, tuple(flat)), tuple(plane.separation_names[:axes])
 
 
 def _whitening(C: Array) -> Array:

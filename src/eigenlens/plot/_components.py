@@ -50,7 +50,13 @@ def scree(
     """
     percent, level = 100.0 * checks.real("threshold", threshold, 0.0, 1.0), checks.real("level", level, 0.0, 1.0)
     checks.has_components(model)
-    table, ax = tables.variance(model), _style.new_axes(ax)
+    return draw_shares(_style.new_axes(ax), tables.variance(model), percent, bootstrap, level)
+
+
+def draw_shares(
+    ax: Axes, table: VarianceTable, percent: float = 90.0, bootstrap: Bootstrap | None = None, level: float = 0.95
+) -> Axes:
+    """Draw the shares of the components of any model, and their sum; `percent` is the sum that is marked."""
     numbers = np.arange(1, table.variances.size + 1)
     bars = ax.bar(numbers, table.shares, color=BLUE, width=0.8 if numbers.size <= 60 else 1.0)
     few = {"marker": "o", "markersize": 3.5} if numbers.size <= 40 else {}
