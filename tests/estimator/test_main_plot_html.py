@@ -176,7 +176,7 @@ def test_plots_say_what_the_models_found():
     assert {"flavanoids", "the column that separates the classes best, of 13", *set(wine.labels)} <= set(words(naive))
     two = np.array(wine.labels) == "Barolo"
     line = words(eigenlens.LinearDiscriminant().fit(table, two))
-    assert {"D1 (100% of the separation)", "False: 66.9%", "True: 33.1%"} <= set(line)
+    assert {"LD1 (100.0%)", "False: 66.9%", "True: 33.1%"} <= set(line)
     plane = words(eigenlens.QuadraticDiscriminant().fit(table, wine.labels))
     assert {"class", "Barbera: 27%", "Barolo: 33.1%", "Grignolino: 39.9%"} <= set(plane)
 
@@ -185,3 +185,13 @@ def test_naive_bayes_of_categories_shows_bars():
     colours = pl.DataFrame({"colour": list("rrgrbggbb") * 5, "noise": RNG.normal(size=45)})
     model = eigenlens.NaiveBayes().fit(colours, list("aaabbbccc") * 5)
     assert {"% of the class", "colour", "r", "g", "b"} <= set(words(model))
+
+
+def test_naive_bayes_of_counts_shows_the_words_that_differ():
+    counts = np.random.default_rng(0).poisson([[1, 9, 3], [9, 1, 3]] * 20)
+    model = eigenlens.NaiveBayes("multinomial").fit(pl.DataFrame(counts, schema=["cat", "dog", "$the"]), [0, 1] * 20)
+    shown = words(model)
+    assert {"cat", "dog", "$the", "the 3 of 3 counts that differ most"} <= set(shown)
+    shares = np.array([counts[0::2].sum(axis=0), counts[1::2].sum(axis=0)]) + 1.0
+    shares /= shares.sum(axis=1, keepdims=True)
+    assert {f"{value:.2f}" for value in np.log2(shares / shares.mean(axis=0))[:, :2].ravel()} <= set(shown)

@@ -11,8 +11,8 @@ from eigenlens.bayes.classifier.class_density import sample_density
 from eigenlens.bayes.held_out import separation
 from eigenlens.bayes.rule import sample_by_class
 
-DRAWN_ROWS = 400
-"""Rows that are drawn, enough to order columns and to find their ranges."""
+DRAWN_ROWS, MIN_DRAWN_ROWS, MAX_DRAWN_ENTRIES = 400, 100, 1_000_000
+"""Rows that are drawn, enough to order columns and to find their ranges; fewer where there are many columns."""
 
 
 def draw_class_rows(model: Any) -> tuple[Array, Array]:
@@ -24,12 +24,13 @@ def draw_class_rows(model: Any) -> tuple[Array, Array]:
     >>> separating_columns(rows, codes)[0]
     0
     """
-    rng = np.random.default_rng(0)
+    rng, d = np.random.default_rng(0), model.n_features_in_
+    n = int(np.clip(MAX_DRAWN_ENTRIES // d, MIN_DRAWN_ROWS, DRAWN_ROWS))
     prior = np.asarray(to_numpy(model.class_prior_), dtype=np.float64)
-    codes = rng.choice(len(prior), size=DRAWN_ROWS, p=prior / prior.sum())
+    codes = rng.choice(len(prior), size=n, p=prior / prior.sum())
     if hasattr(model, "model_"):
         return np.column_stack([_as_numbers(column) for column in model.model_.sample(codes, rng)]), codes
-    densities, d = model.densities_, model.n_features_in_
+    densities = model.densities_
     return sample_by_class(codes, d, lambda c, m: sample_density(densities[c], m, rng)), codes
 
 

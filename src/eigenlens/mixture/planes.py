@@ -140,20 +140,19 @@ def separating_plane(mixture: Mixture, X: Array, level: float = 0.95) -> Plane:
     return _plane(mixture, filled, mixture.mean, V, level, 100.0 * squares / (float((s**2).sum()) or 1.0))
 
 
-def mixture_on_plane(mixture: Mixture, axes: int = 2) -> tuple[Mixture, tuple[str, ...]]:
-    """Return a mixture as it lies on its separating plane, or on the first axis of it alone, and names of the axes.
+def mixture_on_plane(mixture: Mixture) -> tuple[Mixture, tuple[str, ...]]:
+    """Return a mixture as it lies on its separating plane, and the names of the two axes.
 
     >>> from eigenlens.densities.covariance import Diagonal
     >>> parts = [Gaussian(np.array([0.0, m, 0.0]), Diagonal(np.array([100.0, 1.0, 9.0]))) for m in (-2.0, 2.0)]
-    >>> found, names = mixture_on_plane(Mixture(np.full(2, 0.5), tuple(parts)), 1)
-    >>> np.abs(found.means.ravel()), names
-    (array([2., 2.]), ('D1 (100% of the separation)',))
+    >>> found, names = mixture_on_plane(Mixture(np.full(2, 0.5), tuple(parts)))
+    >>> np.abs(found.means[:, 0]), names[0]
+    (array([2., 2.]), 'D1 (100% of the separation)')
     """
     plane = separating_plane(mixture, np.empty((0, mixture.means.shape[1])))
-    V = plane.axes[:, :axes]
-    parts: list[Any] = list(mixture.components)
+    V, parts = plane.axes, list[Any](mixture.components)
     flat = [Gaussian((part.mean - plane.centre) @ V, Full(V.T @ covariance_matrix(part) @ V)) for part in parts]
-    return Mixture(mixture.weights, tuple(flat)), tuple(plane.separation_names[:axes])
+    return Mixture(mixture.weights, tuple(flat)), tuple(plane.separation_names)
 
 
 def _whitening(C: Array) -> Array:

@@ -211,7 +211,9 @@ def captions(table: ValueTable) -> list[str]:
     return [_style.component_label(*pair, table.stem).replace(" ", "\n") for pair in pairs]
 
 
-def draw_cells(ax: Axes, values: Array, names: Sequence[str], labels: Sequence[str], most: int = 8) -> None:
+def draw_cells(
+    ax: Axes, values: Array, names: Sequence[str], labels: Sequence[str], most: int = 8, what: str = "loading"
+) -> None:
     """Draw values (d, m) as coloured cells with a scale, and as numbers for up to `most` columns; NaN is left blank."""
     d, m = values.shape
     limit = float(np.nanmax(np.abs(values))) or 1.0
@@ -226,7 +228,7 @@ def draw_cells(ax: Axes, values: Array, names: Sequence[str], labels: Sequence[s
     ax.tick_params(which="minor", length=0)
     if m <= most:
         _print_values(ax, values, limit)
-    _style.draw_color_scale(ax, image, 0.6, "loading")
+    _style.draw_color_scale(ax, image, 0.6, what)
 
 
 def _print_values(ax: Axes, values: Array, limit: float) -> None:
