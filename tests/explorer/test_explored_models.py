@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
+import json
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import eigenlens
+from eigenlens.catalogue import import_part
+from eigenlens.explorer.explored_model import LIVE_MODELS, explored_model
 from explorer.requests_to import ask, axis_values, chart, page_data, send
 
 WINE = eigenlens.datasets.load("wine")
@@ -128,3 +135,27 @@ def test_an_option_that_a_model_has_not_is_named(asked):
     for options in ({"gamma": 1.0}, {"bandwidth": -1.0}, {"bandwidth": "nonsense"}, {"kernel": 2.0}):
         status, _, content = send(server, "POST", "/answer", {"question": question | {"options": options}})
         assert (status, next(iter(options)).encode() in content) == (400, True)
+
+
+def test_the_options_start_at_the_defaults_of_the_classes():
+    first = {(command, each.name): each.first for command in LIVE_MODELS for each in explored_model(command).options}
+    assert {"bandwidth", "kernel", "covariance", "gamma"} == {name for _, name in first}
+    for (command, name), value in first.items():
+        entry = LIVE_MODELS[command]
+        known = inspect.signature(import_part(entry.estimator)).parameters[entry.options[name]]
+        assert value == (known.default or "")
+
+
+def test_listing_the_models_imports_none_that_is_not_asked_for():
+    code = """
+import json, sys
+from eigenlens.explorer.explored_model import LIVE_MODELS, explored_model
+names = [option.name for command in LIVE_MODELS for option in explored_model(command).options]
+print(json.dumps([len(names), sorted(sys.modules)]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    count, loaded = json.loads(done.stdout)
+    assert count == 5
+    kept = {"KernelPCA", "FactorAnalysis", "ProbabilisticPCA", "NaiveBayes", "LinearDiscriminant"}
+    modules = {eigenlens.catalogue.MODELS[name].estimator.rpartition(".")[0] for name in kept}
+    assert not modules & set(loaded)

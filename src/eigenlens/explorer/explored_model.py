@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
@@ -124,8 +123,12 @@ class ExploredModel:
     drafts = False
     """Whether there is something near a fit that is shown while a slider moves."""
 
-    labels: Mapping[str, str] = {}
-    """Labels of the options that the page offers, by their names on the command line."""
+    labels: Mapping[str, tuple[str, str]] = {}
+    """Labels of the options that the page offers, by their names on the command line, and the defaults of the class.
+
+    "" is None. A test compares them with the class, which is not read here: importing every model to list its options
+    would make the first page slow.
+    """
 
     def __init__(self, entry: ModelEntry) -> None:
         self.entry = entry
@@ -135,12 +138,11 @@ class ExploredModel:
     @property
     def options(self) -> tuple[ModelOption, ...]:
         """The options that the page offers besides the number of components, scaling and rotation."""
-        known = inspect.signature(import_part(self.entry.estimator)).parameters
-        return tuple(self._option(name, known[self.entry.options[name]].default) for name in self.labels)
+        return tuple(self._option(name, *label) for name, label in self.labels.items())
 
-    def _option(self, name: str, default: Any) -> ModelOption:
+    def _option(self, name: str, label: str, first: str) -> ModelOption:
         names = self.entry.names[name].names
-        return ModelOption(name, self.labels[name], names if default in names else ("", *names), default or "")
+        return ModelOption(name, label, names if first in names else ("", *names), first)
 
     @property
     def scaled(self) -> bool:

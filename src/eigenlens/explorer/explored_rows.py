@@ -28,10 +28,8 @@ from eigenlens.explorer.explored_model import (
 from eigenlens.explorer.explored_table import ExploredTable
 from eigenlens.explorer.question import Question
 from eigenlens.kde.bandwidth import BANDWIDTH_RULES, bandwidth
-from eigenlens.kernel_pca.gamma import GAMMA_RULES
 from eigenlens.mixture.select import MixtureSelection, select_mixture
 from eigenlens.reporting.charts import Chart
-from eigenlens.reporting.pages.classifier_live import classifier_live, evaluate_shown, row_reasons
 from eigenlens.reporting.remarks import fit_remarks
 from eigenlens.reporting.rows import ShownRows
 from eigenlens.tables.text_table import count_noun
@@ -89,11 +87,14 @@ class ExploredDensity(ExploredRows):
     """A kernel density of one active column, or of the two that are looked at, with its bandwidth."""
 
     counted, of_columns, scaled = False, True, False
-    labels: Mapping[str, str] = {"bandwidth": "Bandwidth", "kernel": "Kernel"}
+    labels: Mapping[str, tuple[str, str]] = {
+        "bandwidth": ("Bandwidth", "sheather-jones"),
+        "kernel": ("Kernel", "gaussian"),
+    }
     live_entries = 100_000
 
-    def _option(self, name: str, default: Any) -> ModelOption:
-        return super()._option(name, default)._replace(number=name == "bandwidth")
+    def _option(self, name: str, label: str, first: str) -> ModelOption:
+        return super()._option(name, label, first)._replace(number=name == "bandwidth")
 
     def fitted_question(self, question: Question) -> Question:
         """Return the question with the one or two columns that are looked at."""
@@ -148,7 +149,7 @@ class ExploredMixture(ExploredRows):
     """A Gaussian mixture, and when asked to the criteria of others."""
 
     first_count, of_columns = 3, True
-    labels: Mapping[str, str] = {"covariance": "Covariances"}
+    labels: Mapping[str, tuple[str, str]] = {"covariance": ("Covariances", "full")}
     live_entries = 20_000
 
     def most(self, question: Question, table: ExploredTable) -> int:
@@ -199,11 +200,11 @@ class ExploredKernel(ExploredRows):
     """Kernel PCA: exact, and while a slider moves by landmarks."""
 
     drafts, first_count = True, 3
-    labels: Mapping[str, str] = {"gamma": "Gamma", "kernel": "Kernel"}
+    labels: Mapping[str, tuple[str, str]] = {"gamma": ("Gamma", ""), "kernel": ("Kernel", "rbf")}
     live_entries = 100_000
 
-    def _option(self, name: str, default: Any) -> ModelOption:
-        found = super()._option(name, default)
+    def _option(self, name: str, label: str, first: str) -> ModelOption:
+        found = super()._option(name, label, first)
         names = tuple(each for each in found.names if each != "precomputed")
         return found._replace(names=names, number=name == "gamma", none="1 / columns")
 
@@ -230,20 +231,21 @@ class ExploredKernel(ExploredRows):
         gamma = getattr(found.model, "gamma_", None)
         if gamma is None or self.option(question, "kernel") not in ("rbf", "laplacian"):
             return LiveAnswer(charts, list(map(str, fit_remarks(found.model))))
+        rules = import_part(self.entry.names["gamma"].registry)
         key = ("gammas", replace(self.key(question), k=0, options=()))
-        known = request.keep(key, lambda: rule_gammas(table, self.fitted_question(question)))
+        known = request.keep(key, lambda: rule_gammas(table, self.fitted_question(question), rules))
         about = f"by {LANDMARKS} landmarks while the slider moves" if request.draft else "exact"
         note = f"The embedding is {about}. Marks on the slider are the widths of rules."
         slider = _reaching(float(gamma), known, 30.0)
         return LiveAnswer(charts, list(map(str, fit_remarks(found.model))), {"gamma": slider}, note)
 
 
-def rule_gammas(table: ExploredTable, question: Question) -> dict[str, float]:
+def rule_gammas(table: ExploredTable, question: Question, rules: Mapping[str | None, Any]) -> dict[str, float]:
     """Return the kernel width of each rule, for the columns as the kernel has them."""
     X = table.rows_of(question.columns("active"))
     X = X / np.where(X.std(axis=0) > 0.0, X.std(axis=0), 1.0) if question.standardize else X
     found = {}
-    for name, rule in GAMMA_RULES.items():
+    for name, rule in rules.items():
         try:
             found[name or ""] = float(rule(ArraySource(X), np.random.default_rng(0)))
         except DataError:  # columns without variance
@@ -267,6 +269,8 @@ class ExploredClassifier(ExploredRows):
 
     def answer(self, table: ExploredTable, question: Question, found: RowsFit, request: FitRequest) -> LiveAnswer:
         """Return the regions of the classes on two columns, and how often the model is right."""
+        from eigenlens.reporting.pages.classifier_live import classifier_live, evaluate_shown
+
         rows = self.shown(table, question)
         known = request.keep(("evaluation", self.key(question)), lambda: evaluate_shown(found.model, rows))
         charts = classifier_live(found.model, rows, question.axes, known)
@@ -275,4 +279,6 @@ class ExploredClassifier(ExploredRows):
 
     def reasons(self, table: ExploredTable, question: Question, found: RowsFit, row: int) -> list[Chart]:
         """Return why one of the rows shown is put into its class."""
+        from eigenlens.reporting.pages.classifier_live import row_reasons
+
         return row_reasons(found.model, self.shown(table, question), row)
