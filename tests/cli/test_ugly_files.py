@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shlex
 import shutil
@@ -18,6 +19,7 @@ from eigenlens.cli import main
 from eigenlens.cli.advice.fixes import find_ways, mend
 from ugly_files import FILES, N, UglyFile, score_table
 from written_reports import contents, named
+from written_tables import write_xlsx
 
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "ugly-files.md"
 
@@ -145,6 +147,19 @@ def test_the_command_that_copies_a_file_makes_one_that_is_read(run, tmp_path, co
     assert code == 0, err
     values = eigenlens.load("m.safetensors").explained_variance_
     np.testing.assert_allclose(values, spectrum(np.array(expected), covariance=False), rtol=1e-9)
+
+
+@pytest.mark.parametrize("path", ["t.txt.gz", "t.txt", "t.xlsx"])
+def test_files_that_a_shell_cannot_read_by_lines_are_saved_as_text_first(run, path):
+    if path.endswith("xlsx"):
+        pytest.importorskip("python_calamine", reason="sheets are read by the extra excel")
+        write_xlsx(path, {"a": [[line] for line in STATION.splitlines()]})
+    else:
+        Path(path).write_bytes(gzip.compress(STATION.encode()) if path.endswith("gz") else STATION.encode("utf-16"))
+    err = run("fit", "pca", path)[2]
+    assert f"'{path}' is a printed table of 7 columns" in err
+    assert "fix: save it as text, and copy that without them: awk " in err
+    assert err.split("fix: ")[1].rstrip().endswith("< table.txt > table-cells.txt")
 
 
 @pytest.mark.parametrize(

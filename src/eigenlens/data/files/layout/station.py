@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 import re
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from eigenlens.data.files.layout.copy_command import advise_copy
 from eigenlens.data.files.number_format import is_number
 from eigenlens.errors import DataError
 
@@ -51,9 +51,8 @@ def _is_entry(word: str) -> bool:
 
 def _station_error(path: Path, names: Sequence[str]) -> DataError:
     d = len(names)
-    name, copy = shlex.quote(str(path)), shlex.quote(str(path.with_name(f"{path.stem}-cells{path.suffix}")))
     chosen = f'NF >= {d} && ($1 == "{names[0]}" || $1 ~ /^[-+.]?[0-9]/)'
     cells = f'for (i = 1; i <= {d}; i++) printf "%s%s", $i, (i < {d} ? "," : "\\n")'
     what = f"'{path}' is a printed table of {d} columns, from '{names[0]}' to '{names[-1]}', among other lines or words"
     program = f'{{gsub(/[{FLAGS}\\r]/, "")}} {chosen} {{{cells}}}'
-    return DataError(what, fix=f"copy the table without them: awk '{program}' < {name} > {copy}")
+    return DataError(what, fix=advise_copy(path, f"awk '{program}'"))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import re
-import shlex
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from eigenlens.data.files.decode import reject_undecodable
+from eigenlens.data.files.layout.copy_command import advise_copy
 from eigenlens.data.files.layout.separator import SEPARATORS, read_cells
 from eigenlens.data.files.layout.station import reject_station_file
 from eigenlens.data.files.number_format import is_number
@@ -96,18 +96,16 @@ def _reject_quoted_lines(path: Path, rows: list[list[str]]) -> None:
         counts = {cell.count(sign) for cell in cells}
         numbers = all(any(is_number(part.strip()) for part in cell.split(sign)) for cell in cells[1:])
         if len(counts) == 1 and counts != {0} and numbers:
-            name, copy = shlex.quote(str(path)), shlex.quote(str(path.with_name(f"{path.stem}-cells{path.suffix}")))
             what = f"each line of '{path}' stands in quotes as a whole, so that it is a single cell"
-            raise DataError(what, fix=f"copy it without them: tr -d '\"' < {name} > {copy}")
+            raise DataError(what, fix=advise_copy(path, "tr -d '\"'"))
 
 
 def _reject_quotes_after_spaces(path: Path, rows: list[list[str]], text: str) -> None:
     """Raise where spaces before quotation marks make these a part of the cells, of numbers too."""
     quoted = [[re.fullmatch(r'"[^"]*"', cell) is not None for cell in row] for row in rows[1:]]
     if (len(quoted) >= MIN_LINES and all(map(any, quoted))) or _is_even_without_spaces(path, rows, text):
-        name, copy = shlex.quote(str(path)), shlex.quote(str(path.with_name(f"{path.stem}-cells{path.suffix}")))
         what = f"'{path}' has spaces before the quotation marks of its cells, which make these a part of them"
-        raise DataError(what, fix=f"copy it without them: sed 's/\\([,;]\\) *\"/\\1\"/g' < {name} > {copy}")
+        raise DataError(what, fix=advise_copy(path, r"""sed 's/\([,;]\) *"/\1"/g'"""))
 
 
 def _is_even_without_spaces(path: Path, rows: list[list[str]], text: str) -> bool:
