@@ -304,6 +304,7 @@ USAGE = {
     "near example": (("demo", "two-circle"), "is not an example", "did you mean 'two-circles'?"),
     "rows of info": (("info", "good.csv", "--where", "a > 1"), "no such option: --where", "see eigenlens info --help"),
     "no label": (("fit", "lda", "good.csv"), "no column of classes is named", "add --label"),
+    "no label beside text": (("fit", "nb", "kinds.csv"), "no column of classes is named", "add --label kind"),
     "wrong suffix": (("fit", "pca", "good.csv", "-o", "m.pkl"), "has the suffix '.pkl'", ".safetensors"),
     "no folder": (("fit", "pca", "good.csv", "-o", "x/m.safetensors"), "x, which does not exist", "mkdir -p 'x'"),
     "no memory": (("fit", "pca", "good.csv", "--max-memory", "lots"), "--max-memory lots must be", ""),
@@ -321,6 +322,7 @@ USAGE = {
 def test_bad_words_are_usage_errors(fails, tmp_path, case):
     pl.read_csv(tmp_path / "good.csv").write_parquet(tmp_path / "good.parquet")
     (tmp_path / "wide.csv").write_text("length,width\n1,2\n3,5\n")
+    (tmp_path / "kinds.csv").write_text("a,b,kind\n" + "".join(f"{i},{i % 4},{'xyz'[i % 3]}\n" for i in range(12)))
     words, what, fix = USAGE[case]
     code, said, out = fails(*words)
     assert code == 2

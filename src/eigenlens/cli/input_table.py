@@ -249,7 +249,7 @@ def read_table(
     if any(kinds[name] != ColumnKind.TEXT for name in roles.text):
         files = open_input(paths, reading, [*text, *roles.text], **how)
     if need_label and not reading.label:
-        reject_unlabelled(files, roles, model)
+        reject_unlabelled(files, _suggest_labels(files, roles, beside, reading) if guess and mixed else roles, model)
     return _Request(files, roles, tests, reading, need_label).read(memory_limit(running), mixed)
 
 
@@ -265,6 +265,12 @@ def _guess(files: FileSource, mixed: bool, text: Sequence[Any], asked: ReadingOp
     found = guess_roles(profile_first_rows(files, HEAD_ROWS), mixed, [asked.id, asked.weight, *(asked.label or ())])
     kept = [name for name in text if found[name].role == Role.ACTIVE]
     return found | {name: GuessedRole(name, Role.LABEL, "kept as text", False) for name in kept}
+
+
+def _suggest_labels(files: FileSource, roles: ColumnRoles, text: Sequence[Any], asked: ReadingOptions) -> ColumnRoles:
+    """Return the roles with columns that may hold classes, among them text that is a feature of models that take it."""
+    found = _guess(files, False, text, asked)
+    return replace(roles, labels=roles.labels or tuple(name for name in found if found[name].role == Role.LABEL))
 
 
 def _guess_id(files: FileSource, roles: ColumnRoles, dropped: Collection[Any]) -> ColumnRoles:
