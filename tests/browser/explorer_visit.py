@@ -16,6 +16,13 @@ FRAME.insert(0, "cultivar", list(WINE.labels))
 FRAME.insert(0, "bottle", list(WINE.rows))
 
 
+def expect(located):
+    """Return playwright's expectations, which wait; it is imported on use, since tests are collected without it too."""
+    from playwright.sync_api import expect as expectations
+
+    return expectations(located)
+
+
 def answered(seen, count):
     """Wait until this number of questions has been answered and drawn, and no other is under way."""
     now = "document.documentElement.dataset"

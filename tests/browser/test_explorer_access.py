@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import expect
 
 from browser.conftest import SKIPPED
-from browser.explorer_visit import answered
+from browser.explorer_visit import answered, expect
 from browser.test_axe import AXE, RUN
 
 pytestmark = pytest.mark.browser

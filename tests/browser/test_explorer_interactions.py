@@ -7,11 +7,10 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from playwright.sync_api import expect
 from sklearn.datasets import load_digits
 
 import eigenlens
-from browser.explorer_visit import FRAME, NAMES, answered, axes, expected
+from browser.explorer_visit import FRAME, NAMES, answered, axes, expect, expected
 
 pytestmark = pytest.mark.browser
 

@@ -6,10 +6,9 @@ import re
 
 import numpy as np
 import pytest
-from playwright.sync_api import expect
 
 import eigenlens
-from browser.explorer_visit import FRAME, NAMES, answered
+from browser.explorer_visit import FRAME, NAMES, answered, expect
 
 pytestmark = pytest.mark.browser
 
