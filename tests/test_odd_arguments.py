@@ -8,6 +8,7 @@ from pathlib import Path
 import dask.dataframe
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 import eigenlens
@@ -99,17 +100,44 @@ CALLS = [
     ("loglik", "densities.Fitted(20.0, nan, 2)"),
     ("prior", "densities.Fitted(20.0, -3.0, 2, prior=inf)"),
     ("known", "densities.Fitted(20.0, -3.0, 2, known=inf)"),
+    ("X", "eigenlens.PCA().fit(pd.DataFrame(rows(12, 3)).groupby(0))"),
+    ("X", "eigenlens.PCA().fit(torch.quantize_per_tensor(torch.ones(3, 2), 0.1, 0, torch.qint8))"),
+    ("X", f"{CLASSES}.predict(spoilt(rows(12, 3).astype(object), 10**400, (1, 1)))"),
+    ("X", "densities.Gaussian([0.0, 1.0], densities.Full(np.eye(2))).impute(X=[[inf, nan]])"),
+    ("X", "densities.LinearGaussian([0.0, 1.0], [[1.0], [1.0]], 0.5).impute(X=[[inf, nan]])"),
+    ("X", "densities.Mixture([1.0], (densities.Gaussian([0.0], densities.Full([[1.0]])),)).impute(X=[inf])"),
+    ("n_samples", "eigenlens.FactorAnalysis(1).fit_covariance(np.cov(rows(40, 3).T), n_samples=1e308)"),
+    ("n_samples", "eigenlens.bartlett_sphericity(np.cov(rows(40, 3).T), n_samples=1e308)"),
+    ("path", r"eigenlens.load('\ud800')"),
+    ("path", r"eigenlens.scan('\ud800.csv')"),
+    ("path", "eigenlens.scan('x' * 5000)"),
+    ("path", rf"{PCA}.save('\ud800')"),
+    ("checkpoint", r"eigenlens.PCA().fit(rows(12, 3), checkpoint='\ud800')"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("argument", "call"), CALLS, ids=[call for _, call in CALLS])
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore:torch.quantize_per_tensor:UserWarning")
 def test_the_error_names_the_argument(argument, call):
     with pytest.raises(EigenlensError, match=rf"\b({argument})\b"):
         eval(call, dict(NAMES))
 
 
 # ---- odd values that mean something ---------------------------------------------------------------------------
+
+
+def test_integers_of_128_bits_are_read_as_floats():
+    values = [2**100, 1, 2, 5]
+    frame = pl.DataFrame({"a": pl.Series(values, dtype=pl.Int128), "b": [2.0, 1.0, 2.0, 4.0]})
+    expected = eigenlens.PCA(1).fit(np.column_stack([np.array(values, dtype=float), frame["b"]])).explained_variance_
+    for given in (frame, frame.lazy()):
+        np.testing.assert_array_equal(eigenlens.PCA(1).fit(given).explained_variance_, expected)
+
+
+def test_an_error_shows_an_array_in_one_line():
+    with pytest.raises(EigenlensError) as found:
+        eigenlens.PCA(np.eye(3)).fit(X)
+    assert "\n" not in str(found.value)
 
 
 def test_labels_and_categories_may_be_tensors_of_bfloat16():

@@ -75,10 +75,12 @@ def dimensions(x: Any) -> int | None:
 
 
 def check_tensor(x: Any, argument: str = "X") -> None:
-    """Raise for a tensor whose numbers cannot be read: of a sparse layout, or on a device that holds none."""
+    """Raise for a tensor whose numbers cannot be read: sparse, quantised, or on a device without any."""
     if "sparse" in str(getattr(x, "layout", "")):
         fix = f"give it as a SciPy sparse matrix, or as {argument}.to_dense()"
         raise DataError("is a sparse tensor", argument=argument, fix=fix)
+    if getattr(x, "is_quantized", False):
+        raise DataError("is a quantised tensor", argument=argument, fix=f"give it as {argument}.dequantize()")
     if "meta" in str(getattr(x, "device", "")):
         what = "is a tensor on the device 'meta', which holds no numbers"
         raise DataError(what, argument=argument, fix="give it numbers")

@@ -130,7 +130,7 @@ def distinct_values(argument: str, value: Any, count: int | None = None) -> tupl
     given = tuple(value.tolist() if hasattr(value, "tolist") else value) if is_list(value) else ()
     usable = all(isinstance(each, Hashable) for each in given) and len(set(given)) == len(given)
     if not usable or not given or (count is not None and len(given) != count):
-        number = "at least one" if count is None else str(count)
+        number = "one or more" if count is None else str(count)
         raise OptionError(f"must be {number} different values", argument=argument, value=value)
     if any(isinstance(each, float) and each != each for each in given):
         raise OptionError("holds NaN, which is a missing value and no category", argument=argument, value=value)
@@ -394,13 +394,24 @@ def file_name(path: Any, argument: str = "path") -> Path:
     eigenlens.errors.OptionError: checkpoint='no\\x00name' is not a file name; give one such as 'results/wine.html'.
     """
     text = os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else ""
-    named: dict[str, Any] = {"argument": argument, "value": text or path}
-    if not Path(text).parts or "\0" in text:
+    if not Path(text).parts:
+        fix = "give one such as 'results/wine.html'"
+        raise OptionError("is not a file name", argument=argument, value=text or path, fix=fix)
+    return possible_path(text, argument)
+
+
+def possible_path(text: str, argument: str = "path") -> Path:
+    """Return a path, unless its letters or their number are those of no file name."""
+    try:
+        lengths = [len(os.fsencode(part)) for part in Path(text).parts]
+    except UnicodeEncodeError:  # halves of characters
+        lengths = []
+    named: dict[str, Any] = {"argument": argument, "value": text}
+    if (text and not lengths) or "\0" in text:
         raise OptionError("is not a file name", **named, fix="give one such as 'results/wine.html'")
-    found = Path(text)
-    if max(len(os.fsencode(part)) for part in found.parts) > MAX_NAME_BYTES:
+    if max(lengths, default=0) > MAX_NAME_BYTES:
         raise OptionError(f"is longer than {MAX_NAME_BYTES} bytes, the most of a file name", **named, fix="shorten it")
-    return found
+    return Path(text)
 
 
 def target_file(path: Any, *, overwrite: bool = True, make_folder: bool = False) -> Path:

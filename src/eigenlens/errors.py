@@ -8,6 +8,7 @@ subclasses of the built-in that a reader would expect, so `except ValueError` ke
 from __future__ import annotations
 
 import functools
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -55,7 +56,7 @@ def python_setting(argument: str, value: Any) -> str:
     """
     if value is ...:
         return f"{argument}=…"
-    text = repr(value)
+    text = re.sub(r"\s*\n\s*", " ", repr(value))  # arrays and frames have several lines
     return f"{argument}={text if len(text) <= MAX_VALUE_LETTERS else text[:MAX_VALUE_LETTERS] + '…'}"
 
 

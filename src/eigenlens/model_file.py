@@ -81,10 +81,10 @@ def read(path: str | os.PathLike[str]) -> tuple[str, dict[str, Array], dict[str,
     Every byte is checked: the digest covers kind, header, names, dtypes, shapes and values, and what it does not cover
     (the container's own text) must have the one form that `write` gives it.
     """
-    if not isinstance(path, str | os.PathLike) or not os.fspath(path) or "\0" in os.fspath(path):
-        raise OptionError(
-            "is not a file name", argument="path", value=path, fix="give that of a file saved by eigenlens"
-        )
+    if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+        fix = "give that of a file saved by eigenlens"
+        raise OptionError("is not a file name", argument="path", value=path, fix=fix)
+    checks.possible_path(os.fspath(path))
     data = _bytes(path)
     text, container = _container(path, data)
     envelope = _envelope(path, container)

@@ -57,7 +57,7 @@ class Checkpoint:
             raise OptionError("must be a number of at least 0", argument="seconds", value=found.seconds)
         path = Path(os.path.expanduser(named))  # the user of ~user may not exist
         try:
-            usable = not path.is_dir() and path.absolute().parent.is_dir()
+            usable = os.fsencode(path) and not path.is_dir() and path.absolute().parent.is_dir()
         except (OSError, ValueError) as error:  # a name that no file can have
             raise OptionError(f"cannot be used: {error}", argument="checkpoint", fix="give another path") from error
         if not usable:

@@ -91,9 +91,14 @@ def _is_a(X: Any, library: str, name: str) -> bool:
     return _library(X) == library and type(X).__name__ == name
 
 
+def _is_pandas_frame(X: Any) -> bool:
+    """Return whether X is a pandas frame; the groups of one have its dimensions but no types of columns."""
+    return _library(X) == "pandas" and dimensions(X) == 2 and hasattr(X, "dtypes")
+
+
 def _is_uniform(frame: Any) -> bool:
     """Return whether X is a pandas frame whose columns all have the same numeric NumPy type."""
-    if _library(frame) != "pandas" or dimensions(frame) != 2 or not frame.shape[1]:
+    if not _is_pandas_frame(frame) or not frame.shape[1]:
         return False
     first = frame.dtypes.iloc[0]
     plain = isinstance(first, np.dtype) and (first.kind in "iu" or first in (np.float32, np.float64))
@@ -227,7 +232,7 @@ def _is_sparse_frame(X: Any) -> bool:
 
 
 def _has_sparse_column(X: Any) -> bool:
-    return _library(X) == "pandas" and getattr(X, "ndim", 0) == 2 and any(map(_is_sparse_type, X.dtypes))
+    return _is_pandas_frame(X) and any(map(_is_sparse_type, X.dtypes))
 
 
 def _sparse_frame(X: Any) -> Source:

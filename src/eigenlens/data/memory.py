@@ -225,12 +225,17 @@ def reject_repeated_names(names: Iterable[Any], argument: str = "X") -> None:
 
 def _floats(column: Any) -> Array:
     """Return a column as floats, its nulls as NaN."""
+    values = read_column(column)
+    return np.asarray(values, dtype=np.float64 if values.dtype == object else None)
+
+
+def read_column(column: Any) -> Array:
+    """Return a narwhals column as an array of the NumPy type nearest to its own."""
     import narwhals.stable.v2 as nw
 
-    if column.dtype == nw.Boolean:
-        column = column.cast(nw.Int8)
-    values = column.to_numpy()
-    return np.asarray(values, dtype=np.float64 if values.dtype == object else None)
+    narrow = {nw.Boolean: nw.Int8, nw.Int128: nw.Float64, nw.UInt128: nw.Float64}  # NumPy has no such integers
+    kind = next((kind for wide, kind in narrow.items() if column.dtype == wide), None)
+    return np.asarray((column if kind is None else column.cast(kind)).to_numpy())
 
 
 def _require_numbers(name: str, column: Any) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from eigenlens.arrays import Array, dense, is_integer, is_sparse, namespace, to_numpy
 from eigenlens.data.categories import EncodedColumn, encode, encode_numbers
 from eigenlens.data.column_kinds import ColumnKind, Field, array_kind, frame_field, plain_column
-from eigenlens.data.memory import VIEW_BYTES, native_names, reject_repeated_names
+from eigenlens.data.memory import VIEW_BYTES, native_names, read_column, reject_repeated_names
 from eigenlens.data.source import BLOCK_BYTES, Block, Source, column_block
 from eigenlens.errors import DataError
 from eigenlens.gpu.runtime import on_device
@@ -103,7 +103,7 @@ def _values(column: Any, kind: str) -> Array | EncodedColumn:
     """Return a column of numbers (b,): integers if none is missing, else floats, or codes where floats would round."""
     if kind == "empty":
         return np.full(len(column), np.nan)
-    values = column if isinstance(column, np.ndarray) else _read(column)
+    values = column if isinstance(column, np.ndarray) else read_column(column)
     if values.dtype.kind in "iu":
         return values
     floats = _numbers(values)
@@ -122,19 +122,13 @@ def exceeds_float_precision(values: Array) -> bool:
     return bool(np.nanmax(values, initial=0) >= EXACT_FLOAT_LIMIT or np.nanmin(values, initial=0) <= -EXACT_FLOAT_LIMIT)
 
 
-def _read(column: Any) -> Array:
-    """Return a narwhals column as an array of the NumPy type nearest to its own."""
-    import narwhals.stable.v2 as nw
-
-    narrow = {nw.Boolean: nw.Int8, nw.Int128: nw.Float64, nw.UInt128: nw.Float64}  # NumPy has no such integers
-    kind = next((kind for wide, kind in narrow.items() if column.dtype == wide), None)
-    return np.asarray((column if kind is None else column.cast(kind)).to_numpy())
-
-
 def _numbers(values: Array) -> Array:
     """Return values (n,) as float64; missing entries of objects become NaN."""
     try:
         return np.asarray(values, dtype=np.float64)
+    except OverflowError:
+        what, fix = "holds an integer beyond the range of floats", "take its logarithm, or leave that row out"
+        raise DataError(what, argument="X", fix=fix) from None
     except TypeError:  # pandas' NA among objects
         from pandas import isna
 

@@ -83,6 +83,13 @@ def as_rows(X: Any, d: int | None = None, argument: str = "X") -> Array:
     return rows
 
 
+def reject_infinite(rows: Array) -> Array:
+    """Return rows (n, d) to be imputed unless they hold an infinity, which says nothing of the rest of its row."""
+    if np.isinf(rows).any():
+        raise DataError("holds an infinity", argument="X", fix="give numbers, and NaN where one is missing")
+    return rows
+
+
 def check_scale(scale: Any, d: int) -> Array:
     """Return the factors (d,) of the columns, finite and above 0."""
     found = checks.numbers("scale", scale)

@@ -25,6 +25,7 @@ from eigenlens.densities.base import (
     check_sigma,
     known_values,
     other_columns,
+    reject_infinite,
 )
 from eigenlens.densities.covariance import Covariance, Diagonal, Full, Spherical, array_covariance, dependent_column
 from eigenlens.densities.fitting import number_block, numeric_source, positive_weight_block
@@ -165,7 +166,8 @@ class Gaussian:
         With return_std, also the conditional standard deviations (n, d), 0 for observed entries.
         """
         return_std = checks.boolean("return_std", return_std)
-        filled = np.array(as_rows(X, self.mean.size), np.float32 if getattr(X, "dtype", 0) == np.float32 else None)
+        dtype = np.float32 if getattr(X, "dtype", 0) == np.float32 else None
+        filled = np.array(reject_infinite(as_rows(X, self.mean.size)), dtype)
         deviation = np.zeros(filled.shape if return_std else (0, 0))
         for part in self._parts(len(filled)):
             mine = np.flatnonzero(np.isnan(filled[part]).any(axis=1)) + part.start

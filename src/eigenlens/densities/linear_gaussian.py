@@ -16,7 +16,7 @@ import scipy.linalg
 
 from eigenlens import checks
 from eigenlens.arrays import Array, is_plain, read_only, slices
-from eigenlens.densities.base import as_rows, check_columns, check_scale, known_values, other_columns
+from eigenlens.densities.base import as_rows, check_columns, check_scale, known_values, other_columns, reject_infinite
 from eigenlens.densities.base import observed_patterns as patterns_of
 from eigenlens.errors import DataError, OptionError
 from eigenlens.laws import MAX_ROOT, Laws
@@ -162,7 +162,7 @@ class LinearGaussian:
         E[x_m | x_o] = mu_m + W_m E[z | x_o]. With return_std, also the standard deviations (n, d) of x_m | x_o, whose
         squares are psi_m + w_mᵀ cov[z | x_o] w_m; 0 for observed entries.
         """
-        X, return_std = self._rows(X), checks.boolean("return_std", return_std)
+        X, return_std = reject_infinite(self._rows(X)), checks.boolean("return_std", return_std)
         if self._by_kernel(X):
             wanted = {"filled": np.empty(X.shape, X.dtype), **({"deviation": np.empty(X.shape)} if return_std else {})}
             latent_rows(X, self._frame, **wanted)

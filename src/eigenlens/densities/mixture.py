@@ -12,7 +12,7 @@ from scipy.special import logsumexp, softmax
 
 from eigenlens import checks
 from eigenlens.arrays import Array, read_only
-from eigenlens.densities.base import Columns, Density, as_rows, check_parts
+from eigenlens.densities.base import Columns, Density, as_rows, check_parts, reject_infinite
 from eigenlens.densities.mixture_terms import Terms, covariance_matrix, stack_terms
 from eigenlens.errors import OptionError
 from eigenlens.laws import Laws
@@ -138,7 +138,8 @@ class Mixture:
         Σ_k r_k E_k[x_m | x_o] with r_k = P(component k | x_o). With return_std, also the standard deviations (n, d),
         by the law of total variance: Σ_k r_k (var_k + (E_k − E)²); 0 for observed entries.
         """
-        rows, shares, return_std = as_rows(X), self.responsibilities(X), checks.boolean("return_std", return_std)
+        rows, return_std = reject_infinite(as_rows(X)), checks.boolean("return_std", return_std)
+        shares = self.responsibilities(X)
         parts: list[Any] = list(self.components)
         found = [part.impute(rows, return_std=True) for part in parts]
         filled = sum(r[:, None] * mean for r, (mean, _) in zip(shares.T, found, strict=True))

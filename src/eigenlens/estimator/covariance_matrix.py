@@ -14,6 +14,9 @@ from eigenlens.estimator.rows import dense_blocks, validate_rows
 from eigenlens.resources import interruptible_call
 from eigenlens.stats.moments import Moments
 
+MAX_SAMPLES = 2.0**53
+"""From here on, floats do not tell every number of rows from the next."""
+
 
 class GivenCovariance(NamedTuple):
     """A covariance matrix S (d, d) of n rows with this mean (d,); the source has the names of its columns."""
@@ -44,7 +47,7 @@ def read_covariance(
     matrix = np.concatenate(list(dense_blocks(source)))
     correlations_from_covariance(matrix, source.names, constant=constant)
     mu = _check_mean(mean, source.n_features)
-    return GivenCovariance(0.5 * (matrix + matrix.T), checks.real("n_samples", n_samples, 1.0), mu, source)
+    return GivenCovariance(0.5 * (matrix + matrix.T), checks.real("n_samples", n_samples, 1.0, MAX_SAMPLES), mu, source)
 
 
 def _check_mean(mean: Any, d: int) -> Array:

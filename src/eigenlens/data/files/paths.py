@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from eigenlens import checks
 from eigenlens.arrays import dimensions, is_sparse
 from eigenlens.data.files.partitions import is_partitioned, partition_files
 from eigenlens.data.files.standard_input import STANDARD_INPUT, is_pipe
@@ -76,13 +77,13 @@ def expand_paths(path: PathLike | Iterable[PathLike], suffixes: Container[str] =
     """
     single = isinstance(path, str | os.PathLike)
     several = isinstance(path, Iterable) and not single and dimensions(path) in (None, 1) and not is_sparse(path)
-    given: list[Any] = list(path) if several else [path]  # type: ignore[arg-type]
+    given: list[Any] = list(path) if several and not isinstance(path, bytes) else [path]  # type: ignore[arg-type]
     wrong = [one for one in given if not isinstance(one, str | os.PathLike)]
-    if wrong or isinstance(path, bytes):
+    if wrong:
         fix = "give the path of a file, or a list of them"
-        raise OptionError(f"holds a {type((wrong or [path])[0]).__name__}", argument="path", value=path, fix=fix)
-    if any("\0" in os.fspath(one) for one in given):
-        raise OptionError("holds a zero byte, which no file name has", argument="path", value=path)
+        raise OptionError(f"holds a {type(wrong[0]).__name__}", argument="path", value=path, fix=fix)
+    for one in given:
+        checks.possible_path(os.fspath(one))
     if not given:
         raise DataError("names no file; at least 1 is needed", argument="path", value=[])
     files = [file for one in given for file in _matches(os.path.expanduser(os.fspath(one)))]

@@ -15,7 +15,7 @@ from eigenlens.data.number_array import table_array
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
-from eigenlens.estimator.covariance_matrix import correlations_from_covariance
+from eigenlens.estimator.covariance_matrix import MAX_SAMPLES, correlations_from_covariance
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.missing.result import constant_column_indices, missing_or_reraise
 from eigenlens.resources import interruptible_call
@@ -90,7 +90,9 @@ def bartlett_sphericity(X: Any, *, n_samples: float | None = None, sample_weight
     if n_samples is None:
         what = "is needed: X is a correlation or covariance matrix, from which the number of rows cannot be read"
         raise OptionError(what, argument="n_samples")
-    return correlation_sphericity(correlations_from_covariance(S), checks.real("n_samples", n_samples, 1.0))
+    return correlation_sphericity(
+        correlations_from_covariance(S), checks.real("n_samples", n_samples, 1.0, MAX_SAMPLES)
+    )
 
 
 def correlation_adequacy(R: Array) -> Adequacy:
