@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 import eigenlens
+from browser.visitor import PATIENCE
 
 WINE = eigenlens.datasets.load("wine")
 FRAME = pd.DataFrame(np.asarray(WINE.data), columns=[str(name) for name in WINE.columns])
@@ -20,6 +21,7 @@ def expect(located):
     """Return playwright's expectations, which wait; it is imported on use, since tests are collected without it too."""
     from playwright.sync_api import expect as expectations
 
+    expectations.set_options(timeout=1_000 * PATIENCE)
     return expectations(located)
 
 

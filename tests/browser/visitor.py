@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
@@ -18,12 +19,38 @@ FLAGS = [
 REMARKS = "GL Driver Message", "willReadFrequently"
 """What software rendering says of its own speed, and canvases of being read, as only these tests do."""
 
+SLOWNESS = int(os.environ.get("EIGENLENS_SLOW_PAGES", "0"))
+"""Milliseconds by which frames, observers and requests of pages are late: a test that does not wait for them then fails
+every time, and not once in a hundred."""
+
 WATCH = """
 window.violations = [];
 document.addEventListener("securitypolicyviolation", (event) => window.violations.push(event.violatedDirective));
-"""
-
-FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 30))))"
+{
+  const own = [requestAnimationFrame, setTimeout, clearTimeout, fetch];
+  const [frame, wait, forget, plain] = own.map((act) => act.bind(window));
+  const due = new Set();
+  const counted = (ask, act) => {
+    const id = ask((...given) => (due.delete(id), act(...given)));
+    due.add(id);
+    return id;
+  };
+  const framed = SLOWNESS ? (later) => wait(() => frame(later), SLOWNESS) : (later) => -frame(later);
+  window.requestAnimationFrame = (act) => counted(framed, act);
+  window.setTimeout = (act, ms = 0) => (ms > 500 ? wait(act, ms) : counted((later) => wait(later, ms), act));
+  window.clearTimeout = (id) => (due.delete(id), forget(id));
+  for (const name of SLOWNESS ? ["ResizeObserver", "IntersectionObserver"] : [])
+    window[name] = class extends window[name] {
+      constructor(act, more) {
+        super((...given) => setTimeout(() => act(...given), SLOWNESS), more);
+      }
+    };
+  if (SLOWNESS) window.fetch = (...given) => new Promise((done) => wait(done, SLOWNESS)).then(() => plain(...given));
+  const rest = (done) => frame(() => frame(() => wait(() => (due.size ? rest(done) : done()), 30)));
+  window.atRest = () => new Promise(rest);
+}
+""".replace("SLOWNESS", str(SLOWNESS))
+"""Counts what a page has still to do: frames that it waits for, and what it does a moment later."""
 
 TICKS = """(all) => all.map((each) => {
   const [x, y, side] = ["x", "y", "text-anchor"].map((name) => each.getAttribute(name));
@@ -87,7 +114,7 @@ class Visit:
 
     def settle(self) -> None:
         """Wait until what was asked for is drawn."""
-        self.page.evaluate(FRAMES)
+        self.page.evaluate("window.atRest()")
 
     def until(self, condition: str) -> None:
         """Wait until an expression is true. The page's policy forbids playwright's own way, which evaluates text."""
@@ -126,7 +153,8 @@ class Visit:
         return Path(saved.value.path())
 
     def axis(self, title: str, *, up: bool) -> np.ndarray:
-        """(2,) slope and intercept from values to pixels of the stage, as the ticks say."""
+        """(2,) slope and intercept from values to pixels of the stage, as the ticks say once the page is at rest."""
+        self.settle()
         ticks = self.stage(title).locator("text.tick").evaluate_all(TICKS)
         mine = [(text, y - 4 if up else x) for text, x, y, side in ticks if (side == "end") == up]
         assert len(mine) >= 2
@@ -141,6 +169,7 @@ class Visit:
     def mouse(self, title: str, place) -> tuple[float, float]:
         """A place of a stage as a place of the window."""
         self.stage(title).scroll_into_view_if_needed()
+        self.settle()
         box = self.stage(title).bounding_box()
         return box["x"] + float(place[0]), box["y"] + float(place[1])
 
