@@ -2,17 +2,27 @@
 
 `name` is code; sections ("Parameters:", "Attributes:", "Example:", …) are a word and a colon above indented lines; an
 indented paragraph is shown as it is written. Everything else is text, in which *, | and a trailing _ mean themselves.
+Examples begin with the imports that their docstring leaves out, so that what a reader copies works.
 """
 
 from __future__ import annotations
 
+import ast
+import builtins
+import doctest
+import functools
+import importlib
 import re
 import textwrap
+from collections import defaultdict
+from collections.abc import Iterable
 from typing import Any
 
 SECTION = re.compile(r"^([A-Z][A-Za-z ]{2,24}):$")
 FIELD = re.compile(r"^([^\s:`(][^:`(]*?|`[^`]+`): +(\S.*)$")
 NEXT_FIELD = re.compile(r"(?<=\.)\s+(?=[a-z]\w*(?:, [a-z]\w*)*: )")
+MODULES = ("eigenlens", "eigenlens.densities", "eigenlens.datasets", "eigenlens.textbook")
+"""Where names of examples come from; the first module that has a name is the one it is imported from."""
 FIELDS = {"Parameters", "Attributes", "Args", "Arguments", "Options", "Fields", "Keywords"}
 
 
@@ -102,9 +112,42 @@ def _plain(part: str) -> str:
     return re.sub(r"(?<=\w)_(?=\W|$)", r"\\_", part)
 
 
+def with_imports(text: str) -> str:
+    """Return a docstring whose first example is preceded by imports of the names that its examples do not make."""
+    unknown = unbound([example.source for example in doctest.DocTestParser().get_examples(text)])
+    by_module = defaultdict(list)
+    for name in sorted(unknown & public_names().keys()):
+        by_module[public_names()[name]].append(name)
+    lines = ["import numpy as np"] if "np" in unknown else []
+    lines += ["from pathlib import Path"] if "Path" in unknown else []
+    lines += [f"from {module} import {', '.join(names)}" for module, names in sorted(by_module.items())]
+    return re.sub(r"^( *)(?=>>> )", lambda indent: "".join(f"{indent[1]}>>> {line}\n" for line in lines) + indent[1],
+                  text, count=1, flags=re.MULTILINE)  # fmt: skip
+
+
+def unbound(blocks: Iterable[str]) -> set[str]:
+    """Names that a block reads before this or an earlier block has bound them, anywhere in it."""
+    known, unknown = {*dir(builtins), "__name__"}, set()
+    for block in blocks:
+        nodes = list(ast.walk(ast.parse(block)))
+        names = [node for node in nodes if isinstance(node, ast.Name)]
+        known |= {node.id for node in names if isinstance(node.ctx, ast.Store)}
+        known |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+        known |= {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+        known |= {(node.asname or node.name).split(".")[0] for node in nodes if isinstance(node, ast.alias)}
+        unknown |= {node.id for node in names} - known
+    return unknown
+
+
+@functools.cache
+def public_names() -> dict[str, str]:
+    """The module that each public name is imported from."""
+    return {name: module for module in reversed(MODULES) for name in importlib.import_module(module).__all__}
+
+
 def process(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Only our own docstrings; those of modules are shown by pages of their own."""
-    lines[:] = to_rest("\n".join(lines))
+    lines[:] = to_rest(with_imports("\n".join(lines)))
 
 
 def skip(app: Any, what: str, name: str, obj: Any, skipped: bool, options: Any) -> bool | None:

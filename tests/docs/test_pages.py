@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
-import builtins
+import doctest
+import importlib
+import inspect
 import re
 from pathlib import Path
 
@@ -70,20 +72,6 @@ def test_blocks_are_python(path):
         ast.parse("\n".join(line for line in block.split("\n") if not re.match(r"^:[\w-]+:", line)))
 
 
-def unknown_names(blocks):
-    """Names that a block reads before this or an earlier block of its page has bound them, anywhere in it."""
-    known, unknown = {*dir(builtins), "__name__"}, set()
-    for block in blocks:
-        nodes = list(ast.walk(ast.parse(block)))
-        names = [node for node in nodes if isinstance(node, ast.Name)]
-        known |= {node.id for node in names if isinstance(node.ctx, ast.Store)}
-        known |= {node.arg for node in nodes if isinstance(node, ast.arg)}
-        known |= {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-        known |= {(node.asname or node.name).split(".")[0] for node in nodes if isinstance(node, ast.alias)}
-        unknown |= {node.id for node in names} - known
-    return unknown
-
-
 def test_references_that_name_nothing_fail_the_build():
     settings = (DOCS / "conf.py").read_text(encoding="utf-8")
     assert re.search(r"^nitpicky = True", settings, flags=re.MULTILINE)
@@ -93,12 +81,12 @@ def test_references_that_name_nothing_fail_the_build():
 @pytest.mark.parametrize("path", PAGES, ids=named)
 def test_blocks_use_names_that_the_page_has_made(path):
     blocks = BLOCK.findall(path.read_text(encoding="utf-8"))
-    assert not unknown_names(re.sub(r"^:[\w-]+:.*$", "", block, flags=re.MULTILINE) for block in blocks)
+    assert not docstrings.unbound(re.sub(r"^:[\w-]+:.*$", "", block, flags=re.MULTILINE) for block in blocks)
 
 
 def test_a_name_that_is_imported_too_late_is_found():
-    assert unknown_names(["x = np.ones(3)", "import numpy as np"]) == {"np"}
-    assert not unknown_names(["import numpy as np", "f = lambda a: np.sum([a * b for b in range(3)])"])
+    assert docstrings.unbound(["x = np.ones(3)", "import numpy as np"]) == {"np"}
+    assert not docstrings.unbound(["import numpy as np", "f = lambda a: np.sum([a * b for b in range(3)])"])
 
 
 @pytest.mark.parametrize("path", PAGES, ids=named)
@@ -214,6 +202,18 @@ def test_docstrings_become_text_without_accidental_markup():
     assert [line for line in found if line.startswith("``")] == ["``mean_, scale_``", "``noise_``", "``model_``"]
     assert "    the rest." in found
     assert found[found.index(">>> 1 + 1") + 1] == "2"
+
+
+def test_examples_of_the_reference_import_what_they_use():
+    made = docstrings.with_imports("Means.\n\n    >>> model = PCA(1).fit(np.eye(3))\n    >>> Full(np.eye(2))")
+    imports = "numpy as np", "PCA", "Full"
+    assert [line.split(" import ")[-1].split("import ")[-1] for line in made.split("\n")[2:5]] == list(imports)
+    for name, module in docstrings.public_names().items():
+        found = getattr(importlib.import_module(module), name)
+        for each in (found, *(vars(found).values() if inspect.isclass(found) else ())):
+            text = docstrings.with_imports(inspect.getdoc(each) or "")
+            examples = doctest.DocTestParser().get_examples(text)
+            assert not docstrings.unbound(example.source for example in examples), (name, text)
 
 
 def test_links_of_built_pages_are_checked(tmp_path):
