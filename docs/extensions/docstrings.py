@@ -12,11 +12,14 @@ import builtins
 import doctest
 import functools
 import importlib
+import inspect
 import re
 import textwrap
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
+
+from sklearn.base import BaseEstimator
 
 SECTION = re.compile(r"^([A-Z][A-Za-z ]{2,24}):$")
 FIELD = re.compile(r"^([^\s:`(][^:`(]*?|`[^`]+`): +(\S.*)$")
@@ -77,7 +80,7 @@ def _hanging(lines: list[str]) -> list[str]:
 
 
 def _section(name: str, body: str) -> list[str]:
-    head = [f".. rubric:: {name}", "", ""]
+    head = [f".. rubric:: {'Parameters' if name == 'Args' else name}", "", ""]
     if name not in FIELDS:
         return head[:2] + to_rest(body)
     return [*head, *_fields(body)]
@@ -150,6 +153,15 @@ def process(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[
     lines[:] = to_rest(with_imports("\n".join(lines)))
 
 
+def signature(app: Any, what: str, name: str, obj: Any, options: Any, text: str, returned: str) -> Any:
+    """Estimators are called as their `__init__` says; autodoc would show their common `__new__`."""
+    if what != "class" or not issubclass(obj, BaseEstimator):
+        return None
+    from sphinx.util.inspect import stringify_signature  # the tests of this file's text need no Sphinx
+
+    return stringify_signature(inspect.signature(obj), show_annotation=False, show_return_annotation=False), None
+
+
 def skip(app: Any, what: str, name: str, obj: Any, skipped: bool, options: Any) -> bool | None:
     """What comes from scikit-learn is documented there; what has no docstring is not for users."""
     function = getattr(obj, "fget", None) or getattr(obj, "__func__", obj)
@@ -166,5 +178,6 @@ def skip(app: Any, what: str, name: str, obj: Any, skipped: bool, options: Any) 
 
 def setup(app: Any) -> dict[str, Any]:
     app.connect("autodoc-process-docstring", process)
+    app.connect("autodoc-process-signature", signature)
     app.connect("autodoc-skip-member", skip)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

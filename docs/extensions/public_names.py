@@ -93,10 +93,10 @@ def _entry(module: str, name: str) -> str:
 
 
 def _examples() -> str:
-    """The table of embedded data sets: name, shape, what it is."""
+    """The table of embedded data sets: name, shape, what it is. The search finds the names."""
     from eigenlens.data.examples import EXAMPLES
 
-    lines = [".. list-table::", "   :header-rows: 1", "", "   * - name", "     - rows × columns", "     - what it is"]
+    lines = [f".. index:: {', '.join(f'! {name}' for name in EXAMPLES)}", "", ".. list-table::", "   :header-rows: 1", "", "   * - name", "     - rows × columns", "     - what it is"]
     for name in EXAMPLES:
         example = eigenlens.datasets.load(name)
         n, d = example.data.shape
