@@ -10,7 +10,7 @@ lower row the scores.
 Components are directions :math:`v = \sum_i \alpha_i \varphi(x_i)` in the space of features, found from the
 centred Gram matrix :math:`\bar K` without ever going there:
 
-.. math:: \bar K \alpha = \lambda \alpha , \qquad k(x, y) = (\gamma\, x^\top y + 1)^2
+.. math:: \bar K \alpha = n \lambda \alpha , \qquad k(x, y) = (\gamma\, x^\top y + 1)^2
           \quad\text{or}\quad k(x, y) = e^{-\gamma \|x - y\|^2} .
 """
 
