@@ -3,7 +3,7 @@ A coin: maximum likelihood and its standard error
 =================================================
 
 For seven heads in ten tosses, and for seventy in a hundred, the likelihood is largest at the same proportion,
-:math:`\hat p = 0.7`. More tosses change the width of the curve, and with it the standard error. After ten tosses a
+:math:`\hat\theta = 0.7`. More tosses change the width of the curve, and with it the standard error. After ten tosses a
 fair coin is still well within reach; after a hundred it is not.
 """
 
@@ -33,16 +33,16 @@ ax.text(0.35, -0.08, "95% intervals", ha="right", va="center")
 ax.axvline(0.5, color="0.5", linestyle=":", linewidth=2)
 ax.text(0.49, 1.02, "fair", color="0.5", ha="right", va="top", weight="bold")
 ax.set(
-    xlabel="probability of heads, p", ylabel="likelihood (highest = 1)", xlim=(0, 1), ylim=(-0.15, 1.08)
+    xlabel="probability of heads θ", ylabel="likelihood (highest = 1)", xlim=(0, 1), ylim=(-0.15, 1.08)
 )
 ax.set_yticks([0, 0.5, 1])
 ax.spines[["top", "right"]].set_visible(False)
 plt.show()
 
 # %%
-# The likelihood of :math:`n_1` heads in :math:`n` tosses is :math:`p^{n_1} (1 - p)^{n - n_1}`. Its logarithm has the
-# derivative :math:`n_1 / p - (n - n_1) / (1 - p)`, which is zero at
+# The likelihood of :math:`n_1` heads in :math:`n` tosses is :math:`\theta^{n_1} (1 - \theta)^{n - n_1}`. Its logarithm has the
+# derivative :math:`n_1 / \theta - (n - n_1) / (1 - \theta)`, which is zero at
 #
-# .. math:: \hat p = \frac{n_1}{n}, \qquad \text{with standard error } \sqrt{\frac{\hat p (1 - \hat p)}{n}} .
+# .. math:: \hat\theta = \frac{n_1}{n}, \qquad \text{with standard error } \sqrt{\frac{\hat\theta (1 - \hat\theta)}{n}} .
 #
 # The intervals below the curves are Wilson's.
