@@ -96,7 +96,8 @@ def _examples() -> str:
     """The table of embedded data sets: name, shape, what it is. The search finds the names."""
     from eigenlens.data.examples import EXAMPLES
 
-    lines = [f".. index:: {', '.join(f'! {name}' for name in EXAMPLES)}", "", ".. list-table::", "   :header-rows: 1", "", "   * - name", "     - rows × columns", "     - what it is"]
+    lines = [f".. index:: {', '.join(f'! {name}' for name in EXAMPLES)}", "", ".. list-table::", "   :header-rows: 1"]
+    lines += ["", "   * - name", "     - rows × columns", "     - what it is"]
     for name in EXAMPLES:
         example = eigenlens.datasets.load(name)
         n, d = example.data.shape

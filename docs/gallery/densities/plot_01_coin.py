@@ -40,9 +40,9 @@ ax.spines[["top", "right"]].set_visible(False)
 plt.show()
 
 # %%
-# The likelihood of :math:`n_1` heads in :math:`n` tosses is :math:`\theta^{n_1} (1 - \theta)^{n - n_1}`. Its logarithm has the
-# derivative :math:`n_1 / \theta - (n - n_1) / (1 - \theta)`, which is zero at
+# The likelihood of :math:`n_1` heads in :math:`n` tosses is :math:`\theta^{n_1} (1 - \theta)^{n - n_1}`. Its logarithm
+# has the derivative :math:`n_1 / \theta - (n - n_1) / (1 - \theta)`, which is zero at
 #
-# .. math:: \hat\theta = \frac{n_1}{n}, \qquad \text{with standard error } \sqrt{\frac{\hat\theta (1 - \hat\theta)}{n}} .
+# .. math:: \hat\theta = \frac{n_1}{n}, \qquad \text{standard error} \; \sqrt{\frac{\hat\theta (1 - \hat\theta)}{n}} .
 #
 # The intervals below the curves are Wilson's.
