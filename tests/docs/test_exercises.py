@@ -39,6 +39,16 @@ def test_the_syllabus_counts_the_exercises(lecture):
     assert f"[{NUMBERS[count - 8]}](course/{lecture}-exercises.md)" in (COURSE.parent / "course.md").read_text("utf-8")
 
 
+def test_the_syllabus_has_every_exercise_beside_one_topic_and_every_topic_of_a_lecture_has_one():
+    lectures = (COURSE.parent / "course.md").read_text("utf-8").split("\n## Lecture ")[1:]
+    for lecture, text in zip(LECTURES, lectures, strict=True):
+        rows = [line for line in text.split("\n") if line.startswith("| ")][1:]
+        beside = [re.findall(rf"\[(\d\.\d+)\]\(course/{lecture}-exercises\.md#", row) for row in rows]
+        assert all(beside), rows[beside.index([])]
+        found = [f"{chapter}.{number}" for chapter, number, *_ in EXERCISE.findall(page_of(lecture))]
+        assert sorted(number for row in beside for number in row) == sorted(found)
+
+
 @pytest.mark.parametrize("lecture", LECTURES)
 def test_every_exercise_asks_something_and_has_one_answer_that_checks_itself(lecture):
     for _, number, title, text in EXERCISE.findall(page_of(lecture)):

@@ -219,9 +219,10 @@ def test_examples_of_the_reference_import_what_they_use():
 def test_the_reference_shows_what_an_estimator_is_called_with():
     pytest.importorskip("sphinx")
     for name in eigenlens.catalogue.MODELS:
-        text, _ = docstrings.signature(None, "class", name, getattr(eigenlens, name), None, "(*arguments, **options)", "")
+        model = getattr(eigenlens, name)
+        text, _ = docstrings.signature(None, "class", name, model, None, "(*arguments, **options)", "")
         assert "*arguments" not in text
-        assert all(option in text for option in getattr(eigenlens, name)._get_param_names()), name
+        assert all(option in text for option in model._get_param_names()), name
 
 
 def test_links_of_built_pages_are_checked(tmp_path):
