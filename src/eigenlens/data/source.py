@@ -170,13 +170,18 @@ def accumulate(
     for argument, given in (("summarise", summarise), ("progress", progress)):
         if not callable(given) and (given is not None or argument == "summarise"):
             raise OptionError("must be a function", argument=argument, value=given)
-    checks.function("summarise", summarise, "block")
-    if progress is not None:
-        checks.function("progress", progress, "done, total, label")
-    call = current_call()
-    if call is None:
-        return source.fold(summarise, progress, label)
-    return call.total(label, (source, summarise), lambda under_way: source.fold(summarise, under_way, label), progress)
+    checks.function("summarise", summarise)
+    try:
+        call = current_call()
+        if call is None:
+            return source.fold(summarise, progress, label)
+        whole = (source, summarise)
+        return call.total(label, whole, lambda under_way: source.fold(summarise, under_way, label), progress)
+    except TypeError:  # only now, since reading a signature may take longer than the pass
+        checks.function("summarise", summarise, "block")
+        if progress is not None:
+            checks.function("progress", progress, "done, total, label")
+        raise
 
 
 def _skip_blocks(stream: Iterator[Block], start: PartialTotal) -> PartialTotal:
