@@ -7,6 +7,8 @@ import pytest
 
 import eigenlens as el
 from eigenlens.arrays import to_numpy
+from eigenlens.bayes.class_moments import summarise_pooled
+from eigenlens.data.source import Block
 from eigenlens.errors import ResourceError
 from eigenlens.gpu.class_sums import class_members, integer_classes, tensor_class_sums
 from eigenlens.gpu.eigen import device_eigenpairs
@@ -94,6 +96,74 @@ def test_class_sums_are_those_of_numpy(xp, weight):
     found = tensor_class_sums(xp.asarray(rows), y, weight, np.nan_to_num(centre))
     for one, true in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, true, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("weight", [None, "weighted"])
+def test_class_sums_of_many_rows_are_sums_of_short_products(xp, weight, monkeypatch):
+    monkeypatch.setattr("eigenlens.gpu.class_sums.PANEL_ENTRIES", 10_000)
+    rows, y = RNG.standard_normal((7000, 4)) + 3.0, (np.arange(7000) // 3 % 3).astype(np.int32)
+    w = None if weight is None else np.arange(7000) % 4 + 0.25
+    rows[6000:, 2] = np.nan  # missing in some panels alone
+    centre = np.full((3, 4), 2.5)
+    for found, true in zip(
+        tensor_class_sums(xp.asarray(rows), y, w, centre), class_sums_numpy(rows, y, w, centre), strict=True
+    ):
+        np.testing.assert_allclose(found, true, rtol=1e-12)
+
+
+def pooled_by_class(rows, y, weight, C):
+    """The weights and means of classes, and the scatter about these, class by class in long arithmetic."""
+    w = np.ones(len(rows)) if weight is None else weight
+    rows = np.where(w[:, None] > 0.0, rows, 0.0).astype(np.longdouble)
+    weights = np.array([w[y == c].sum() for c in range(C)])
+    means = np.stack([w[y == c] @ rows[y == c] / weights[c] for c in range(C)])
+    D = rows - means[y]
+    return weights, means, (D * w[:, None]).T @ D
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("order", ["mixed", "sorted"])
+@pytest.mark.parametrize("apart", [0.0, 20.0])
+def test_one_scatter_for_all_classes_keeps_its_digits(dtype, weighted, order, apart, as_if_on_device, monkeypatch):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed, so nothing was tested about its tensors")
+    monkeypatch.setattr("eigenlens.bayes.class_moments.POOLED_PIECE_ENTRIES", 5 * 4000)
+    y = RNG.integers(0, 3, 9001).astype(np.int32)
+    y = np.sort(y) if order == "sorted" else y
+    rows = (RNG.standard_normal((9001, 5)) * np.linspace(2.0, 0.5, 5) + 3.0 + apart * y[:, None]).astype(dtype)
+    w = np.arange(9001) % 3 + 0.0 if weighted else None
+    if weighted:
+        rows[w == 0.0] = np.nan  # absent rows may hold anything
+    marks = y[:, None] if w is None else np.column_stack([w, y])
+    found = summarise_pooled(Block(torch.asarray(rows), marks), 3)
+    weights, means, scatter = pooled_by_class(rows, y, w, 3)
+    scale = np.sqrt(np.outer(scatter.diagonal(), scatter.diagonal()))
+    deviations = np.sqrt(scatter.diagonal() / weights.sum())
+    tolerance = 1e-12 if dtype == np.float64 else 2e-6
+    np.testing.assert_allclose(found.weight, weights, rtol=1e-14)
+    np.testing.assert_array_equal(found.rows, [np.sum((y == c) & (True if w is None else w > 0.0)) for c in range(3)])
+    assert np.abs(((found.mean - means) + found.rest) / deviations).max() <= tolerance
+    assert np.abs((found.scatter - scatter) / scale).max() <= tolerance
+
+
+def test_columns_that_are_constant_within_classes_have_no_scatter(as_if_on_device):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed, so nothing was tested about its tensors")
+    y = np.arange(3000, dtype=np.int32) % 3
+    rows = np.column_stack([RNG.standard_normal(3000), 0.1 * y, np.full(3000, 7.3)]).astype(np.float32)
+    found = summarise_pooled(Block(torch.asarray(rows), y[:, None]), 3)
+    np.testing.assert_array_equal(found.scatter[1:, 1:], 0.0)
+    np.testing.assert_allclose(found.mean[:, 1], [0.0, 0.1, 0.2], atol=1e-7)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int64", "uint8"])
+def test_classes_of_a_narrow_and_of_a_wide_range(xp, dtype):
+    for values in ([3, 5, 3, 120], [9, 9]):
+        classes, codes = integer_classes(xp.asarray(np.array(values, dtype=dtype)))
+        assert classes.dtype == np.dtype(dtype)
+        np.testing.assert_array_equal(classes, np.unique(values))
+        np.testing.assert_array_equal(codes, np.unique(values, return_inverse=True)[1])
+    assert integer_classes(xp.asarray(np.array([1, 2], dtype=np.uint16))) is None  # which no device compares
+    assert integer_classes(xp.asarray(np.arange(101))) is None
 
 
 def test_classes_and_their_rows_are_found_without_sorting(xp):

@@ -14,21 +14,29 @@ import numpy as np
 from eigenlens.arrays import Array, dense, namespace, slices, to_numpy
 from eigenlens.data.rows import select_rows, stack_rows
 from eigenlens.data.source import Block, Source
-from eigenlens.gpu.class_sums import class_members
+from eigenlens.gpu.class_sums import class_members, tensor_class_sums, tensor_pooled_sums
 from eigenlens.gpu.runtime import on_device
+from eigenlens.stats.block_moments import add_exactly, tensor_dtype
 from eigenlens.stats.moments import Moments, merge_means
 
 DEVICE_PIECE_ENTRIES = 1 << 28
 """The same on a device: the copy takes 1 GB of float32."""
+
+POOLED_PIECE_ENTRIES, SAMPLED_ROWS = 1 << 27, 1 << 13
+"""Entries on a device whose deviations from their classes are made at a time, and rows that show where classes lie."""
 
 CLASS_PIECE_ENTRIES = 1 << 22
 """Entries of rows that are sorted by class at a time: the sorted copy takes 32 MB."""
 
 
 def attach_classes(source: Source, codes: Array) -> Source:
-    """Return the source with (n, 1) classes, or (n, 2) weights and classes, in place of its weights."""
-    columns = [codes] if source.weight is None else [source.weight, codes]
-    return source.weighted(np.column_stack(columns).astype(np.float64))
+    """Return the source with (n, 1) classes, or (n, 2) weights and classes, in place of its weights.
+
+    Classes alone are a view: a copy of a column as long as the rows takes longer than a device takes to sum these.
+    """
+    if source.weight is None:
+        return source.weighted(codes[:, None])
+    return source.weighted(np.column_stack([source.weight, codes]).astype(np.float64))
 
 
 def split_by_class(block: Block) -> Iterator[tuple[int, Block]]:
@@ -174,6 +182,8 @@ class PooledMoments:
 
 def summarise_pooled(block: Block, n_classes: int) -> PooledMoments:
     """Return the means of the classes in a block with classes, and their scatter. Cost b d² flops for any C."""
+    if on_device(block.rows):
+        return _pool_on_device(block, n_classes)
     total, here = None, PooledMoments.of_no_rows(n_classes, block.rows.shape[1])
     for c, mine in split_by_class(block):
         if here.rows[c]:  # the next piece of the block has rows of this class too
@@ -183,6 +193,43 @@ def summarise_pooled(block: Block, n_classes: int) -> PooledMoments:
         here.scatter[...] += found.scatter
     found_all: PooledMoments = merge_optional(total, here)
     return found_all
+
+
+def _pool_on_device(block: Block, n_classes: int) -> PooledMoments:
+    """Return the pooled moments of rows on a device: one product for all classes, where others have one for each."""
+    (n, d), marks = block.rows.shape, block.weight
+    codes, weight = marks[:, -1].astype(np.int32, copy=False), None if marks.shape[1] == 1 else marks[:, 0]
+    centre, total = _sample_means(block.rows, codes, weight, n_classes), PooledMoments.of_no_rows(n_classes, d)
+    for part in slices(n, max(1, POOLED_PIECE_ENTRIES // d)):
+        given = block.rows[part, :], codes[part], None if weight is None else weight[part]
+        found, lost = _pool_about(centre, *given)
+        total += _pool_about(found.mean, *given)[0] if lost else found
+    return total
+
+
+def _pool_about(centre: Array, rows: Any, codes: Array, weight: Array | None) -> tuple[PooledMoments, bool]:
+    """Return pooled moments from sums about centres (C, d), and whether those were too far away for their digits."""
+    near = centre.astype(tensor_dtype(rows)).astype(np.float64)
+    weights, totals, scatter = tensor_pooled_sums(rows, codes, weight, near)
+    delta = totals / np.where(weights > 0.0, weights, 1.0)[:, None]
+    mean, rest = add_exactly(near, delta)
+    moved = (delta * weights[:, None]).T @ delta
+    diagonal = np.maximum(scatter.diagonal() - moved.diagonal(), 0.0)
+    scatter = scatter - moved
+    np.fill_diagonal(scatter, diagonal)  # rounding may leave a constant column below zero
+    lost = bool(np.any(moved.diagonal() > diagonal))  # more than the variance itself
+    counts = weights if weight is None else np.bincount(codes[weight > 0.0], minlength=len(centre))
+    return PooledMoments(counts.astype(np.int64), weights, mean, scatter, rest), lost
+
+
+def _sample_means(rows: Any, codes: Array, weight: Array | None, n_classes: int) -> Array:
+    """Return centres (C, d) near the rows of each class, from some rows; that of all where these have none of it."""
+    some = slice(None, None, max(1, len(codes) // SAMPLED_ROWS))
+    nowhere, w = np.zeros((n_classes, rows.shape[1])), None if weight is None else weight[some]
+    weights, totals, _ = tensor_class_sums(rows[some, :], codes[some], w, nowhere)
+    middle = totals.sum(axis=0) / np.maximum(weights.sum(axis=0), 1.0)
+    mean = np.where(weights > 0.0, totals / np.where(weights > 0.0, weights, 1.0), middle)
+    return np.where(np.isfinite(mean), mean, 0.0)
 
 
 # ---- the rows themselves, where there are fewer of them than columns ------------------------------------------

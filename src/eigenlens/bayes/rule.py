@@ -21,7 +21,7 @@ from eigenlens.data.coerce import rereadable
 from eigenlens.errors import DataError, OptionError, warn_user
 from eigenlens.estimator.rows import per_row, rows_dtype
 from eigenlens.estimator.sampled_rows import sampled_rows
-from eigenlens.native.class_sums import decide, winners
+from eigenlens.native.class_sums import decide, label_counts, winners
 from eigenlens.resources import in_slices
 
 SLICE_ROWS = 1 << 17
@@ -269,10 +269,10 @@ class ClassCounts:
 
     def _count(self, codes: Array, weight: Array | None, more: bool = False) -> None:
         """Count rows of the classes codes (n,), in addition to those counted before if `more`."""
-        each = np.ones(len(codes)) if weight is None else weight
-        counts = np.bincount(codes, each, minlength=len(self.classes_)) + (self._counts if more else 0.0)
+        counts = label_counts(codes, weight, len(self.classes_)) + (self._counts if more else 0.0)
+        rows = len(codes) if weight is None else int(np.count_nonzero(weight))
         self._prior = check_prior(self.prior, self.classes_, counts)
-        self._counts, self._rows = counts, int(np.count_nonzero(each)) + (self._rows if more else 0)
+        self._counts, self._rows = counts, rows + (self._rows if more else 0)
 
     @property
     def class_count_(self) -> Any:

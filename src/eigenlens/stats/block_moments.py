@@ -90,8 +90,13 @@ def mean_and_scatter(rows: Any, weight: Array | None, n: float) -> tuple[Array, 
 
     This implementation is for tensors.
     """
-    dtype = np.dtype(np.float32 if rows.dtype == namespace(rows).float32 else np.float64)
-    return _centre(lambda c: tensor_moments(rows, weight, c), _tensor_shift(rows, weight), n, dtype)
+    shift = _tensor_shift(rows, weight)
+    return _centre(lambda c: tensor_moments(rows, weight, c), shift, n, tensor_dtype(rows))
+
+
+def tensor_dtype(rows: Any) -> np.dtype[Any]:
+    """Return the dtype of a floating tensor, float32 or float64, as that of NumPy."""
+    return np.dtype(np.float32 if rows.dtype == namespace(rows).float32 else np.float64)
 
 
 @mean_and_scatter.register
