@@ -139,7 +139,7 @@ def test_one_scatter_for_all_classes_keeps_its_digits(dtype, weighted, order, ap
     weights, means, scatter = pooled_by_class(rows, y, w, 3)
     scale = np.sqrt(np.outer(scatter.diagonal(), scatter.diagonal()))
     deviations = np.sqrt(scatter.diagonal() / weights.sum())
-    tolerance = 1e-12 if dtype == np.float64 else 2e-6
+    tolerance = 1e-12 if dtype == np.float64 else 1e-5  # float32 sums over runs of 4096 rows
     np.testing.assert_allclose(found.weight, weights, rtol=1e-14)
     np.testing.assert_array_equal(found.rows, [np.sum((y == c) & (True if w is None else w > 0.0)) for c in range(3)])
     assert np.abs(((found.mean - means) + found.rest) / deviations).max() <= tolerance

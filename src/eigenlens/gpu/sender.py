@@ -15,11 +15,11 @@ from eigenlens.arrays import Array, slices
 from eigenlens.errors import MissingExtra, OptionError
 from eigenlens.gpu.runtime import device_memory
 
-BUFFER_BYTES, BUFFERS = 64 << 20, 3
-"""The pinned buffers: one is filled while another is sent."""
+BUFFER_BYTES = 4 << 20
+"""A pinned buffer: large enough for the bus, and those of all threads together small enough for many caches."""
 
 MAX_COPY_THREADS = 16
-"""Threads that fill a buffer: one alone is several times slower than the bus."""
+"""Threads that fill buffers, while those of others are sent: one alone is several times slower than the bus."""
 
 BLOCK_BYTES_ON_DEVICE = 1 << 30
 """The size of a block on the device: few blocks, as each costs a merge of statistics on the processor."""
@@ -80,24 +80,23 @@ def _event() -> Any:
 
 
 class Sender:
-    """The pinned buffers of one pass over rows, and the stream of their copies to a CUDA device."""
+    """The threads of one pass over rows, a pinned buffer for each, and the stream of their copies to a CUDA device."""
 
     def __init__(self, dtype: np.dtype[Any], device: Any) -> None:
         import torch
 
         self._dtype, self._device = getattr(torch, dtype.name), device
         self._stream = _copy_stream(device)
-        self._pool = ThreadPoolExecutor(min(MAX_COPY_THREADS, os.cpu_count() or 1))
-        self._buffers: list[Any] = []
-        self._sent: list[Any] = []
-        self._turn = 0
+        self._count = min(MAX_COPY_THREADS, max(2, os.cpu_count() or 1))  # one fills while another's buffer is sent
+        self._pool = ThreadPoolExecutor(self._count)
+        self._buffers: list[Any] = [None] * self._count
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._stream.synchronize()
         self._pool.shutdown()
+        self._stream.synchronize()
 
     def blocks(self, rows: Array) -> Iterator[Any]:
         """Yield rows (b, d) as tensors on the device, at most `BLOCK_BYTES_ON_DEVICE` each.
@@ -116,37 +115,28 @@ class Sender:
 
         with torch.cuda.stream(self._stream):
             block = torch.empty(rows.shape, dtype=self._dtype, device=self._device)
-            step = max(1, BUFFER_BYTES // (block.element_size() * max(1, rows.shape[1])))
-            for part in slices(len(rows), step):
-                self._send_part(rows[part], block[part])
+        step = max(1, BUFFER_BYTES // (block.element_size() * max(1, rows.shape[1])))
+        parts = list(slices(len(rows), step))
+        list(self._pool.map(partial(self._send_parts, rows, block, parts), range(min(self._count, len(parts)))))
         self._stream.synchronize()
         block.record_stream(torch.cuda.current_stream(self._device))
         return block
 
-    def _send_part(self, rows: Array, target: Any) -> None:
+    def _send_parts(self, rows: Array, block: Any, parts: list[slice], thread: int) -> None:
+        """Send every part of the rows that is one thread's own, so that none waits for the slowest of the others."""
         import torch
 
-        if len(self._buffers) < BUFFERS:
-            self._buffers.append(torch.empty(self._entries(target), dtype=self._dtype, pin_memory=True))
-            self._sent.append(_event())
-            here = len(self._buffers) - 1
-        else:
-            here = self._turn
-            self._sent[here].synchronize()
-        self._turn = (here + 1) % BUFFERS
-        buffer = self._buffers[here][: target.numel()].view(target.shape)
-        self._fill(buffer.numpy(), rows)
-        target.copy_(buffer, non_blocking=True)
-        self._sent[here].record(self._stream)
+        with torch.cuda.stream(self._stream):  # each thread has a current stream of its own
+            if self._buffers[thread] is None:
+                self._buffers[thread] = torch.empty(self._entries(rows), dtype=self._dtype, pin_memory=True), _event()
+            buffer, sent = self._buffers[thread]
+            for part in parts[thread :: self._count]:
+                target = block[part]
+                source = buffer[: target.numel()].view(target.shape)
+                sent.synchronize()  # the buffer has left, or was never sent
+                np.copyto(source.numpy(), rows[part], casting="unsafe")
+                target.copy_(source, non_blocking=True)
+                sent.record(self._stream)
 
-    def _entries(self, target: Any) -> int:
-        return max(int(target.numel()), BUFFER_BYTES // int(self._dtype.itemsize))
-
-    def _fill(self, buffer: Array, rows: Array) -> None:
-        """Copy rows to a buffer of the same shape, in threads."""
-        step = max(1, -(-len(rows) // MAX_COPY_THREADS))
-        list(self._pool.map(partial(_copy, buffer, rows), slices(len(rows), step)))
-
-
-def _copy(buffer: Array, rows: Array, part: slice) -> None:
-    np.copyto(buffer[part], rows[part], casting="unsafe")
+    def _entries(self, rows: Array) -> int:
+        return max(int(rows.shape[1]), BUFFER_BYTES // int(self._dtype.itemsize))
