@@ -111,6 +111,20 @@ def test_class_sums_of_many_rows_are_sums_of_short_products(xp, weight, monkeypa
         np.testing.assert_allclose(found, true, rtol=1e-12)
 
 
+def note_written(sizes):
+    """Return the mode that notes the bytes of every tensor that an operation of PyTorch makes, views left out."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Noted(TorchDispatchMode):
+        def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+            found = operation(*args, **(kwargs or {}))
+            if hasattr(found, "untyped_storage") and not operation.is_view:
+                sizes.append(found.numel() * found.element_size())
+            return found
+
+    return Noted()
+
+
 def pooled_by_class(rows, y, weight, C):
     """The weights and means of classes, and the scatter about these, class by class in long arithmetic."""
     w = np.ones(len(rows)) if weight is None else weight
@@ -262,6 +276,24 @@ def test_models_on_a_device_are_those_of_numpy(name, weight, as_if_on_device):
     expected = np.asarray(MODELS[name](X, Y, **given))
     found = to_numpy(MODELS[name](torch.asarray(X), torch.asarray(Y), **given))
     np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-8)
+
+
+@pytest.mark.parametrize("offset", [0.0, 2.0, 1e3, 1e6])
+def test_scores_on_a_device_keep_their_digits_whatever_the_mean(offset, as_if_on_device):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed, so nothing was tested about its tensors")
+    rows = (RNG.standard_normal((3000, 60)) * np.linspace(3.0, 1.0, 60) + offset * np.linspace(-1.0, 1.0, 60)).astype(
+        np.float32
+    )
+    model = el.PCA(5).fit(torch.asarray(rows))
+    frozen = model.model_
+    expected = (rows.astype(np.float64) - frozen.mean) @ frozen.score_map()
+    error = to_numpy(model.transform(torch.asarray(rows))) - expected
+    assert np.abs(error / expected.std(axis=0)).max() <= 2e-6
+    written = []
+    with note_written(written):
+        model.transform(torch.asarray(rows))
+    copies = sum(size >= rows.nbytes for size in written)
+    assert copies == (offset >= 1e3)  # rows less their mean are made only where the product needs them
 
 
 def test_the_outcome_names_the_solver_of_a_device(as_if_on_device):

@@ -41,6 +41,9 @@ CACHE_PANEL_BYTES = 4 << 20
 DEVICE_PANEL_BYTES = 1 << 29
 """The size of panels on a device, whose cache is not worth a launch per panel."""
 
+MAX_MEAN_SHARE = 3.0
+"""Means up to so many deviations need not be subtracted from each row before a product."""
+
 GRAM_PANEL_BYTES = 16 << 20
 """The size of panels of columns that are centred and multiplied at a time."""
 
@@ -433,10 +436,11 @@ def _left_product(block: Block, mean: Array, U: Array, near: bool) -> Array:
     return total.T
 
 
-def project_rows(rows: Any, mean: Array, V: Array) -> Any:
+def project_rows(rows: Any, mean: Array, V: Array, deviation: Array | None = None) -> Any:
     """Return the scores (X − 1 mᵀ) V (b, k) of rows X (b, d), a NumPy array, CSR matrix or tensor.
 
-    The mean is split into its value in the rows' dtype and the rest, so float32 rows far from zero lose nothing.
+    The mean is split into its value in the rows' dtype and the rest, so float32 rows far from zero lose nothing. On a
+    device X V − 1 mᵀV is half the work, where the deviations (d,) of the columns show that it loses nothing either.
 
     >>> project_rows(np.array([[2.0, 3.0]]), np.array([1.0, 1.0]), np.eye(2))
     array([[1., 2.]])
@@ -444,11 +448,19 @@ def project_rows(rows: Any, mean: Array, V: Array) -> Any:
     if is_sparse(rows):
         return np.asarray(rows @ V - mean @ V, dtype=rows.dtype)
     like = Like(rows)
-    near = mean.astype(like.dtype)
+    folded = deviation is not None and on_device(rows) and _mean_is_near(mean, V, deviation)
+    near = np.zeros_like(mean, like.dtype) if folded else mean.astype(like.dtype)
     rest, m, right = like((mean - near) @ V), like(near), like(V)
     panel = DEVICE_PANEL_BYTES if on_device(rows) else CACHE_PANEL_BYTES
     step = max(64, panel // (like.dtype.itemsize * V.shape[0]))
-    return concatenate([(rows[part, :] - m) @ right - rest for part in slices(max(1, rows.shape[0]), step)])
+    parts = (rows[part, :] if folded else rows[part, :] - m for part in slices(max(1, rows.shape[0]), step))
+    return concatenate([part @ right - rest for part in parts])
+
+
+def _mean_is_near(mean: Array, V: Array, deviation: Array) -> bool:
+    """Return whether the terms of mᵀV are so small beside those of deviations that X V loses less than 2 bits to it."""
+    weight = np.abs(V)
+    return bool(np.all(np.abs(mean) @ weight <= MAX_MEAN_SHARE * (deviation @ weight)))
 
 
 def concatenate(parts: list[Any]) -> Any:

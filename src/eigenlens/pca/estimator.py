@@ -258,12 +258,12 @@ class PCA(InterpretedComponents):
         A Dask array gives a Dask array.
         """
         check_is_fitted(self)
-        V = self.model_.score_map(self.whiten)
+        model, V = self.model_, self.model_.score_map(self.whiten)
         source = validate_rows(self, X)
         project = (
-            partial(_project_completed, model=self.model_, V=V)
+            partial(_project_completed, model=model, V=V)
             if self.missing == "em"
-            else partial(project_rows, mean=self.model_.mean, V=V)
+            else partial(project_rows, mean=model.mean, V=V, deviation=np.sqrt(model.column_variances) * model.scale)
         )
         return map_rows(source, project, V.shape[1])
 
