@@ -90,6 +90,48 @@ def test_strided_and_transposed_rows(view):
     np.testing.assert_allclose(to_numpy(kernel.eigenvalues_), expected.eigenvalues_, rtol=1e-5)
 
 
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_classes_of_strided_and_transposed_rows(view, weighted):
+    X = rows(9000, 31, offset=2.0)
+    of_array, of_tensor = VIEWS[view]
+    some, tensor = of_array(X), of_tensor(cuda(X))
+    y = np.arange(len(some)) // 5 % 3
+    given = {"sample_weight": np.arange(len(some)) % 3 + 0.5} if weighted else {}
+    for model, name in ((el.NaiveBayes("gaussian"), "var_"), (el.LinearDiscriminant(), "covariance_")):
+        expected = getattr(model.fit(some.astype(np.float64), y, **given), name)
+        found = to_numpy(getattr(model.fit(tensor, cuda(y), **given), name))
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_classes_with_entries_that_are_not_finite(bad):
+    X, y = rows(3000, 5), np.arange(3000) % 3
+    X[1234, 3] = bad
+    for model in (el.NaiveBayes("gaussian"), el.LinearDiscriminant()):
+        if np.isinf(bad):
+            with pytest.raises(el.DataError, match="infinit"):
+                model.fit(cuda(X), cuda(y))
+            continue
+        found = model.fit(cuda(X), cuda(y)).predict_proba(cuda(X))  # a missing entry is left out
+        expected = model.fit(X.astype(np.float64), y).predict_proba(X.astype(np.float64))
+        np.testing.assert_allclose(to_numpy(found), expected, atol=2e-5)
+
+
+def test_an_interrupt_while_rows_are_sent_leaves_nothing(monkeypatch):
+    monkeypatch.setattr("eigenlens.gpu.sender.BLOCK_BYTES_ON_DEVICE", 1 << 20)
+    X, before = rows(100_000, 20), allocated()
+
+    def interrupt(done, total, what):
+        raise KeyboardInterrupt
+
+    model = el.PCA(3, verbose=interrupt)
+    with el.fitting(device="cuda"), pytest.raises(KeyboardInterrupt):
+        model.fit(X)
+    assert not hasattr(model, "model_")
+    assert allocated() <= before
+
+
 @pytest.mark.parametrize(
     "kernel", [RBF(0.01), Polynomial(0.05, 1.0, 3), Polynomial(0.05, -0.5, 2), Laplacian(0.03)], ids=repr
 )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -294,6 +297,66 @@ def test_scores_on_a_device_keep_their_digits_whatever_the_mean(offset, as_if_on
         model.transform(torch.asarray(rows))
     copies = sum(size >= rows.nbytes for size in written)
     assert copies == (offset >= 1e3)  # rows less their mean are made only where the product needs them
+
+
+VIEWS = {
+    "every second row": lambda rows: rows[::2],
+    "every third column": lambda rows: rows[:, ::3],
+    "in column order": lambda rows: rows.T.contiguous().T,
+    "reversed": lambda rows: rows.flip(0)[:, 1:],
+}
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("name", ["PCA", "NaiveBayes", "LinearDiscriminant"])
+def test_strided_and_transposed_rows(name, view, as_if_on_device):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed, so nothing was tested about its tensors")
+    given = VIEWS[view](torch.asarray(X))
+    y = Y[: len(given)]
+    expected = MODELS[name](np.ascontiguousarray(given), y)
+    np.testing.assert_allclose(to_numpy(MODELS[name](given, torch.asarray(y))), expected, rtol=1e-7, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["PCA", "NaiveBayes", "LinearDiscriminant", "QuadraticDiscriminant"])
+def test_labels_and_weights_may_be_arrays_or_tensors(name, as_if_on_device):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed, so nothing was tested about its tensors")
+    expected = MODELS[name](X, Y, sample_weight=UNEVEN)
+    for labels in (Y, torch.asarray(Y)):
+        for weights in (UNEVEN, torch.asarray(UNEVEN)):
+            found = to_numpy(MODELS[name](torch.asarray(X), labels, sample_weight=weights))
+            np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-8)
+
+
+FAILURES = {"PCA": "block_moments.tensor_moments", "LinearDiscriminant": "class_moments.tensor_pooled_sums"}
+PLACES = {"block_moments": "eigenlens.stats", "class_moments": "eigenlens.bayes"}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+@pytest.mark.parametrize("cause", ["no memory", "interrupt"])
+def test_a_fit_that_ends_early_keeps_nothing(name, cause, as_if_on_device, monkeypatch):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed, so nothing was tested about its tensors")
+    made = []
+
+    def fail(rows, *given):
+        copy = rows * 2.0
+        made.append(weakref.ref(copy))
+        raise (
+            torch.OutOfMemoryError("tried to allocate 3.00 GiB. GPU 0 has")
+            if cause == "no memory"
+            else (KeyboardInterrupt)
+        )
+
+    monkeypatch.setattr(f"{PLACES[FAILURES[name].split('.')[0]]}.{FAILURES[name]}", fail)
+    model = getattr(el, name)()
+    with pytest.raises(ResourceError if cause == "no memory" else KeyboardInterrupt) as raised:
+        model.fit(torch.asarray(X), torch.asarray(Y))
+    if cause == "no memory":
+        assert "tried to allocate 3.00 GiB" in str(raised.value)
+        assert "give fewer rows, or leave them in the host's memory" in str(raised.value)
+    del raised
+    gc.collect()
+    assert made[0]() is None
+    assert not hasattr(model, "model_")
 
 
 def test_the_outcome_names_the_solver_of_a_device(as_if_on_device):
