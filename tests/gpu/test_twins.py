@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import tracemalloc
 import weakref
 
 import numpy as np
@@ -170,6 +171,23 @@ def test_columns_that_are_constant_within_classes_have_no_scatter(as_if_on_devic
     found = summarise_pooled(Block(torch.asarray(rows), y[:, None]), 3)
     np.testing.assert_array_equal(found.scatter[1:, 1:], 0.0)
     np.testing.assert_allclose(found.mean[:, 1], [0.0, 0.1, 0.2], atol=1e-7)
+
+
+@pytest.mark.parametrize("name", ["NaiveBayes", "LinearDiscriminant"])
+def test_classes_of_many_rows_need_few_tensors_and_no_copy_on_the_processor(name, as_if_on_device):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed, so nothing was tested about its tensors")
+    n, written = 300_000, []
+    rows, labels = torch.asarray(RNG.standard_normal((n, 12)).astype(np.float32)), torch.arange(n) // 7 % 3
+    with note_written([]):  # imports are not counted
+        model = getattr(el, name)().fit(rows[:5000], labels[:5000])
+    tracemalloc.start()
+    with note_written(written):
+        model.fit(rows, labels)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 * n  # a column of the labels alone would be as large
+    if name == "NaiveBayes":  # centres of rows, deviations and their squares in float64, and memberships
+        assert sum(written) <= 9 * rows.numel() * rows.element_size()
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int64", "uint8"])
