@@ -19,14 +19,14 @@ from eigenlens.gpu.runtime import on_device
 from eigenlens.stats.block_moments import add_exactly, tensor_dtype
 from eigenlens.stats.moments import Moments, merge_means
 
+CLASS_PIECE_ENTRIES = 1 << 22
+"""Entries of rows that are sorted by class at a time: the sorted copy takes 32 MB."""
+
 DEVICE_PIECE_ENTRIES = 1 << 28
 """The same on a device: the copy takes 1 GB of float32."""
 
 POOLED_PIECE_ENTRIES, SAMPLED_ROWS = 1 << 27, 1 << 13
 """Entries on a device whose deviations from their classes are made at a time, and rows that show where classes lie."""
-
-CLASS_PIECE_ENTRIES = 1 << 22
-"""Entries of rows that are sorted by class at a time: the sorted copy takes 32 MB."""
 
 
 def attach_classes(source: Source, codes: Array) -> Source:

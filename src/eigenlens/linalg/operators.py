@@ -42,7 +42,7 @@ DEVICE_PANEL_BYTES = 1 << 29
 """The size of panels on a device, whose cache is not worth a launch per panel."""
 
 MAX_MEAN_SHARE = 3.0
-"""Means up to so many deviations need not be subtracted from each row before a product."""
+"""Means up to this many deviations need not be subtracted from each row before a product."""
 
 GRAM_PANEL_BYTES = 16 << 20
 """The size of panels of columns that are centred and multiplied at a time."""
