@@ -158,6 +158,15 @@ def test_columns_that_are_no_pixels_are_no_image():
     assert image_side(blobs()[:, :63]) == 0
 
 
+def test_samples_of_one_kind_series_and_spectra_are_no_images():
+    """Their columns are alike too, but the nearer ones no less than those a row apart."""
+    place, peaks = np.linspace(0.0, 1.0, 64), RNG.uniform(0.0, 1.0, 5)
+    spectra = RNG.uniform(size=(50, 5)) @ np.exp(-((place - peaks[:, None]) ** 2) / 0.02)
+    genes = RNG.gamma(2.0, 3.0, (500, 1)) + RNG.standard_normal((500, 36))
+    for rows in (genes, np.cumsum(RNG.standard_normal((100, 144)), axis=1), spectra):
+        assert image_side(rows) == 0
+
+
 def test_the_biplot_multiplies_to_the_table_and_shows_columns_beside_the_fit_dashed(tmp_path):
     """A copy of a fitted column has its arrow; in units of their own other columns would have arrows of any length."""
     X = pd.DataFrame(np.random.default_rng(3).standard_normal((40, 4)) * [1.0, 5.0, 0.1, 2.0], columns=list("abcd"))

@@ -174,27 +174,37 @@ def _covariate(values: Array) -> Array | None:
     return np.array(texts) if 1 < len(set(texts)) <= min(most, len(texts) // 2) else None
 
 
-MIN_SIDE, ALIKE = 6, 0.3
-"""The smallest side of an image, and the least mean correlation of pixels below each other."""
+MIN_SIDE, ALIKE, NEARER = 6, 0.3, 0.75
+"""The smallest side of an image, the least mean correlation of pixels below each other, and the
+largest ratio of what it lacks to 1 to what that of pixels half a row apart lacks."""
 
 
 def image_side(X: Array) -> int:
     """Return the side of the square images that the rows (n, d) are, or 0 if they are no images.
 
-    They are if d is a square, and columns that would be pixels below each other resemble each other.
+    They are if d is a square, and columns that would be pixels below each other resemble each other, and more so than
+    those half a row apart: in spectra, series and samples of one kind, the nearer columns are no less alike.
 
     >>> stripes = np.tile(np.sin(np.arange(12.0))[:, None] + np.arange(8.0), 8) * np.arange(12.0)[:, None]
-    >>> image_side(stripes), image_side(stripes[:, :49]), image_side(np.eye(36))
-    (8, 7, 0)
+    >>> image_side(stripes), image_side(stripes[:, :63]), image_side(np.eye(36))
+    (8, 0, 0)
+    >>> image_side(np.random.default_rng(0).standard_normal((90, 1)) + 0.1 * np.eye(90, 36))
+    0
     """
     side = round(float(X.shape[1]) ** 0.5)
     if side * side != X.shape[1] or side < MIN_SIDE:
         return 0
     with np.errstate(all="ignore"):
         T = (X - X.mean(axis=0)) / X.std(axis=0)
-        below = (T[:, side:] * T[:, :-side]).mean(axis=0)
-    seen = below[np.isfinite(below)]
-    return side if seen.size and float(seen.mean()) > ALIKE else 0
+        below, aside = (_mean_correlation(T, step) for step in (side, side // 2))
+    return side if below > ALIKE and 1.0 - below < NEARER * (1.0 - aside) else 0
+
+
+def _mean_correlation(T: Array, step: int) -> float:
+    """Return the mean correlation of standardised columns that are so many columns apart, constant ones left out."""
+    found = (T[:, step:] * T[:, :-step]).mean(axis=0)
+    found = found[np.isfinite(found)]
+    return float(found.mean()) if found.size else 0.0
 
 
 def _principal_components_of(model: Any) -> PrincipalComponents:
