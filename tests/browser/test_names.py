@@ -87,3 +87,17 @@ def test_no_name_of_a_row_lies_on_the_name_of_a_limit(visit, tmp_path):
         over = [each["text"] for each in rows for a0, a1, b0, b1 in [each["box"]]
                 if a0 < x1 and x0 < a1 and b0 < y1 and y0 < b1]  # fmt: skip
         assert over == []
+
+
+def test_names_of_categories_in_one_place_do_not_lie_on_each_other(visit, tmp_path):
+    """Means of categories lie near each other; of a flat strip of rows, all of them do."""
+    rng = np.random.default_rng(1)
+    Z = np.column_stack([rng.uniform(-25.0, 25.0, 180), rng.normal(0.0, 1.5, 180)])
+    called = ["female", "male", "other", "(missing)", "nice survey", "ok", "once more"]
+    categories = [{"label": name, "at": rng.normal(0.0, 0.4, 2).tolist()} for name in called]
+    for width in (1400, 390):
+        seen = opened(visit, tmp_path, Z, width, categories=categories)
+        boxes = [each["box"] for each in drawn(seen)[0] if "category-name" in each["kind"]]
+        assert len(boxes) > 3
+        for k, (x0, x1, y0, y1) in enumerate(boxes):
+            assert not [box for box in boxes[:k] if box[0] < x1 and x0 < box[1] and box[2] < y1 and y0 < box[3]]

@@ -35,8 +35,8 @@ const APART = 5;
 const GAPS = [7, 20, 36];
 const USUAL = GAPS.slice(0, 2);
 
-/** A name that covers so many points less is better farther from its own. */
-const FARTHER = 3;
+/** A name that covers so many points less is better farther from its own; where it covers so many, more do not matter. */
+const [FARTHER, HIDDEN] = [3, 12];
 
 /** Where a name lies from its point: to the right or left, and below or above. */
 const SIDES = {
@@ -196,7 +196,7 @@ function place(each: Wanted, text: string, frame: Box, floor: Floor, gaps: numbe
       if (!within(box, frame) || !floor.free(box) || (gap > GAPS[0] && floor.crosses(leaderTo(box, each)))) continue;
       const covered = floor.covered(box);
       if (!covered) return { text, box, gap };
-      const lost = covered + FARTHER * GAPS.indexOf(gap);
+      const lost = Math.min(covered, HIDDEN) + FARTHER * GAPS.indexOf(gap);
       if (lost < least && (each.on === "points" || gap === GAPS[0])) [best, least] = [{ text, box, gap }, lost];
     }
   if (each.on === "nothing") return null;

@@ -334,12 +334,9 @@ function tips({ arrows }: Points, v: View): Wanted[] {
   return longest.map((a) => spotName(a, v, { sides: onward(v.sx * a.x, v.sy * a.y), last: around(), on: "points", class: "tip-name" }));
 }
 
-/** Names of more categories are left out rather than that they lie on each other; as one zooms in, they have room. */
-const MANY = 10;
-
+/** Names of categories are left out rather than that they lie on each other; as one zooms in, they have room. */
 function categoryNames({ categories }: Points, v: View): Wanted[] {
-  const on = categories.length > MANY ? "points" : "anything";
-  return categories.map((each) => spotName(each, v, { sides: around("right", "above", "below"), on, class: "category-name", strong: true }));
+  return categories.map((each) => spotName(each, v, { sides: around("right", "above", "below"), on: "points", class: "category-name", strong: true }));
 }
 
 /** The row that is looked at has a ring around it. */
