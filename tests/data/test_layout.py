@@ -50,6 +50,7 @@ FIRST_ROWS = {
     "a marker above one column": ["site,ph", "a,n.d.", "b,7.1", "c,7.3"],
     "one marker above all": ["u,v", "lost,lost", "1,2", "3,4"],
     "text below too": ["u,v", "red,round", "blue,square", "red,square"],
+    "markers below repeated names": ["u,u,v", "lost,lost,", "1,2,5", "3,4,6"],
     "dates": ["u,v", "2020-01-01,2020-01-02", "1,2", "3,4"],
 }
 
@@ -62,6 +63,7 @@ def test_a_row_of_data_is_not_a_line_of_names(case):
 LEVELS = {
     "merged": ([["id", "before", "", "after", ""], ["", "mass", "bp", "mass", "bp"]], "before mass"),
     "repeated": ([["", "before", "before", "after", "after"], ["id", "mass", "bp", "mass", "bp"]], "before mass"),
+    "one alone": ([["id", "2019", "2019", "2020", "total"], ["", "sales", "cost", "sales", ""]], "2019 sales"),
     "an index of pandas": ([["", "a", "a", "b", "b"], ["", "x", "y", "x", "y"], ["id", "", "", "", ""]], "a x"),
 }
 

@@ -85,6 +85,7 @@ def _is_below_names(cells: Cells, rows: Sequence[Cells], place: int, missing: Co
         return True
     # Below a line of units some columns may have nothing: loggers write there how each was averaged.
     covered = len(shown) == len(numeric) or (place > 1 and 2 * len(shown) > len(numeric))
+    covered |= _tells_apart(cells, rows, place)
     if [not cell for cell in cells] == [not name for name in rows[0]] and not all(cells):  # blank where names are
         return len(shown) == sum(map(bool, over)) > 1
     return len(numeric) > 1 and covered and len(set(shown)) > 1
@@ -100,6 +101,17 @@ def _fills_blank_names(cells: Cells, rows: Sequence[Cells], place: int) -> bool:
         return False
     below = [{row[j] for row in rows[place + 1 :]} for j in blanks]
     return all(cells[j] and cells[j] not in values for j, values in zip(blanks, below, strict=True))
+
+
+def _tells_apart(cells: Cells, rows: Sequence[Cells], place: int) -> bool:
+    """Return whether a row has a text below each name that the first line repeats, by which none is met again.
+
+    >>> _tells_apart(["", "sales", "cost", ""], [["town", "2019", "2019", "total"]], 1)
+    True
+    """
+    often = Counter(rows[0])
+    pairs = [(name, cell) for name, cell in zip(rows[0], cells, strict=True) if name and often[name] > 1]
+    return place == 1 and bool(pairs) and all(cell for _, cell in pairs) and len(set(pairs)) == len(pairs)
 
 
 def is_unit(cell: str) -> bool:
