@@ -148,6 +148,13 @@ def test_signs_are_believed_where_numbers_can_be_nothing_else(tmp_path, separato
     assert find_dialect(path).numbers == signs
 
 
+def test_points_of_percentages_show_that_commas_separate_thousands(run, tmp_path):
+    (tmp_path / "t.tsv").write_text("a\tb\n1,234\t45.3%\n2,345\t5.1 %\n9,345\t60.0%\n")
+    _, _, err = run("fit", "pca", "t.tsv")
+    assert "try: eigenlens fit pca t.tsv --thousands ," in err
+    assert "--decimal" not in err
+
+
 def test_a_number_that_may_be_two_is_rejected_or_warned_of(run, tmp_path):
     (tmp_path / "t.tsv").write_text("a\tb\n1,234\t1\n2,345\t5\n9,345\t3\n")
     (tmp_path / "t.csv").write_text("a;b\n1,234;1\n2,345;5\n9,345;3\n")

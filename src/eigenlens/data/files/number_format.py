@@ -137,7 +137,7 @@ def _find_decimal(columns: Sequence[Collection[str]], separator: str) -> str:
     """Return a comma where cells such as 3,14 occur and none such as 3.14, else a point."""
     cells = [cell.translate(THOUSANDS_LIKE) for column in columns for cell in column]
     commas = [cell for cell in cells if COMMA_NUMBER.fullmatch(cell)]
-    points = [cell for cell in cells if "." in cell and is_number(cell)]
+    points = [cell for cell in cells if "." in cell and is_number(cell.rstrip(" %"))]
     decimal = "." if separator == "," or not commas or points else ","
     shown = {",": commas, ".": [] if commas else points}[decimal]
     if shown and all(re.fullmatch(_grouped_pattern("", decimal), cell) for cell in shown):
