@@ -130,6 +130,7 @@ def test_tables_end_where_the_terminal_does(monkeypatch):
 
 SPECIAL = {
     "blank.csv": (b"\n\n\n", "holds nothing but blank lines", "write it again"),
+    "mark.csv": (b"\xef\xbb\xbf", "holds nothing but a byte order mark", "write it again"),
     "above.csv": (
         b"made by us\na b,b\n1,2\n3,4,5\n",
         "row 2 has 2 cells, and the first has 1",

@@ -297,8 +297,9 @@ def _first_rows(path: Path, text: str, separator: str, header: bool | None) -> t
     """
     rows = list(itertools.islice(read_cells(path, single_spaces(text, separator), separator), MAX_LINES))
     rows = [[cell.strip() for cell in row] for row in rows if row]
-    if not rows and text:
-        raise DataError(f"'{path}' holds nothing but blank lines", fix="write it again, with names and rows")
+    if not rows:
+        held = "blank lines" if text else "a byte order mark"
+        raise DataError(f"'{path}' holds nothing but {held}", fix="write it again, with names and rows")
     lacking = header is not False and lacks_first_name(rows)
     rows = [["", *rows[0]], *rows[1:]] if lacking else rows
     trailing = 0 if header is False or lacking else trailing_separators(rows)
