@@ -72,6 +72,8 @@ COLUMNS = {
     "quarter": ([1 + i % 4 for i in range(N)], Role.ASIDE),
     "week": ([1 + i % 52 for i in range(N // 2)] * 2, Role.ASIDE),
     "hour": ([5 * i % 24 for i in range(N)], Role.ASIDE),
+    "hr": ([5 * i % 24 for i in range(N)], Role.ASIDE),
+    "HR": ([54 + 7 * i % 41 for i in range(N)], Role.ACTIVE),
     "visit": ([1 + i % 4 for i in range(N)], Role.ASIDE),
     "Visit No.": ([1 + i % 4 for i in range(N)], Role.ASIDE),
     "time_point": ([i % 3 for i in range(N)], Role.ASIDE),

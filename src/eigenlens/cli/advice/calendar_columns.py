@@ -33,7 +33,8 @@ CALENDAR = {
     "days of the week": Calendar("dow|wday|week[ _.]?day|day[ _.]?of[ _.]?week|wochentag", ((0, 7),)),
     "weeks": Calendar("week|wk|isoweek|week[ _.]?of[ _.]?year|woche|semaine|semana|settimana|vecka", ((0, 104),)),
     "quarters": Calendar("quarter|qtr|quartal|trimestre", ((1, 4),)),
-    "hours": Calendar("hour|hr|hour[ _.]?of[ _.]?day|stunde|heure|hora|uur|timme", ((0, 96),)),
+    "hours": Calendar("hour|hour[ _.]?of[ _.]?day|stunde|heure|hora|uur|timme", ((0, 96),)),
+    "hours of the day": Calendar("hr", ((0, 24),)),  # beyond, heart rates
     "occasions of measurement": Calendar(
         "(visit|wave|time[ _.-]?point|occasion|session|follow[ _.-]?up|replicate|besuch|welle|messzeitpunkt|visite)"
         r"[ _.]?(no|nr|num|number|index)?\.?", ((0, 100),),
