@@ -196,6 +196,19 @@ def test_a_file_that_is_cut_or_changed_is_an_error(tmp_path):
         GenotypePCA(2).fit(path)
 
 
+def test_tables_beside_a_bed_file_are_utf_8(tmp_path):
+    X, _ = simulate(20, 30)
+    path = write_bed(tmp_path, X)
+    table = path.with_suffix(".fam")
+    table.write_bytes(b"\xef\xbb\xbf" + table.read_bytes())
+    assert GenotypePCA(2).fit(path).people_.family[0] == "f0"
+    table.write_bytes(table.read_bytes().replace(b"p3\t", "é3\t".encode("latin-1")))
+    with pytest.raises(
+        DataError, match=r"people\.fam' is not UTF-8 \(byte 0xe9 in line 4\); convert it: iconv -f latin-1"
+    ):
+        GenotypePCA(2).fit(path)
+
+
 def test_variants_far_apart_are_read_without_those_between(tmp_path):
     X, _ = simulate(21, 300)
     data = open_genotypes(write_bed(tmp_path, X))
@@ -237,7 +250,7 @@ def test_pgen_files_are_bed_files(tmp_path):
 def test_people_and_pairs_without_calls_are_errors():
     X, _ = simulate(20, 40)
     X[3] = nan
-    with pytest.raises(DataError, match=r"1 people have no call at all \(first: 4\).*--mind"):
+    with pytest.raises(DataError, match=r"1 person has no call at all \(first: 4\).*--mind"):
         GenotypePCA(2).fit(X)
     X, _ = simulate(20, 40)
     X[3, :20], X[7, 20:] = nan, nan
@@ -251,8 +264,12 @@ def test_variants_of_one_allele_and_without_calls_are_left_out():
     model = GenotypePCA(2).fit(X)
     assert model.left_out_ == {"other chromosomes": 0, "one allele": 2, "no call": 1}
     np.testing.assert_allclose(model.eigenvalues_, GenotypePCA(2).fit(X[:, 3:]).eigenvalues_, rtol=1e-6)
-    with pytest.raises(DataError, match="none of which differs"):
-        GenotypePCA(2).fit(np.zeros((5, 3)))
+    for same in (np.zeros((5, 3)), np.ones((5, 3)), np.tile([0.0, 1.0, 2.0], (5, 1))):
+        with pytest.raises(DataError, match="3 variants, none of which differs between the 5 people"):
+            GenotypePCA(2).fit(same)
+    np.testing.assert_allclose(  # in PLINK too, a variant of heterozygous people counts in the mean of products
+        GenotypePCA(2).fit(np.column_stack([X[:, 3:], np.ones(20)])).eigenvalues_, model.eigenvalues_ * 37 / 38, 1e-6
+    )
 
 
 @pytest.mark.parametrize(

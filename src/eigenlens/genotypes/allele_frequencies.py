@@ -76,7 +76,7 @@ def count_alleles(data: Genotypes, chosen: Array, progress: Progress | None = No
     copies = 2 * counts[:, 0].astype(np.int64) + counts[:, 2]
     some = called > 0
     used = some & (copies > 0) & (copies < 2 * called)
-    if not used.any():
+    if not (np.count_nonzero(counts[:, [0, 2, 3]], axis=1) > 1).any():  # where all are heterozygous, nobody differs
         what = f"has {len(chosen):,} variants, none of which differs between the {data.n} people"
         raise DataError(what, argument=None if data.source != "X" else "X", fix="give variants of more than one allele")
     frequency = copies[used] / (2.0 * called[used])

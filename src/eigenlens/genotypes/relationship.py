@@ -92,7 +92,9 @@ def reject_empty_people(data: Genotypes, empty: Array) -> None:
     """Raise where people (n,) have no call at all."""
     if empty.any():
         first = int(np.flatnonzero(empty)[0])
-        what = f"{int(empty.sum())} people have no call at all (first: {data.people.label(first)})"
+        count = int(empty.sum())
+        have = "1 person has" if count == 1 else f"{count:,} people have"
+        what = f"{have} no call at all (first: {data.people.label(first)})"
         raise DataError(what, fix="leave them out: plink2 --mind 0.5 --make-bed")
 
 

@@ -11,6 +11,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.data.files.decode import detect_encoding
 from eigenlens.errors import DataError
 from eigenlens.laws import Laws
 
@@ -202,7 +203,7 @@ def beside(path: Path, suffix: str) -> Path:
 def read_lines(path: Path, suffix: str, cells: int) -> list[list[str]]:
     """Return the cells of the lines of a table without a header beside a file of genotypes."""
     file = beside(path, suffix)
-    lines = [line.split() for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+    lines = [line.split() for line in _read_text(file).splitlines() if line.strip()]
     _check_cells(file, lines, cells)
     return lines
 
@@ -210,7 +211,7 @@ def read_lines(path: Path, suffix: str, cells: int) -> list[list[str]]:
 def _headed(path: Path, suffix: str, usual: list[str]) -> tuple[list[str], list[list[str]]]:
     """Return the names of the columns of a .pvar or .psam file, those of a .bim or .fam file if it has none."""
     file = beside(path, suffix)
-    lines = [line for line in file.read_text(encoding="utf-8").splitlines() if line.strip() and line[:2] != "##"]
+    lines = [line for line in _read_text(file).splitlines() if line.strip() and line[:2] != "##"]
     header = usual
     if lines and lines[0].startswith("#"):
         header, lines = lines[0].split(), lines[1:]
@@ -220,6 +221,17 @@ def _headed(path: Path, suffix: str, usual: list[str]) -> tuple[list[str], list[
     cells = [line.split("\t") if "\t" in line else line.split() for line in lines]
     _check_cells(file, cells, len(header))
     return header, cells
+
+
+def _read_text(file: Path) -> str:
+    """Return the text of a table, in UTF-8, with or without its mark."""
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        text, start = bytes(error.object), error.start
+        what = f"'{file}' is not UTF-8 (byte 0x{text[start]:02x} in line {text[:start].count(10) + 1:,})"
+        fix = f"convert it: iconv -f {detect_encoding(text)} -t utf-8"
+        raise DataError(what, fix=fix) from None
 
 
 def _check_cells(file: Path, lines: list[list[str]], cells: int) -> None:
