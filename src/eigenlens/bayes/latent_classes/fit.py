@@ -28,6 +28,7 @@ from eigenlens.data.source import Block, FieldSums, Progress, Source, accumulate
 from eigenlens.laws import PATH_RELATIONS, Laws, Relations
 from eigenlens.missing.result import step_label
 from eigenlens.optim.em import (
+    LOSS_BY_ROUNDING,
     SETTLED_STEP,
     EMResult,
     ParameterMap,
@@ -169,7 +170,7 @@ def fit_latent_classes(
         runs = sorted(go_on(runs, tol=0.0, max_iter=min(SHORT_RUN_STEPS, most)), key=rank)[:LONG_RUNS]
         runs = sorted(go_on(runs, tol=LONG_RUN_TOL * options.tol * total, max_iter=most), key=rank)[:1]
     (run,) = go_on(runs, tol=options.tol * total, max_iter=most)
-    if parameters is not None and run.end is not None and run.end.remaining_gain <= options.tol * total:
+    if parameters is not None and run.end is not None and _hidden_gain(run.end) <= options.tol * total:
         run = _settle(run, evaluate, SETTLED_STEP * options.tol)
     return _finish(run, step, scales, options)
 
@@ -222,6 +223,11 @@ def _settle(run: _Run, evaluate: Callable[[list[StepRequest[_Mixture]]], Any], s
     if end is None:
         return replace(run, end=replace(run.end, ended="interrupted"))
     return replace(run, mixture=end.model, path=(*(value for value in run.path if value < end.value), end.value))
+
+
+def _hidden_gain(end: EMResult[_Mixture]) -> float:
+    """Return the log-likelihood that may be left to gain: where a step has lost by rounding, what rounding hides."""
+    return LOSS_BY_ROUNDING * abs(end.path[-1]) if end.ended == "rounding" else end.remaining_gain
 
 
 def _rank(run: _Run, scales: Scales) -> tuple[int, float]:
