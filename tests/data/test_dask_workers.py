@@ -11,7 +11,9 @@ from pathlib import Path
 
 import dask
 import dask.array as da
+import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 import pytest
 from distributed import Client, LocalCluster
 
@@ -65,6 +67,20 @@ def test_the_rows_of_a_chunk_that_raises_are_named(persisted, weight):
 def test_the_rows_of_a_chunk_that_cannot_be_collected_are_named():
     with cluster(1), pytest.raises(ClusterError, match="rows 300 to 399 of X"):
         list(DaskSource(rows(fail_at_300)).rows())
+
+
+def test_a_partition_that_raises_is_named_by_its_number():
+    """How many rows the partitions of a frame have is not known before they are computed."""
+
+    def fail_in_the_second(part, partition_info=None):
+        if partition_info and partition_info["number"] == 2:
+            raise OSError("the disk is gone")
+        return part
+
+    frame = dd.from_pandas(pd.DataFrame(X, columns=list("abcd")), npartitions=4)
+    table = frame.map_partitions(fail_in_the_second, meta=frame._meta)
+    with cluster(1), pytest.raises(ClusterError, match=r"^chunk 2 of X raised OSError: the disk is gone; see the logs"):
+        PCA(2).fit(table)
 
 
 def test_a_chunk_of_weights_that_raises_is_named():

@@ -44,9 +44,9 @@ def fold_chunks(
     The graph is made by hand: as many objects of Dask's interface would take longer than a pass over small chunks.
     X is the collection of the chunks, if they are of one; `weights` has a task or None for each.
     """
-    from dask._task_spec import List, Task, TaskRef
     from dask.delayed import Delayed
     from dask.highlevelgraph import HighLevelGraph
+    from dask.task_spec import List, Task, TaskRef
 
     name, fan_in = f"fold-{uuid.uuid4().hex}", MAX_FAN_IN if n_features <= NARROW_COLUMNS else 2
     (shared,) = hold_values([summarise])
@@ -100,8 +100,10 @@ def _chunk_error(failed: set[Any], words: str, tasks: list[Any], chunks: list[Ch
     graph = dict.fromkeys(failed) | {key: node for task in tasks for key, node in dict(task.dask).items()}
     hit = [chunk for chunk in chunks if failed & _needed(graph, {chunk.rows.key})]
     hit = hit or [chunk for chunk in chunks if chunk.rows.key in _needed(graph, failed)]
-    where = f"rows {hit[0].low} to {hit[-1].high - 1} of X" if hit else "a chunk of X"
-    return ClusterError(f"{where}: their chunk {words}", fix=LOGS)
+    if hit:
+        return ClusterError(f"rows {hit[0].low} to {hit[-1].high - 1} of X: their chunk {words}", fix=LOGS)
+    places = [i for i, task in enumerate(tasks) if failed & _needed(graph, {task.key})]  # its length was not known yet
+    return ClusterError(f"{f'chunk {places[0]}' if places else 'a chunk'} of X {words}", fix=LOGS)
 
 
 def _needed(graph: dict[Any, Any], keys: set[Any]) -> set[Any]:
