@@ -58,9 +58,10 @@ BAR = re.compile(r"<mo>(&#x02016;|&#x02225;|&#x0007C;|\u2016|\u2225|\|)</mo>")
 """Bars of norms, of absolute values, and of "given"."""
 
 FUNCTION = re.compile(
-    r"(</m(?:i|n|sub|sup|subsup|row|frac)>)?(?<!<msub>)(?<!<msup>)<(mi|mo)>(?!max|min|sup|inf)([a-z]{2,})</\2>(?=(<m(?!o))?)"
+    r"(</m(?:i|n|sub|sup|subsup|row|frac)>|&#x00029;</mo>)?(?<!<msub>)(?<!<msup>)"
+    r"<(mi|mo)>(?!max|min|sup|inf)([a-z]{2,})</\2>(?=(<m(?!o[ >]))?)"
 )
-"""The name of a function, after a factor or before an argument without brackets: there browsers leave no room about an
+"""The name of a function, after a factor or a bracket, or before an argument without brackets: there browsers leave no room about an
 identifier, and before brackets too much about an operator."""
 
 THIN = '<mspace width="0.167em"></mspace>'
@@ -87,6 +88,7 @@ def to_mathml(latex: str, display: str) -> str:
     made = FUNCTION.sub(_with_room, made)
     # A bar grows with its neighbours only where \left and \right ask for it, and then it says so itself.
     made = BAR.sub(r'<mo stretchy="false">\1</mo>', made)
+    made = made.replace("<mi>&#x0007E;</mi>", "<mo>&#x0223C;</mo>")  # a relation, which has room about it
     made = made.replace('"negativethinmathspace"', '"-0.167em"')  # names of widths are gone from browsers
     if "\\" in made or ">&<" in made:
         raise ValueError(f"latex2mathml leaves something unread in {latex!r}")

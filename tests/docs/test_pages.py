@@ -368,6 +368,10 @@ def test_formulas_become_mathml():
     assert "\\" not in made.split(">", 1)[1]
     room = mathml.to_mathml(r"n \log n, \log_2 n, \log (n)", "inline")
     assert room.count("<mspace") == 2  # about the first alone
+    after_brackets = mathml.to_mathml(r"(1 - a) \ln (1 - b)", "inline")
+    assert after_brackets.index("&#x00029;") < after_brackets.index("<mspace") < after_brackets.index("<mi>ln")
+    assert "<mi>var</mi><mspace" in mathml.to_mathml(r"\operatorname{var} \hat p(x)", "inline")
+    assert "<mo>&#x0223C;</mo>" in mathml.to_mathml(r"z \sim N(0, 1)", "inline")
     assert "<mi>diag</mi><mo" in mathml.to_mathml(r"\operatorname{diag}(v)", "inline")  # as TeX sets it: no room
     assert "<mtr>" in mathml.to_mathml(r"a &= b \\ c &= d", "block")
     tall = mathml.to_mathml(r"\Bigl( \sum_i a_i \Bigr) + \ln \lvert C \rvert", "block")
