@@ -102,9 +102,10 @@ def _stays(part: Any) -> bool:
 
 
 def _recolour(artist: Any) -> None:
-    box = artist.get_bbox_patch() if hasattr(artist, "get_bbox_patch") else None  # behind a text, and no child of it
-    if box is not None:
-        _recolour(box)
+    box = artist.get_bbox_patch() if hasattr(artist, "get_bbox_patch") else None
+    for part in (box, getattr(artist, "arrow_patch", None)):  # what a text has behind it and points with: no children
+        if part is not None:
+            _recolour(part)
     for effect in artist.get_path_effects() or ():  # halos around text
         given = getattr(effect, "_gc", {})
         if "foreground" in given:

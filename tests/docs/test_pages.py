@@ -299,6 +299,19 @@ def test_contours_of_given_colours_turn():
     plt.close(figure)
 
 
+def test_arrows_of_annotations_turn():
+    figures = pytest.importorskip("figures")
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots()
+    black = ax.annotate("", (1, 1), (0, 0), arrowprops={"arrowstyle": "-|>", "color": "black"}).arrow_patch
+    orange = ax.annotate("", (1, 0), (0, 0), arrowprops={"arrowstyle": "-|>", "color": "#D55E00"}).arrow_patch
+    figures.darken(figure)
+    assert min(*black.get_edgecolor()[:3], *black.get_facecolor()[:3]) > 0.85
+    assert orange.get_edgecolor() == pytest.approx((0xD5 / 255, 0x5E / 255, 0.0, 1.0), abs=0.01)
+    plt.close(figure)
+
+
 def test_panels_within_axes_let_the_page_through():
     figures = pytest.importorskip("figures")
     import matplotlib.pyplot as plt
