@@ -37,6 +37,12 @@ GETTERS = ("color", "facecolor", "edgecolor", "markerfacecolor", "markeredgecolo
 NEUTRAL = 0.14
 """Colours less saturated than this (range of their red, green and blue) are text, grids and edges."""
 
+MIDDLE = 0.18
+"""The relative luminance between the colours on which light text, and those on which dark text, can be read better."""
+
+TURNED = "-dark"
+"""Ends the name of a map of colours that was made for the dark page."""
+
 PAPER = 0.9
 """Colours whose red, green and blue are all above this are as good as white."""
 
@@ -77,6 +83,22 @@ def darken(figure: Any) -> None:
             artist.set_facecolor("none")
         elif artist not in kept:
             _recolour(artist)
+    for axes in figure.axes:
+        for image in (image for image in axes.images if image.get_cmap().name.endswith(TURNED)):
+            _write_on_cells(image)
+
+
+def _write_on_cells(image: Any) -> None:
+    """Make texts over a map that was turned light or dark, whichever can be read on the cell below them."""
+    values, (left, right, bottom, top) = image.get_array(), image.get_extent()
+    first, last = (top, bottom) if image.origin == "upper" else (bottom, top)
+    for text in (text for text in image.axes.texts if text.get_transform() == image.axes.transData):
+        x, y = text.get_position()
+        place = np.array([(y - first) / (last - first), (x - left) / (right - left)]) * values.shape
+        if (place >= 0.0).all() and (place < values.shape).all():
+            cell = image.to_rgba(values[tuple(place.astype(int))])
+            luminance = np.array(cell[:3]) ** 2.2 @ [0.2126, 0.7152, 0.0722]
+            text.set_color(for_dark(np.array([0.0, 0.0, 0.0, 1.0] if luminance < MIDDLE else [1.0, 1.0, 1.0, 1.0])))
 
 
 def _over_images(figure: Any) -> set[Any]:
@@ -119,7 +141,7 @@ def _recolour(artist: Any) -> None:
         return  # its colours are data
     # All are read before any is set: "auto" colours of markers follow that of their line.
     for name, old in [(name, _colours(artist, name)) for name in GETTERS]:
-        if len(old):
+        if len(old) and old[:, 3].any():  # "none" has no colour to turn, and set again it would have the artist's alpha
             new = [for_dark(colour) for colour in old]
             getattr(artist, f"set_{name}")(new[0] if len(new) == 1 else np.array(new))
 
@@ -145,7 +167,7 @@ def on_slate(cmap: Any) -> Any:
     """The same hues, light where they were dark."""
     table = cmap(np.linspace(0.0, 1.0, 256))
     turned = [_turned(*colorsys.rgb_to_hls(*colour[:3])) for colour in table]
-    made = mpl.colors.ListedColormap(np.column_stack([turned, table[:, 3]]), name=f"{cmap.name}-dark")
+    made = mpl.colors.ListedColormap(np.column_stack([turned, table[:, 3]]), name=f"{cmap.name}{TURNED}")
     return made.with_extremes(bad=for_dark(np.array(cmap.get_bad())))
 
 

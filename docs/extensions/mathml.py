@@ -61,8 +61,8 @@ FUNCTION = re.compile(
     r"(</m(?:i|n|sub|sup|subsup|row|frac)>|&#x00029;</mo>)?(?<!<msub>)(?<!<msup>)"
     r"<(mi|mo)>(?!max|min|sup|inf)([a-z]{2,})</\2>(?=(<m(?!o[ >]))?)"
 )
-"""The name of a function, after a factor or a bracket, or before an argument without brackets: there browsers leave no room about an
-identifier, and before brackets too much about an operator."""
+"""The name of a function, after a factor or a bracket, or before an argument without brackets: there browsers leave no
+room about an identifier, and before brackets too much about an operator."""
 
 THIN = '<mspace width="0.167em"></mspace>'
 

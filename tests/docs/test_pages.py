@@ -287,6 +287,35 @@ def test_white_heat_maps_turn_with_their_text_and_photographs_stay():
     plt.close(figure)
 
 
+def test_text_on_a_turned_map_is_dark_on_its_bright_cells():
+    figures = pytest.importorskip("figures")
+    import matplotlib.pyplot as plt
+
+    figure, panels = plt.subplots(1, 2)
+    for ax, origin in zip(panels, ("upper", "lower"), strict=True):
+        ax.imshow([[0.0, 1.0], [0.1, -1.0]], cmap="RdBu_r", vmin=-1, vmax=1, origin=origin)
+        for row in range(2):
+            for column in range(2):
+                ax.text(column, row, "0", color="black")
+    figures.darken(figure)
+    for ax in panels:
+        assert [text.get_color()[0] > 0.85 for text in ax.texts] == [True, False, True, False]
+        assert max(ax.texts[1].get_color()[:3]) < 0.15
+    plt.close(figure)
+
+
+def test_frames_without_edges_get_none():
+    figures = pytest.importorskip("figures")
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots()
+    frame = ax.text(0, 0, "0", bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8}).get_bbox_patch()
+    figures.darken(figure)
+    assert frame.get_edgecolor()[3] == 0.0
+    assert max(frame.get_facecolor()[:3]) < 0.15
+    plt.close(figure)
+
+
 def test_contours_of_given_colours_turn():
     figures = pytest.importorskip("figures")
     import matplotlib.pyplot as plt
