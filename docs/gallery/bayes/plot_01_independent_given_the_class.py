@@ -47,4 +47,4 @@ panels[2].set(xlabel="age in years", ylabel="probability", ylim=(0, 1), yticks=[
 plt.show()
 
 # %%
-# .. math:: p(c \mid x) \propto p(c) \prod_{j=1}^d p(x_j \mid c)
+# .. math:: p(c \mid x) \propto \pi_c \prod_{j=1}^d p(x_j \mid c)

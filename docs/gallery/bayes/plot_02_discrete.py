@@ -51,8 +51,8 @@ ax.set_xlabel("log-odds of playing    (← no, yes →)")
 plt.show()
 
 # %%
-# .. math:: \log \frac{p(\text{yes} \mid x)}{p(\text{no} \mid x)} = \log \frac{p(\text{yes})}{p(\text{no})}
-#           + \sum_j \log \frac{p(x_j \mid \text{yes})}{p(x_j \mid \text{no})}
+# .. math:: \ln \frac{p(\text{yes} \mid x)}{p(\text{no} \mid x)} = \ln \frac{p(\text{yes})}{p(\text{no})}
+#           + \sum_j \ln \frac{p(x_j \mid \text{yes})}{p(x_j \mid \text{no})}
 #
 # The shares are counted with one row added to every category (Laplace's rule), so that a category never seen in a class
 # is unlikely there, but not impossible.

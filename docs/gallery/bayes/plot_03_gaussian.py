@@ -54,6 +54,6 @@ plt.show()
 
 # %%
 # .. math:: p(x \mid c) = \prod_{j=1}^d N(x_j \mid \mu_{cj}, \sigma_{cj}^2), \qquad
-#           \hat c = \operatorname*{argmax}_c \; \log p(c) + \sum_j \log N(x_j \mid \mu_{cj}, \sigma_{cj}^2)
+#           \hat c = \operatorname*{argmax}_c \; \ln \pi_c + \sum_j \ln N(x_j \mid \mu_{cj}, \sigma_{cj}^2)
 #
 # The ellipses are drawn at one and two standard deviations.

@@ -48,7 +48,7 @@ for (above, ax), (name, rule) in zip(axes.T, rules.items(), strict=True):
 plt.show()
 
 # %%
-# .. math:: p(x_j \mid c) = \frac{1}{n_c h} \sum_{i:\, y_i = c} K\!\left(\frac{x_j - x_{ij}}{h}\right), \qquad
+# .. math:: p(x_j \mid c) = \frac{1}{n_c h} \sum_{i:\, c_i = c} K\!\left(\frac{x_j - x_{ij}}{h}\right), \qquad
 #           h = \frac{\max x_j - \min x_j}{\sqrt{n_c}} \text{ within the class.}
 #
 # Where numbers are rounded, so that some occur more than once, it is :math:`\sqrt{h^2 + r^2 / 12}`: a rounded value

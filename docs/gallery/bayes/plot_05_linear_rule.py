@@ -48,7 +48,7 @@ plt.show()
 # :math:`\sigma_j^2`, Bayes' rule is :math:`p(1 \mid x) = 1 / (1 + e^{-(w^\top x + b)})` with
 #
 # .. math:: w_j = \frac{\mu_{1j} - \mu_{0j}}{\sigma_j^2}, \qquad
-#           b = \log \frac{\pi_1}{\pi_0} + \sum_j \frac{\mu_{0j}^2 - \mu_{1j}^2}{2 \sigma_j^2} .
+#           b = \ln \frac{\pi_1}{\pi_0} + \sum_j \frac{\mu_{0j}^2 - \mu_{1j}^2}{2 \sigma_j^2} .
 #
 # ``to_logistic()`` gives that very rule as scikit-learn's ``LogisticRegression``; the largest difference between its
 # probabilities and those of naive Bayes is rounding:

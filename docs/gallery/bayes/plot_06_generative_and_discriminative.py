@@ -60,6 +60,6 @@ panels[0].text(90, 24, "logistic\nregression", color=RED, weight="bold")
 plt.show()
 
 # %%
-# Both rules are :math:`\operatorname{sign}(w^\top x + b)`; naive Bayes maximises :math:`\sum_i \log p(x_i, y_i)`,
-# logistic regression :math:`\sum_i \log p(y_i \mid x_i)`. With :math:`d` columns the first needs of the order of
-# :math:`\log d` rows to come near its limit, the second of the order of :math:`d`. The bands are two standard errors.
+# Both rules are :math:`\operatorname{sign}(w^\top x + b)`; naive Bayes maximises :math:`\sum_i \ln p(x_i, c_i)`,
+# logistic regression :math:`\sum_i \ln p(c_i \mid x_i)`. With :math:`d` columns the first needs of the order of
+# :math:`\ln d` rows to come near its limit, the second of the order of :math:`d`. The bands are two standard errors.

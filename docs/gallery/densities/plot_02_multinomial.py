@@ -49,7 +49,8 @@ panels[0].text(0.54, 0.33, "by chance", color="0.5", weight="bold")
 plt.show()
 
 # %%
-# For counts :math:`n_1, \dots, n_L` the log-likelihood :math:`\sum_l n_l \log p_l` under :math:`\sum_l p_l = 1` is
-# largest at
+# For counts :math:`n_1, \dots, n_L` the log-likelihood :math:`\sum_l n_l \ln \theta_l` under
+# :math:`\sum_l \theta_l = 1` is largest at
 #
-# .. math:: \hat p_l = \frac{n_l}{n}, \qquad \text{with standard errors } \sqrt{\hat p_l (1 - \hat p_l) / n} .
+# .. math:: \hat\theta_l = \frac{n_l}{n}, \qquad
+#           \text{with standard errors } \sqrt{\hat\theta_l (1 - \hat\theta_l) / n} .

@@ -34,4 +34,4 @@ plt.show()
 #
 # .. math:: P = \sum_c \pi_c \int_a^b N(x \mid \mu_c, \sigma_c^2) \, dx,
 #
-# and EM maximises :math:`\sum \text{count} \cdot \log P` over the bins, so that nothing is lost by rounding to centres.
+# and EM maximises :math:`\sum \text{count} \cdot \ln P` over the bins, so that nothing is lost by rounding to centres.

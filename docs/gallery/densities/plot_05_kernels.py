@@ -47,7 +47,7 @@ plt.show()
 # %%
 # With a kernel :math:`K`, symmetric and of integral one, and the bandwidth :math:`h`,
 #
-# .. math:: \hat f(y) = \frac{1}{n h} \sum_{i=1}^n K\!\left(\frac{y - x_i}{h}\right) .
+# .. math:: \hat p(y) = \frac{1}{n h} \sum_{i=1}^n K\!\left(\frac{y - x_i}{h}\right) .
 #
 # Bandwidths in the ratio :math:`(R(K) / \kappa_2(K)^2)^{1/5}` smooth alike, where :math:`R(K) = \int K^2` and
 # :math:`\kappa_2(K) = \int u^2 K(u)\,du` (Marron and Nolan 1988).

@@ -32,9 +32,9 @@ for ax, h, title in zip(panels, (best / 8, best, 6 * best), titles, strict=True)
 plt.show()
 
 # %%
-# The error of :math:`\hat f` has two parts, to leading order a squared bias that grows with :math:`h` and a variance
+# The error of :math:`\hat p` has two parts, to leading order a squared bias that grows with :math:`h` and a variance
 # that falls with it:
 #
-# .. math:: \int E\bigl(\hat f - f\bigr)^2 \approx \frac{h^4}{4} \kappa_2(K)^2 \int f''^2 + \frac{R(K)}{n h} .
+# .. math:: \int E\bigl(\hat p - p\bigr)^2 \approx \frac{h^4}{4} \kappa_2(K)^2 \int p''^2 + \frac{R(K)}{n h} .
 #
-# The only unknown is :math:`\int f''^2`. Silverman's rule takes that of a Gaussian, Sheather and Jones estimate it.
+# The only unknown is :math:`\int p''^2`. Silverman's rule takes that of a Gaussian, Sheather and Jones estimate it.

@@ -26,10 +26,10 @@ right.set(xlabel="minutes of eruption", ylim=(0, 0.85))
 plt.show()
 
 # %%
-# The curve is, up to the constant :math:`\int f^2`, an estimate of the integrated squared error:
+# The curve is, up to the constant :math:`\int p^2`, an estimate of the integrated squared error:
 #
-# .. math:: \int \bigl(\hat f - f\bigr)^2 - \int f^2 \;\approx\;
-#           \int \hat f^2 - \frac{2}{n} \sum_{i=1}^n \hat f_{-i}(x_i) .
+# .. math:: \int \bigl(\hat p - p\bigr)^2 - \int p^2 \;\approx\;
+#           \int \hat p^2 - \frac{2}{n} \sum_{i=1}^n \hat p_{-i}(x_i) .
 #
-# For Gaussian kernels :math:`\int \hat f^2` is the mean of the density of bandwidth :math:`\sqrt 2\,h` at the data. In
-# :math:`\hat f_{-i}` the divisor stays :math:`n`, as in Silverman (1986, equation 3.39).
+# For Gaussian kernels :math:`\int \hat p^2` is the mean of the density of bandwidth :math:`\sqrt 2\,h` at the data. In
+# :math:`\hat p_{-i}` the divisor stays :math:`n`, as in Silverman (1986, equation 3.39).

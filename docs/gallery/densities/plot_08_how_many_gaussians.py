@@ -3,7 +3,7 @@ How many Gaussians? Let BIC choose
 ==================================
 
 More Gaussians always fit the rows at hand better, but the Bayesian information criterion makes every parameter pay
-:math:`\log n`. Among mixtures of one to six components with four covariance structures it picks the one on
+:math:`\ln n`. Among mixtures of one to six components with four covariance structures it picks the one on
 the right. Simple structures need more components to cover the same clouds, and pay for them.
 """
 
@@ -33,7 +33,7 @@ left.set(xlabel="Gaussians", ylabel="BIC (less is better)")
 plt.show()
 
 # %%
-# .. math:: \mathrm{BIC} = -2 \ell + a \log n
+# .. math:: \mathrm{BIC} = -2 \ell + a \ln n
 #
 # with :math:`\ell` the log-likelihood and :math:`a` free parameters: :math:`G - 1` shares, :math:`G d` means
 # and, where covariances are full, :math:`G d (d + 1) / 2` variances and covariances.

@@ -39,6 +39,6 @@ plt.show()
 
 # %%
 # The regions hold 50, 80 and 95% of the mass of each density. The score is the mean log density of a row,
-# :math:`\frac{1}{n} \sum_i \log \hat f(x_i)`; held out, :math:`\hat f` is fitted to the four fifths of the rows that
+# :math:`\frac{1}{n} \sum_i \ln \hat p(x_i)`; held out, :math:`\hat p` is fitted to the four fifths of the rows that
 # :math:`x_i` is not among. A difference of one is a factor of :math:`e` in the likelihood of every row. The table above
 # has standard errors, of differences row by row.

@@ -51,4 +51,4 @@ plt.show()
 # With :math:`\pi_c` the share of class c and :math:`p_{cj}` its probability of answer j being "duty",
 #
 # .. math:: p(x) = \sum_c \pi_c \prod_j p_{cj}^{x_j} (1 - p_{cj})^{1 - x_j}, \qquad
-#           G^2 = 2 \sum_x n_x \log \frac{n_x}{n \, p(x)} .
+#           G^2 = 2 \sum_x n_x \ln \frac{n_x}{n \, p(x)} .

@@ -6,10 +6,10 @@ Two kinds of points lie in two long parallel clouds. The first principal compone
 the clouds, and mixes the kinds. Fisher's discriminant, which knows the labels, separates them: it looks for the
 direction in which the means are far apart compared with the spread within.
 
-With :math:`B` the covariance of the class means and :math:`S_w` that within classes,
+With :math:`B` the covariance of the class means and :math:`C` that within classes,
 
 .. math:: v_{\text{PCA}} = \arg\max_v \frac{v^\top S v}{v^\top v} , \qquad
-          v_{\text{Fisher}} = \arg\max_v \frac{v^\top B v}{v^\top S_w v} .
+          v_{\text{Fisher}} = \arg\max_v \frac{v^\top B v}{v^\top C v} .
 """
 
 import matplotlib.pyplot as plt
