@@ -12,8 +12,8 @@ SCRIPT = re.compile(r"\]\(\.\./generated/(gallery/\w+/plot_\w+)\.rst\)")
 ESTIMATOR = re.compile(r"\{py:class\}`eigenlens\.(\w+)`")
 USED = re.compile(r"\b([A-Z]\w+)\(|\beigenlens\.(plot)\.")
 """Estimators and plots in the code of a script, which are pages of the reference."""
-TIMING = "\n.. rst-class:: sphx-glr-timing"
-"""What sphinx-gallery writes below the last block of a script."""
+BELOW = re.compile(r"^\.\. (?:rst-class:: sphx-glr-timing|_sphx_glr_download_)", re.MULTILINE)
+"""What sphinx-gallery writes below the last block of a script: its time, where it took a second, and its downloads."""
 
 
 def links_back(root: Path) -> dict[str, list[str]]:
@@ -34,8 +34,9 @@ def links_back(root: Path) -> dict[str, list[str]]:
 def with_links(text: str, pages: list[str]) -> str:
     """Return a page with a line of links: below the code of a script, or below the title of a reference page."""
     line = "\n.. rst-class:: see-also\n\nSee also: " + ", ".join(f":doc:`{page}`" for page in pages) + ".\n"
-    if TIMING in text:
-        return text.replace(TIMING, line + TIMING, 1)
+    below = BELOW.search(text)
+    if below:
+        return f"{text[: below.start()]}{line[1:]}\n{text[below.start() :]}"
     title, rule, rest = text.split("\n", 2)
     return f"{title}\n{rule}\n{line}{rest}"
 

@@ -462,10 +462,13 @@ def test_every_script_of_the_gallery_is_linked_from_a_method_or_a_lecture():
 
 
 def test_links_back_stand_below_code_and_below_titles():
-    script = f"Words.\n\n.. code-block:: Python\n\n    import numpy\n{see_also.TIMING}\n\n   3 s\n"
-    made = see_also.with_links(script, ["/methods/pca", "/course/pca"])
-    assert made.index("import numpy") < made.index("See also: :doc:`/methods/pca`, :doc:`/course/pca`.")
-    assert made.index("See also") < made.index("sphx-glr-timing")
+    code = ".. code-block:: Python\n\n    import numpy\n"
+    top = f".. DO NOT EDIT.\n.. MADE.\n\n:ref:`Go to the end <sphx_glr_download_a>`\n\nA\n=\n\n{code}"
+    downloads = ".. _sphx_glr_download_a:\n\n.. only:: html\n"
+    for time in ("", ".. rst-class:: sphx-glr-timing\n\n   3 s\n\n"):  # there is none for less than a second
+        made = see_also.with_links(f"{top}\n\n{time}{downloads}", ["/methods/pca", "/course/pca"])
+        line = "\n\n.. rst-class:: see-also\n\nSee also: :doc:`/methods/pca`, :doc:`/course/pca`.\n\n"
+        assert made == f"{top}{line}{time}{downloads}"
     page = see_also.with_links("PCA\n===\n\n.. autoclass:: eigenlens.PCA\n", ["/methods/pca"])
     assert page.startswith("PCA\n===\n\n.. rst-class:: see-also\n\nSee also: :doc:`/methods/pca`.\n\n.. autoclass")
 
