@@ -84,6 +84,10 @@ def test_one_row_far_off_leaves_a_way_to_the_others(visit, tmp_path):
     seen.card("Cloud").get_by_role("button", name="Zoom to most rows").click()
     seen.settle()
     assert seen.axis("Cloud", up=False)[0] > 1e4 * before
+    low, high = np.sort(x)[[4, -5]]  # all but 1% at either end, and some room
+    ends = np.polyval(seen.axis("Cloud", up=False), [low - 0.07 * (high - low), high + 0.07 * (high - low)])
+    rule = seen.stage("Cloud").locator("line.rule").last
+    np.testing.assert_allclose(ends, [float(rule.get_attribute(name)) for name in ("x1", "x2")], atol=1.0)
     most = seen.places("Cloud", *np.quantile([x, y], [0.1, 0.9], axis=1).T)
     box = seen.stage("Cloud").bounding_box()
     assert most.min() > 0

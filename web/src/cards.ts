@@ -7,10 +7,8 @@ const LINE = 4;
 export function pack(cards: HTMLElement[]): HTMLElement {
   const slots = cards.map((each) => h("div", { class: `slot ${each.dataset.wide ?? ""}` }, each));
   const observer = new ResizeObserver((entries) => {
-    for (const { target } of entries) {
-      const slot = target.parentElement!;
-      slot.style.gridRow = `span ${Math.ceil((target.getBoundingClientRect().height + 16) / LINE)}`;
-    }
+    for (const { target, borderBoxSize: [{ blockSize }] } of entries)
+      target.parentElement!.style.gridRow = `span ${Math.ceil((blockSize + 16) / LINE)}`;
   });
   for (const each of cards) observer.observe(each);
   return h("div", { class: "cards" }, ...slots);

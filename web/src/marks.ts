@@ -2,6 +2,7 @@
 import * as Plot from "@observablehq/plot";
 import { type Drawn } from "./charts";
 import { brief, CLOSE, h, minus, short, swatch, ticks, writing } from "./dom";
+import { whenLaidOut } from "./fresh";
 import { apart, beyond, LEADER, measured } from "./labels";
 import { amounts, between, categories, css, sequence, signed } from "./palette";
 import { aroundPaper } from "./paper";
@@ -334,7 +335,9 @@ export function marks(chart: MarksChart): Drawn {
         .concat(pointed(layers.map(([mark, all]): Layer => [mark, all.filter(within)]), chart)),
     });
   };
+  let painted = 0;
   const paint = (width: number): void => {
+    painted = width;
     let found = plot(width, LEFT);
     const lacking = beyond(found);
     if (lacking > 0) found = plot(width, Math.min(LEFT + lacking, width / 2));
@@ -347,7 +350,7 @@ export function marks(chart: MarksChart): Drawn {
     listen(drawn, holder, tip);
   };
   const fit = (): void => void (holder.clientWidth > 0 && paint(holder.clientWidth));
-  new ResizeObserver(fit).observe(holder);
+  whenLaidOut(holder, (width) => width > 0 && width !== painted && paint(width));
   aroundPaper(fit);
   onTheme(fit);
   const picture = (): SVGElement | null => (drawn instanceof SVGElement ? drawn : (drawn?.querySelector("svg:last-of-type") ?? null));

@@ -54,7 +54,9 @@ export function plane(chart: RowsChart, pair: Pair): Points {
 }
 
 function farthest(x: Float64Array, y: Float64Array): number {
-  return x.reduce((most, v, k) => (v * v + y[k] * y[k] > most * most ? Math.hypot(v, y[k]) : most), 0);
+  let most = 0;
+  for (let k = 0; k < x.length; k++) if (x[k] * x[k] + y[k] * y[k] > most) most = x[k] * x[k] + y[k] * y[k];
+  return Math.sqrt(most);
 }
 
 /** 1, 2 or 5 times a power of ten that makes arrows about as long as the points are far; 1 where they nearly are. */

@@ -56,34 +56,39 @@ const [SINGLE, FOUND] = [2_000, 7];
 /** A point lies on one of so many parts of a pixel, across and up: there is a stamp for each. */
 const PARTS = 4;
 
-/** A dot as it covers pixels (side × side), and how light it is there: darker at its rim. */
+/** A dot of so many pixels across and up: where those that it covers are on a sheet, from its upper left corner; how much
+ * of each it covers; and how light it is there: darker at its rim. */
 interface Stamp {
   side: number;
+  at: Int32Array;
   cover: Float32Array;
   light: Float32Array;
 }
 
-function stamps(size: number, shape: number, hollow: boolean): Stamp[] {
-  return Array.from({ length: PARTS * PARTS }, (_, k) => stamp(size, shape, hollow, (k % PARTS) / PARTS, Math.floor(k / PARTS) / PARTS));
+function stamps(size: number, shape: number, hollow: boolean, width: number): Stamp[] {
+  return Array.from({ length: PARTS * PARTS }, (_, k) => stamp(size, shape, hollow, (k % PARTS) / PARTS, Math.floor(k / PARTS) / PARTS, width));
 }
 
-function stamp(size: number, shape: number, hollow: boolean, across: number, down: number): Stamp {
+function stamp(size: number, shape: number, hollow: boolean, across: number, down: number, width: number): Stamp {
   const side = Math.ceil(1.25 * size) + 1;
   const middle = [across, down].map((part) => part + 0.5 / PARTS + 0.625 * size);
   const far = Float32Array.from({ length: side * side }, (_, k) =>
     outside(shape, (k % side) + 0.5 - middle[0], Math.floor(k / side) + 0.5 - middle[1], size / 2));
   const solid = (r: number): number => Math.max(0, Math.min(1, 0.5 - r));
   const cover = far.map((r) => solid(r) - (hollow ? solid(r + Math.max(1, 0.22 * size)) : 0));
-  return { side, cover, light: far.map((r) => (size < DARKENED ? 1 : 1 - 0.25 * Math.max(0, Math.min(1, (r / size + 0.22) / 0.14)))) };
+  const light = far.map((r) => (size < DARKENED ? 1 : 1 - 0.25 * Math.max(0, Math.min(1, (r / size + 0.22) / 0.14))));
+  const covered = Int32Array.from(cover.keys()).filter((k) => cover[k] !== 0);
+  const at = covered.map((k) => 4 * (Math.floor(k / side) * width + (k % side)));
+  return { side, at, cover: Float32Array.from(covered, (k) => cover[k]), light: Float32Array.from(covered, (k) => light[k]) };
 }
 
-/** Stamps of one size for every shape, made when they are first needed. */
-function drawer(size: number): (shape: number, hollow: boolean) => Stamp[] {
+/** Stamps of one size for every shape, for a sheet so wide, made when they are first needed. */
+function drawer(size: number, width: number): (shape: number, hollow: boolean) => Stamp[] {
   const made = new Map<number, Stamp[]>();
   return (shape, hollow) => {
     const at = 2 * (size < DARKENED ? 0 : shape) + Number(hollow);
     let found = made.get(at);
-    if (!found) made.set(at, (found = stamps(size, at >> 1, hollow)));
+    if (!found) made.set(at, (found = stamps(size, at >> 1, hollow, width)));
     return found;
   };
 }
@@ -94,7 +99,7 @@ class Sheet {
   /** Red, green and blue times the opacity, and the opacity. */
   private dots = new Float32Array(0);
   private canvas = document.createElement("canvas");
-  private width = 0;
+  width = 0;
   private height = 0;
 
   static clean(width: number, height: number): Sheet {
@@ -111,19 +116,15 @@ class Sheet {
     const { dots, width, height } = this;
     const i0 = Math.floor(left);
     const j0 = Math.floor(top);
-    const { side, cover, light } = all[Math.floor((top - j0) * PARTS) * PARTS + Math.floor((left - i0) * PARTS)];
+    const { side, at: spots, cover, light } = all[Math.floor((top - j0) * PARTS) * PARTS + Math.floor((left - i0) * PARTS)];
     if (i0 < 0 || j0 < 0 || i0 + side > width || j0 + side > height) return;
     const r = tints[at];
     const g = tints[at + 1];
     const b = tints[at + 2];
     const opacity = tints[at + 3] * stronger;
-    for (let k = 0, i = 0, to = 4 * (j0 * width + i0); k < cover.length; k++, to += 4) {
-      if (i === side) {
-        i = 0;
-        to += 4 * (width - side);
-      }
-      i++;
-      if (cover[k] === 0) continue;
+    const corner = 4 * (j0 * width + i0);
+    for (let k = 0; k < spots.length; k++) {
+      const to = corner + spots[k];
       const a = cover[k] * opacity;
       const c = a * light[k];
       dots[to] = r * c + (1 - a) * dots[to];
@@ -174,7 +175,7 @@ class Stamped implements Cloud {
 
   private put(sheet: Sheet, inks: Inks, { sx, tx, sy, ty }: View, { size, ratio, stronger }: Look, chosen: boolean): void {
     const { tints, shapes, hollow } = inks;
-    const stamp = drawer(size);
+    const stamp = drawer(size, sheet.width);
     const back = 0.625 * size;
     let all = stamp(0, false);
     let last = 0;
@@ -213,8 +214,14 @@ class Flat implements Cloud {
   }
 }
 
+/** The least and the largest of all finite values: NaN is neither. A plain loop, as it runs over all points of each plot. */
 export function extent(values: Float64Array): [number, number] {
-  let [low, high] = [Infinity, -Infinity];
-  for (const v of values) if (Number.isFinite(v)) [low, high] = [Math.min(low, v), Math.max(high, v)];
+  let low = Infinity;
+  let high = -Infinity;
+  for (let i = 0; i < values.length; i++) {
+    const v = values[i];
+    if (v < low && v > -Infinity) low = v;
+    if (v > high && v < Infinity) high = v;
+  }
   return low <= high ? [low, high] : [0, 1];
 }

@@ -1,6 +1,7 @@
 // A scatter of the rows: hover, zoom, lasso, keyboard; selection and colours are shared with all the others.
 import { Backdrop } from "./backdrop";
 import { h, short, svg, writing } from "./dom";
+import { whenLaidOut } from "./fresh";
 import { thumbnail } from "./images";
 import { type Box } from "./labels";
 import { aroundPaper, onlySizes } from "./paper";
@@ -18,6 +19,9 @@ import { tools } from "./tools";
 import { Viewport } from "./viewport";
 
 const REACH = 9;
+
+/** Pixels above and below the window that are painted too. */
+const AROUND = 200;
 
 /** The most rows whose picture, and print, has a shape for each; of more it has an image. */
 const DRAWN = 5_000;
@@ -59,15 +63,16 @@ export class Scatter {
     this.look(firstPair(chart));
     this.node = h("div", { class: "scatter" }, this.tools(), ...this.backdrop.legend, this.stage, this.heard);
     state.listen(() => this.changed());
-    new ResizeObserver(() => this.resize(this.stage.clientWidth)).observe(this.stage);
+    whenLaidOut(this.stage, (width, height) => this.laid(width, height));
     aroundPaper(() => {
       this.resize(this.stage.clientWidth);
       if (this.stage.isConnected && !onlySizes()) this.paint();
     });
     new IntersectionObserver(([entry]) => {
+      const before = this.visible;
       this.seen = entry.isIntersecting;
-      this.later();
-    }, { rootMargin: "200px" }).observe(this.stage);
+      if (!before) this.later();
+    }, { rootMargin: `${AROUND}px` }).observe(this.stage);
   }
 
   /** Turns to two of the axes. */
@@ -116,13 +121,30 @@ export class Scatter {
     this.later();
   }
 
-  /** Once in a frame; of many rows only what can be seen. */
+  /** Painted in the frame in which it is laid out, not in the next; the height that it then gets is its own. */
+  private laid(width: number, height: number): void {
+    if (width <= 0 || (width === this.port.width && height === this.port.height)) return;
+    this.seen ||= !this.visible && this.inSight();
+    this.resize(width);
+    if (this.visible) this.paint();
+  }
+
+  private inSight(): boolean {
+    const { top, bottom } = this.stage.getBoundingClientRect();
+    return bottom > -AROUND && top < innerHeight + AROUND;
+  }
+
+  /** Whether it is worth painting: of many rows only what can be seen is. */
+  private get visible(): boolean {
+    return this.seen || this.points.x.length <= DRAWN;
+  }
+
+  /** Once in a frame. */
   private later(): void {
-    if (this.waiting || !this.stage.isConnected || (!this.seen && this.points.x.length > DRAWN)) return;
+    if (this.waiting || !this.stage.isConnected || !this.visible) return;
     this.waiting = true;
     requestAnimationFrame(() => {
-      this.waiting = false;
-      this.paint();
+      if (this.waiting) this.paint();
     });
   }
 
@@ -134,6 +156,7 @@ export class Scatter {
   }
 
   private paint(): void {
+    this.waiting = false;
     if (!this.port.width) return;
     const { v, box } = this.port.where();
     const drawn = paper() && this.few;

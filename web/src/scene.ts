@@ -54,6 +54,9 @@ export function whole({ chart, x, y, arrows, categories }: Points): Span {
 /** Rows this far out, at either end of an axis, may be left out of what most rows fill. */
 const FAR = 0.01;
 
+/** Bins in which the ranks of values are counted. */
+const BINS = 4096;
+
 /** How much of the whole most rows must fill, or they can hardly be told apart. */
 const TINY = 0.05;
 
@@ -74,10 +77,27 @@ function about([low, high]: [number, number], other: number): [number, number] {
   return high > low ? pad([low, high]) : [low - other / 2, low + other / 2];
 }
 
+/** The range of all but the outermost values: only those that share a bin with one of its ends are sorted. */
 function inner(values: Float64Array): [number, number] {
-  const sorted = values.filter(Number.isFinite).sort();
-  const out = Math.ceil(FAR * sorted.length);
-  return sorted.length > 2 * out ? [sorted[out], sorted[sorted.length - 1 - out]] : extent(values);
+  const [low, high] = extent(values);
+  const scale = BINS / (high - low) || 0;
+  const bin = (v: number): number => Math.floor((v - low) * scale) || 0;
+  const bins = new Uint32Array(BINS + 1);
+  let count = 0;
+  for (let i = 0; i < values.length; i++)
+    if (Number.isFinite(values[i])) {
+      bins[bin(values[i])]++;
+      count++;
+    }
+  const at = (rank: number): number => {
+    let [k, before] = [0, 0];
+    while (before + bins[k] <= rank) before += bins[k++];
+    const alike: number[] = [];
+    for (let i = 0; i < values.length; i++) if (bin(values[i]) === k && Number.isFinite(values[i])) alike.push(values[i]);
+    return Float64Array.from(alike).sort()[rank - before];
+  };
+  const out = Math.ceil(FAR * count);
+  return count > 2 * out ? [at(out), at(count - 1 - out)] : [low, high];
 }
 
 function stretch(range: [number, number], value: number): void {

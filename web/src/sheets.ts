@@ -1,5 +1,6 @@
 // What goes on which sheet of paper, and how high the plots are that share one, so that no sheet but the last is left half
 // blank. Sheets are as high as Letter and as wide as A4, whichever it will be: nothing is cut on either.
+import { paper } from "./theme";
 
 /** Pixels between the margins from top to bottom, at the zoom of printed pages, less some for lines that break otherwise. */
 const SHEET = (279.4 - 24) * (96 / 25.4) / 0.86 - 24;
@@ -144,7 +145,7 @@ export function leaveSheets(page: HTMLElement): void {
   for (const node of page.querySelectorAll<HTMLElement>(".slot")) node.style.removeProperty("--stature");
 }
 
-/** How high plots are drawn at a node, as part of their height on the screen. */
+/** How high plots are drawn at a node on paper, as part of their height on the screen, where nobody need ask the browser. */
 export function stature(node: Element): number {
-  return Number(getComputedStyle(node).getPropertyValue("--stature")) || 1;
+  return paper() ? Number(getComputedStyle(node).getPropertyValue("--stature")) || 1 : 1;
 }

@@ -6,8 +6,13 @@ const waiting = new Listeners();
 /** Paper is white whatever the screen is. */
 let printing = false;
 
+/** What the style sheet said when it was last asked: it is asked again once the page has turned, as each question has the
+ * browser look at the styles of the whole page again, of which charts would ask many. */
+let night: boolean | null = null;
+
 export function dark(): boolean {
-  return !printing && getComputedStyle(document.documentElement).getPropertyValue("color-scheme").trim() === "dark";
+  night ??= getComputedStyle(document.documentElement).getPropertyValue("color-scheme").trim() === "dark";
+  return !printing && night;
 }
 
 /** Calls `draw` whenever the page turns light or dark. */
@@ -16,6 +21,7 @@ export function onTheme(draw: () => void): void {
 }
 
 function turned(): void {
+  night = null;
   waiting.tell();
 }
 

@@ -2,6 +2,7 @@
 import { card } from "../card";
 import { pack } from "../cards";
 import { h, sentence } from "../dom";
+import { drawFresh } from "../fresh";
 import { forgettable } from "../listeners";
 import { type Chart } from "../report";
 import { type State } from "../state";
@@ -31,6 +32,7 @@ export class Answers {
     const holders = charts.map((chart) => this.holder(chart));
     holders.forEach((holder, i) => first[i] && this.fill(holder, charts[i]));
     this.node.replaceChildren(pack([...warned(warnings), ...holders]));
+    drawFresh();
     this.later(holders.flatMap((holder, i) => (first[i] ? [] : [() => this.fill(holder, charts[i])])), mine);
   }
 
