@@ -12,7 +12,6 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.catalogue import import_part
-from eigenlens.data.files.base import pl
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.source import Progress
 from eigenlens.errors import list_columns
@@ -114,7 +113,7 @@ def fit_question(
     moments = table.moments_of(names, question.weight, question.rows)
     # The divisor that `fit_covariance` expects is n of maximum likelihood, and n − 1 of PCA.
     S = moments.covariance(0.0 if LIVE_MODELS[question.model].incomplete else 1.0)
-    model.fit_covariance(pl.DataFrame(S, schema=list(names)), n_samples=float(moments.weight), mean=moments.mean)
+    model.fit_covariance(ArraySource(S, names=names), n_samples=float(moments.weight), mean=moments.mean)
     return QuestionFit(model, _spectrum(moments, question) if len(names) <= MAX_SPECTRUM else _own_spectrum(model))
 
 

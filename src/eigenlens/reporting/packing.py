@@ -123,13 +123,21 @@ def share_repeats(report: dict[str, Any], keep: Array | None) -> dict[str, Any]:
                 seen[key] = len(shared)
                 shared.append(value)
             return {"ref": seen[key]}
-        return [refer(part) for part in value] if isinstance(value, list) else value
+        return (
+            [part if isinstance(part, PLAIN) else refer(part) for part in value] if isinstance(value, list) else value
+        )
 
     found: dict[str, Any] = refer(plain)
     return found | ({"shared": shared} if shared else {})
 
 
+PLAIN = (str, float, int, type(None))
+"""Types of which most parts of a report are, asked for first: they are written unchanged."""
+
+
 def _written(value: Any, keep: Array | None) -> Any:
+    if isinstance(value, PLAIN):
+        return value
     if isinstance(value, RowNumbers):
         return pack_numbers(value.values if keep is None else value.values[keep], fine=FINE)
     if isinstance(value, RowPositions):
@@ -143,7 +151,9 @@ def _written(value: Any, keep: Array | None) -> Any:
         return list(value.values) if keep is None else [value.values[i] for i in keep]
     if isinstance(value, dict):
         return {name: _written(part, keep) for name, part in value.items()}
-    return [_written(part, keep) for part in value] if isinstance(value, list | tuple) else value
+    if isinstance(value, list | tuple):
+        return [part if isinstance(part, PLAIN) else _written(part, keep) for part in value]
+    return value
 
 
 def _steps(places: Array) -> Any:
@@ -173,4 +183,5 @@ def _count(value: Any, counts: dict[Key, int]) -> None:
         counts[key] = counts.get(key, 0) + 1
         return
     for part in parts:
-        _count(part, counts)
+        if not isinstance(part, PLAIN):
+            _count(part, counts)
