@@ -40,12 +40,24 @@ CHANGED = """async (act) => {
   const start = performance.now();
   if (typeof value === "number") field.selectedIndex = value; else field.value = value;
   field.dispatchEvent(new Event("change", { bubbles: true }));
-  while (Number(document.documentElement.dataset.answered) === count) await new Promise((done) => setTimeout(done, 1));
-  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))));
+  await new Promise((done) => new MutationObserver((_, watch) => {
+    if (Number(document.documentElement.dataset.answered) !== count) done(watch.disconnect());
+  }).observe(document.documentElement, { attributeFilter: ["data-answered"] }));
+  const [high, drawn] = [innerHeight, { ".holder": ".card", ".stage": ".overlay text.tick", ".plot": "svg" }];
+  const lacking = ([part, inside]) => [...document.querySelectorAll(`.answers ${part}`)].some((each) => {
+    const { top, bottom } = each.getBoundingClientRect();
+    return bottom > 0 && top < high && !each.querySelector(inside);
+  });
+  let end;
+  do {
+    await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+    end = performance.now();
+  } while (Object.entries(drawn).some(lacking));
   const [{ asked, came, ms, size }] = window.seen;
-  return [performance.now() - start, ms, came - asked - ms, performance.now() - came, size / 1e6];
+  return [end - start, ms, came - asked - ms, end - came, size / 1e6];
 }"""
-"""Milliseconds of a change: in all, of the server, of the transfer, of reading and drawing; and megabytes."""
+"""Milliseconds of a change until a frame has all charts in view: in all, of the server, of the transfer, of reading and
+drawing; and megabytes."""
 
 PANNED = """async () => {
   const stage = document.querySelector(".stage");
