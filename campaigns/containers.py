@@ -65,7 +65,7 @@ CONTAINERS = [
     "torch.tensor(rows({n}, {d}, {s})) > 0",
     "torch.tensor(rows({n}, {d}, {s}))[:, 0]",
     "torch.tensor(rows({n}, {d}, {s}))[None]",
-    "torch.quantize_per_tensor(torch.tensor(rows({n}, {d}, {s})), 0.1, 0, torch.qint8)",
+    "torch.quantize_per_tensor(torch.tensor(rows({n}, {d}, {s})).float(), 0.1, 0, torch.qint8)",
     "pd.DataFrame(rows({n}, {d}, {s})).groupby(0)",
     "named(rows({n}, {d}, {s}), pl, width=pl.Series([2**100] * {n}, dtype=pl.Int128))",
     "spoilt(rows({n}, {d}, {s}).astype(object), 10**400, (1, 0))",

@@ -16,6 +16,9 @@ from eigenlens.native.sparse import normal_product_numpy
 Rng = np.random.Generator
 Array = np.ndarray[Any, Any]
 
+FLOAT32_TOL = 1e-4
+"""How far sums of float32 in another order may differ, relative to the largest."""
+
 ROWS = (0, 1, 2, 3, 7, 16, 65, 130, 300)
 COLUMNS = (1, 1, 2, 3, 5, 8, 9, 17, 33)
 
@@ -58,7 +61,7 @@ def _moments(rng: Rng) -> KernelCall:
     wide = bool(rng.random() < 0.3)
     R = None if wide or rng.random() < 0.5 else np.triu(_rows(rng, d, d)) + 4.0 * np.eye(d)
     given = [X, w, shift, R, wide, np.zeros(d), np.zeros((d, d)), 2]
-    tol = 1e-4 if wide and dtype == np.float32 else 1e-9
+    tol = FLOAT32_TOL if wide and dtype == np.float32 else 1e-9
     return KernelCall(
         f"moments_{dtype}", given, (5, 6), lambda: moments.moments_about_numpy(X.astype(float), w, shift, R), tol
     )

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from campaigns.base import FINE, Outcome, Result, case_rng, figures
-from campaigns.kernel_calls import MAKERS, KernelCall, use_instruction_set
+from campaigns.kernel_calls import FLOAT32_TOL, MAKERS, KernelCall, use_instruction_set
 from eigenlens.native.runtime import aligned, kernels
 
 LIMIT = 20.0
@@ -103,7 +103,9 @@ def _case(seed: int, number: int) -> tuple[KernelCall, bool]:
     for _ in range(int(rng.integers(1, 3)) if changed else 0):
         place = int(rng.integers(len(given)))
         given[place] = _changed(rng, given[place], place == len(given) - 1)
-    return call._replace(arguments=given), changed
+    # What stands for `wide` may mean True, and then sums of float32 in another order have other digits.
+    wide = call.name == "moments_float32" and bool(given[4])
+    return call._replace(arguments=given, tol=FLOAT32_TOL if wide else call.tol), changed
 
 
 def describe(seed: int, number: int) -> str:

@@ -347,7 +347,7 @@ OTHER_MODELS: list[tuple[str, str]] = [
         )
     ),
     (r"kde:header\['parameters'\]\['bounds'\].*", "half|huge"),
-    (r"bayes:header\['family'\]\[1\]\['sigma'\].*", "half|huge"),
+    (r"bayes:header\['family'\]\[1\]\['sigma'\].*", "half|huge|huge integer"),
     (r".*:header\['(groups|fields)'\].*|.*:header\['classes'\].*", ".*"),
 ]
 """Changes of `ARRAY_BREAKS` and `HEADER_BREAKS` that other models have nevertheless: fewer latent dimensions, a column

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import eigenlens
-from eigenlens import densities, plot
+from eigenlens import densities, plot, rotation
 from eigenlens.errors import DataError, EigenlensError
 
 pytest.importorskip("torch", reason="PYTORCH IS NOT INSTALLED")
@@ -20,7 +20,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 import torch
 from campaigns import values
 
-NAMES = {name: getattr(values, name) for name in values.__all__}
+NAMES = {name: getattr(values, name) for name in values.__all__} | {"rotation": rotation}
 X, Y = values.rows(12, 3), values.labels(12)
 PCA = "eigenlens.PCA().fit(rows(12, 3))"
 FACTORS = "eigenlens.FactorAnalysis(1).fit(rows(12, 3))"
@@ -113,6 +113,31 @@ CALLS = [
     ("path", "eigenlens.scan('x' * 5000)"),
     ("path", rf"{PCA}.save('\ud800')"),
     ("checkpoint", r"eigenlens.PCA().fit(rows(12, 3), checkpoint='\ud800')"),
+    ("X", "eigenlens.LinearDiscriminant().fit(pd.DataFrame(rows(12, 3)).groupby(0), labels(12))"),
+    ("X", "eigenlens.KernelPCA().fit(rows(12, 3)).score(lazy(rows(12, 3), 'empty'))"),
+    ("X", f"{CLASSES}.score(lazy(rows(12, 3), 'empty'), [])"),
+    ("loglik", "densities.Fitted(20.0, inf, 2)"),
+    ("columns", f"{PCA}.supplementary(columns={{'height': 1}})"),
+    ("columns", f"{PCA}.supplementary(columns={{'height': rows(12, 2)}})"),
+    ("columns", f"{PCA}.supplementary(columns=pl.DataFrame({{'height': [{{'x': 1}}] * 12}}))"),
+    ("sample_weight", f"{PCA}.bootstrap(rows(12, 3), sample_weight=2**63)"),
+    ("L", "rotation.varimax('red')"),
+    ("L", "rotation.equamax([[1, 2], [3]])"),
+    ("L", "rotation.promax([1.0, 2.0])"),
+    ("L", "rotation.oblimin(np.zeros((0, 2)))"),
+    ("L", "rotation.geomin(np.array([[nan, 1.0]]))"),
+    ("L", "rotation.quartimax(rows(12, 3) * 1e100)"),
+    ("gamma", "rotation.orthomax(rows(12, 3), gamma=nan)"),
+    ("gamma", "rotation.oblimin(rows(12, 3), gamma='red')"),
+    ("delta", "rotation.geomin(rows(12, 3), delta=0.0)"),
+    ("power", "rotation.promax(rows(12, 3), power=1e300)"),
+    ("kaiser", "rotation.varimax(rows(12, 3), kaiser=1)"),
+    ("n_starts", "rotation.geomin(rows(12, 3), n_starts=0)"),
+    ("rng", "rotation.geomin(rows(12, 3), rng='red')"),
+    ("tol", "rotation.oblimin(rows(12, 3), tol=None)"),
+    ("max_iter", "rotation.varimax(rows(12, 3), max_iter=0)"),
+    ("rotation", "rotation.rotate(rows(12, 3), None)"),
+    ("scale", "rotation.rotate(rows(12, 3), 'varimax', scale=np.zeros(12))"),
 ]  # fmt: skip
 
 

@@ -237,6 +237,11 @@ def _is_number(value: Any, kind: type) -> bool:
     return isinstance(value, kind) and not isinstance(value, bool | np.bool_)
 
 
+def _as_python(value: Any) -> Any:
+    """Return a scalar of NumPy as Python's: compared with a float32, bounds beyond its range would be 0 or infinite."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def real(argument: str, value: Any, low: float, high: float = np.inf) -> float:
     """Return `value` as a float if it lies strictly between low and high.
 
@@ -245,10 +250,11 @@ def real(argument: str, value: Any, low: float, high: float = np.inf) -> float:
       ...
     eigenlens.errors.OptionError: tol=-1.0 must be a number above 0.
     """
-    if not _is_number(value, Real) or not low < value < high or not abs(value) <= MAX_FLOAT:
+    found = _as_python(value)
+    if not _is_number(found, Real) or not low < found < high or not abs(found) <= MAX_FLOAT:
         below = f" and below {high:g}" if high < np.inf else ""
         raise OptionError(f"must be a number above {low:g}{below}", argument=argument, value=value)
-    return float(value)
+    return float(found)
 
 
 MAX_WIDTH, MIN_WIDTH = 1e150, 1e-150
@@ -263,10 +269,11 @@ def width(argument: str, value: Any) -> float:
       ...
     eigenlens.errors.OptionError: sigma=1e+200 must be a number between 1e-150 and 1e+150.
     """
-    if not _is_number(value, Real) or not MIN_WIDTH <= value <= MAX_WIDTH:
+    found = _as_python(value)
+    if not _is_number(found, Real) or not MIN_WIDTH <= found <= MAX_WIDTH:
         what = f"must be a number between {MIN_WIDTH:g} and {MAX_WIDTH:g}"
         raise OptionError(what, argument=argument, value=value)
-    return float(value)
+    return float(found)
 
 
 def not_negative(argument: str, value: Any, high: float = MAX_FLOAT) -> float:
@@ -277,10 +284,11 @@ def not_negative(argument: str, value: Any, high: float = MAX_FLOAT) -> float:
       ...
     eigenlens.errors.OptionError: reg_covar=-1 must be a finite number from 0 on.
     """
-    if not _is_number(value, Real) or not 0.0 <= value <= high:
+    found = _as_python(value)
+    if not _is_number(found, Real) or not 0.0 <= found <= high:
         bound = "from 0 on" if high == MAX_FLOAT else f"from 0 to {high:g}"
         raise OptionError(f"must be a finite number {bound}", argument=argument, value=value)
-    return float(value)
+    return float(found)
 
 
 def numbers(argument: str, value: Any) -> Array:

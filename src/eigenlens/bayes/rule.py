@@ -18,6 +18,7 @@ from eigenlens.arrays import Array, Like, to_numpy
 from eigenlens.bayes.labels import encode_labels, unknown_class
 from eigenlens.data.categories import category_positions
 from eigenlens.data.coerce import rereadable
+from eigenlens.data.rows import mean_over_rows
 from eigenlens.errors import DataError, OptionError, warn_user
 from eigenlens.estimator.rows import per_row, rows_dtype
 from eigenlens.estimator.sampled_rows import sampled_rows
@@ -193,12 +194,12 @@ class BayesRule(ClassifierMixin):  # type: ignore[misc]
         predicted = to_numpy(self.predict(X))
         labels = encode_labels(y, X, len(predicted))
         positions = category_positions(np.asarray(self.classes_).tolist(), labels.classes.tolist())
-        if np.all(positions < 0):
+        if len(predicted) and np.all(positions < 0):
             raise unknown_class(self.classes_, "y", labels.classes.tolist(), "give y as in the fit")
         weight = checks.weights(sample_weight, len(predicted))
         known = positions[labels.codes]
         right = (known >= 0) & (predicted == np.asarray(self.classes_).take(known))
-        return float(np.average(right, weights=weight))
+        return mean_over_rows(right, weight)
 
     def sample(self, n_samples: int = 1, *, random_state: Any = None, return_labels: bool = False) -> Any:
         """Draw rows (n_samples, d) from the model; with return_labels also the class (n_samples,) of each.

@@ -62,7 +62,8 @@ def choose_roles(
     if not features:
         _reject_no_features(guesses, [each for each in decisions if each.stays_text])
     asked = set(choose_columns(reading.text, kinds, "text") or ()) | _fitted_text(model)
-    guessed = {name: each for name, each in guesses.items() if name not in features}
+    fitted = set(features)  # of wide tables both are long
+    guessed = {name: each for name, each in guesses.items() if name not in fitted}
     if named.id is not None:  # rows have one name
         guessed = {n: each._replace(role=Role.ASIDE) if each.role == Role.ID else each for n, each in guessed.items()}
     names = [name for name, each in guessed.items() if each.role == Role.ID]

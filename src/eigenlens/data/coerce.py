@@ -92,8 +92,8 @@ def _is_a(X: Any, library: str, name: str) -> bool:
 
 
 def _is_pandas_frame(X: Any) -> bool:
-    """Return whether X is a pandas frame; the groups of one have its dimensions but no types of columns."""
-    return _library(X) == "pandas" and dimensions(X) == 2 and hasattr(X, "dtypes")
+    """Return whether X is a pandas frame; the groups of one have its dimensions but no rows."""
+    return _library(X) == "pandas" and dimensions(X) == 2 and hasattr(X, "iloc")
 
 
 def _is_uniform(frame: Any) -> bool:

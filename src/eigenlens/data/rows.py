@@ -47,6 +47,19 @@ class ChosenRows(Source):
             start = stop
 
 
+def mean_over_rows(values: Array, weight: Array | None = None) -> float:
+    """Return the weighted mean of one number (n,) per row; what a row of weight 0 has, −inf too, is left out.
+
+    >>> mean_over_rows(np.array([1.0, -np.inf]), np.array([2.0, 0.0]))
+    1.0
+    """
+    if weight is not None:
+        values, weight = values[weight > 0.0], weight[weight > 0.0]
+    if not len(values):  # chunks of unknown length may turn out to have none
+        raise DataError("has 0 rows; at least 1 is needed", argument="X")
+    return float(np.average(values, weights=weight))
+
+
 def positive_weight_rows(source: Source) -> Source:
     """Return the rows with positive weight, sparse ones in blocks that are small (16 MB) when they are made dense.
 

@@ -26,7 +26,7 @@ class Fitted:
 
     Attributes:
         weight: Σw, the number n of rows, or of trials in rows of counts; (d,) where columns have missing values.
-        loglik: the log-likelihood of the rows, Σ w ln p(x).
+        loglik: the log-likelihood of the rows, Σ w ln p(x); minus infinity if one is outside the support.
         free: the number of free parameters.
         prior: the number of rows that smoothing added.
         names: (d,) the columns, where they have names.
@@ -49,8 +49,8 @@ class Fitted:
             if given.ndim > (name == "weight"):
                 raise OptionError("must be one number", argument=name, value=getattr(self, name))
             object.__setattr__(self, name, given if given.ndim else float(given))
-        if math.isnan(self.loglik):
-            raise OptionError("must be a number", argument="loglik", value=self.loglik)
+        if not self.loglik < math.inf:
+            raise OptionError("must be a number, or minus infinity", argument="loglik", value=self.loglik)
         checks.integer("free", self.free, 0)
         checks.boolean("known", self.known)
         object.__setattr__(self, "names", check_names(self.names))

@@ -22,7 +22,7 @@ from eigenlens import checks, model_file
 from eigenlens.arrays import Array, Like, is_tensor, namespace, to_numpy
 from eigenlens.data.coerce import as_source, rereadable
 from eigenlens.data.number_array import number_array
-from eigenlens.data.rows import positive_weight_rows
+from eigenlens.data.rows import mean_over_rows, positive_weight_rows
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.main_plot_html import main_plot_html
@@ -247,7 +247,7 @@ class DensityEstimator(ModelEstimator):
         """Return the mean log density per row."""
         check_is_fitted(self)
         source = validate_rows(self, X, sample_weight)
-        return float(np.average(self._log_densities(source), weights=source.weight))
+        return mean_over_rows(self._log_densities(source), source.weight)
 
     def _log_densities(self, source: Source) -> Array:
         with np.errstate(all="ignore"):  # what is not finite is detected in the result, and explained

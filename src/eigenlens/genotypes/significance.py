@@ -22,7 +22,7 @@ class SignificanceTable:
     Attributes:
         statistic: (k,) Tracy–Widom statistics, NaN of the last components, after which too few eigenvalues remain.
         p_value: (k,) their p-values.
-        markers: (k,) the effective number of independent markers.
+        markers: (k,) the effective number of independent markers, NaN if the eigenvalues that remain are equal.
 
     >>> SignificanceTable(np.array([9.0, 1.5, 3.0]), np.array([1e-9, 0.02, 1e-3]), np.ones(3)).leading(0.01)
     1
@@ -67,4 +67,4 @@ def component_significance(values: Array, total: float, squares: float, n: int) 
         mu, sigma = (a + b) ** 2 / markers, (a + b) / markers * (1.0 / a + 1.0 / b) ** (1.0 / 3.0)
         statistic = (q * values / rest - mu) / sigma
     statistic = np.where((q >= 2) & np.isfinite(statistic), statistic, np.nan)
-    return SignificanceTable(statistic, tracy_widom_sf(statistic), markers)
+    return SignificanceTable(statistic, tracy_widom_sf(statistic), np.where(np.isfinite(markers), markers, np.nan))

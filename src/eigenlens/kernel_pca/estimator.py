@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenlens import checks
 from eigenlens.arrays import Array, Like, as_host, dense, is_tensor, to_numpy
 from eigenlens.data.coerce import as_source, is_dask, require_finite, rereadable
-from eigenlens.data.rows import row_count
+from eigenlens.data.rows import mean_over_rows, row_count
 from eigenlens.data.source import Source, progress_callback
 from eigenlens.errors import ConvergenceWarning, DataWarning, warn_user
 from eigenlens.estimator.base import ProjectionEstimator, forward, model_view, per_score
@@ -262,7 +262,7 @@ class KernelPCA(StandardizedColumns, ProjectionEstimator):
         It compares numbers of components, not kernels: a wider kernel brings all rows nearer to each other.
         """
         errors = to_numpy(self.reconstruction_error(X, diagonal=diagonal))
-        return -float(np.average(errors, weights=checks.weights(sample_weight, len(errors))))
+        return -mean_over_rows(errors, checks.weights(sample_weight, len(errors)))
 
     def _back(self, model: KernelComponents, Z: Array, start: Array | None) -> PreImages:
         method = checks.name("preimage", self.preimage, PREIMAGES)

@@ -14,7 +14,7 @@ from eigenlens import checks
 from eigenlens.arrays import Array, Like, to_numpy
 from eigenlens.data.coerce import require_no_infinity, rereadable
 from eigenlens.data.memory import ArraySource
-from eigenlens.data.rows import positive_weight_rows
+from eigenlens.data.rows import mean_over_rows, positive_weight_rows
 from eigenlens.data.source import Source, progress_callback
 from eigenlens.data.table import observed_rows
 from eigenlens.densities.mixture import Mixture
@@ -270,7 +270,7 @@ class GaussianMixture(
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the mean log density per row."""
         source = positive_weight_rows(validate_rows(self, X, sample_weight))
-        return float(np.average(self._log_densities(source), weights=source.weight))
+        return mean_over_rows(self._log_densities(source), source.weight)
 
     def _log_densities(self, source: Source) -> Array:
         return self._by_block(source, Mixture.log_density)

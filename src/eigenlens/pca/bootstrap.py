@@ -39,6 +39,9 @@ class Bootstrap:
         return low, high
 
 
+MAX_DRAWN_ROWS = 2**53
+"""Up to here every number of rows is a float."""
+
 MAX_DRAWS = 1_000
 """Draws of a single row that are repeated; of two rows of equal weight, half of the draws are."""
 
@@ -81,6 +84,9 @@ def bootstrap_components(
     and mix between replicates.
     """
     n = round(float(weight.sum()))
+    if n > MAX_DRAWN_ROWS:
+        what = f"has weights that sum to {n:.3g}, and a draw has at most {MAX_DRAWN_ROWS:.3g} rows"
+        raise DataError(what, argument="sample_weight", fix="divide the weights by a constant")
     k, d = model.components.shape
     variances, ratios = np.empty((n_replicates, k)), np.empty((n_replicates, k))
     components, loadings = np.empty((n_replicates, k, d)), np.empty((n_replicates, d, k))

@@ -147,6 +147,9 @@ def project_columns(columns: Any, Z: Array, source: Source, model: PrincipalComp
     """Return supplementary columns, numeric and categorical, on the scores Z (n, k); rows of weight 0 are left out."""
     named = _named_columns(columns)
     for name, values in named.items():
+        if values.ndim != 1:  # one value, or records of several numbers
+            what, fix = f"columns[{name!r}] has shape {values.shape}", f"give one entry for each of the {len(Z)} rows"
+            raise DataError(what, columns=[name], fix=fix)
         if len(values) != len(Z):
             raise DataError(f"columns[{name!r}] has {len(values)} rows, but the fit had {len(Z)}", columns=[name])
     numeric = {name: values for name, values in named.items() if values.dtype.kind in "fiub"}

@@ -18,9 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
-from eigenlens.rotation.base import Rotation
+from eigenlens.rotation.base import Rotation, as_loadings
 from eigenlens.rotation.oblique import geomin, oblimin, promax
 from eigenlens.rotation.orthogonal import equamax, orthomax, quartimax, varimax
 
@@ -64,12 +65,21 @@ def rotate(L: Array, rotation: str | Callable[..., Any], *, scale: Array | None 
     >>> rotate(np.array([[0.6, 0.8]]), lambda L: np.eye(2)[:, ::-1]).loadings
     array([[0.8, 0.6]])
     """
-    A = np.array(L, dtype=np.float64) if scale is None else L / np.asarray(scale)[:, None]
+    checks.choice("rotation", rotation, ROTATIONS, ROTATION_ALIASES)
+    L = as_loadings(L)
+    A = L if scale is None else L / _check_scale(scale, len(L))[:, None]
     found = _run_rotation(A, rotation, options)
     if scale is None:
         return found
     outcome = {name: getattr(found, name) for name in ("converged", "criterion", "iterations", "residual")}
     return replace(Rotation.by(L, found.matrix), **outcome)
+
+
+def _check_scale(scale: Any, d: int) -> Array:
+    found = checks.finite("scale", scale)
+    if found.shape != (d,) or not np.all(found > 0.0):
+        raise OptionError(f"must be {d} numbers above 0, one per variable", argument="scale", value=scale)
+    return found
 
 
 def _run_rotation(A: Array, rotation: str | Callable[..., Any], options: dict[str, Any]) -> Rotation:

@@ -9,11 +9,19 @@ from typing import Any
 import numpy as np
 from scipy.linalg import block_diag
 
+from eigenlens import checks
 from eigenlens.arrays import Array, read_only
+from eigenlens.errors import OptionError
 from eigenlens.linalg.spectrum import column_signs
 
 MIN_SINGULAR_SHARE = 1e-10
 """Singular values of L below this share of the largest count as zero."""
+
+MAX_LOADING = 1e70
+"""Sums of fourth powers of loadings up to this size are floats."""
+
+MAX_WEIGHT = 1e6
+"""The largest modulus of the numbers gamma and delta of criteria, which are near 1 or below."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +33,7 @@ class Rotation:
         correlations: Φ = Tᵀ T (k, k) of the rotated factors, the identity for an orthogonal rotation.
         converged: whether the residual met the tolerance. iterations: sweeps, or steps.
         criterion: its value at the loadings; maximised by the orthogonal rotations (for promax, of the varimax that it
-            starts from), minimised by oblimin and geomin.
+            starts from), minimised by oblimin and geomin; NaN where fewer than two factors have loadings.
         residual: the size of its gradient, over Σ h⁴ with h the lengths of the rotated rows (Σ h² for geomin).
     """
 
@@ -68,9 +76,33 @@ class RotationSearch:
     converged: bool
 
 
+def as_loadings(L: Any) -> Array:
+    """Return L as an array (d, k) of finite numbers; raise for anything else.
+
+    >>> as_loadings([[0.6, 0.8]])
+    array([[0.6, 0.8]])
+    """
+    found = checks.finite("L", L)
+    if found.ndim != 2 or not found.size:
+        raise OptionError(f"has shape {found.shape}", argument="L", fix="give loadings (d, k) of variables on factors")
+    return found
+
+
+def check_search(kaiser: Any, n_starts: Any, rng: Any, tol: Any, max_iter: Any) -> np.random.Generator | None:
+    """Raise unless the options that all searches share are possible; return the generator of random starts."""
+    checks.boolean("kaiser", kaiser)
+    checks.integer("n_starts", n_starts, 1)
+    checks.real("tol", tol, 0.0)
+    checks.integer("max_iter", max_iter, 1)
+    return None if rng is None else checks.generator(rng, "rng")
+
+
 def rotate_within_rank(L: Array, search: Callable[[Array], RotationSearch]) -> Rotation:
     """Rotate L by the T that `search` finds for the columns of L V that are not zero, V from the SVD of L."""
-    L = np.asarray(L, dtype=np.float64)
+    L = as_loadings(L)
+    if np.abs(L).max() > MAX_LOADING:
+        what = f"has numbers as large as {np.abs(L).max():.3g}, whose fourth powers floats do not hold"
+        raise OptionError(what, argument="L", fix="divide it by a constant, which rotates to the same factors")
     k = L.shape[1]
     values, Vt = np.linalg.svd(np.linalg.qr(L, mode="r"))[1:]
     r = int(np.sum(values > MIN_SINGULAR_SHARE * values.max(initial=0.0)))

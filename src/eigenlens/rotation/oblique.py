@@ -9,17 +9,23 @@ from typing import Any
 
 import numpy as np
 
+from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.rotation.base import (
+    MAX_WEIGHT,
     Rotation,
     RotationSearch,
     best_search,
+    check_search,
     rotate_within_rank,
     rotation_starts,
     unit_columns,
     unit_rows,
 )
 from eigenlens.rotation.orthogonal import varimax
+
+MAX_POWER = 50.0
+"""The largest power of promax: with larger ones all loadings but the largest of a factor are 0."""
 
 
 def promax(L: Array, *, power: float = 4.0, normalize: bool = False, **options: Any) -> Rotation:
@@ -34,11 +40,12 @@ def promax(L: Array, *, power: float = 4.0, normalize: bool = False, **options: 
     >>> promax(simple).correlations
     array([[1., 0.], [0., 1.]])
     """
+    power, normalize = checks.real("power", power, 1.0, MAX_POWER), checks.boolean("normalize", normalize)
 
     def search(A: Array) -> RotationSearch:
         A = unit_rows(A) if normalize else A
         first = varimax(A, **options)
-        T = first.matrix @ promax_step(first.loadings, power)
+        T = first.matrix @ promax_step(first.loadings / np.abs(first.loadings).max(), power)
         return RotationSearch(T, first.criterion, first.iterations, first.residual, first.converged)
 
     return rotate_within_rank(L, search)
@@ -77,7 +84,7 @@ def oblimin(
     >>> np.allclose(found.loadings, simple, atol=1e-6), found.correlations.round(3)
     (True, array([[1. , 0.5], [0.5, 1. ]]))
     """
-
+    gamma = checks.real("gamma", gamma, -MAX_WEIGHT, MAX_WEIGHT)
     return rotate_within_rank(
         L, _search(partial(oblimin_criterion, gamma=gamma), _fourth_powers, kaiser, n_starts, rng, tol, max_iter)
     )
@@ -109,7 +116,7 @@ def geomin(
     >>> np.allclose(found.loadings, simple, atol=1e-3), found.correlations.round(2)
     (True, array([[1. , 0.5], [0.5, 1. ]]))
     """
-    criterion = partial(geomin_criterion, delta=delta)
+    criterion = partial(geomin_criterion, delta=checks.real("delta", delta, 0.0, MAX_WEIGHT))
     return rotate_within_rank(L, _search(criterion, _squares, kaiser, n_starts, rng, tol, max_iter))
 
 
@@ -160,6 +167,7 @@ def _search(
     max_iter: int,
 ) -> Callable[[Array], RotationSearch]:  # fmt: skip
     """Return the search for the lowest minimum of a criterion, whose values are of this size."""
+    rng = check_search(kaiser, n_starts, rng, tol, max_iter)
 
     def search(A: Array) -> RotationSearch:
         B = unit_rows(A) if kaiser else A

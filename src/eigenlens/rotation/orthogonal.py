@@ -8,11 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.rotation.base import (
+    MAX_WEIGHT,
     Rotation,
     RotationSearch,
+    as_loadings,
     best_search,
+    check_search,
     rotate_within_rank,
     rotation_starts,
     unit_rows,
@@ -50,7 +54,7 @@ def quartimax(L: Array, **options: Any) -> Rotation:
 
 def equamax(L: Array, **options: Any) -> Rotation:
     """Rotate by orthomax with gamma = k/2, between varimax and columns of equal size (Saunders 1962)."""
-    return orthomax(L, L.shape[1] / 2.0, **options)
+    return orthomax(L, as_loadings(L).shape[1] / 2.0, **options)
 
 
 def orthomax(
@@ -81,6 +85,9 @@ def orthomax(
 
     Cost: O(d k²) per step or sweep; 5 to 20 of each.
     """
+
+    rng = check_search(kaiser, n_starts, rng, tol, max_iter)
+    gamma, polish = checks.real("gamma", gamma, -MAX_WEIGHT, MAX_WEIGHT), checks.boolean("polish", polish)
 
     def maximise(B: Array, T: Array) -> RotationSearch:
         if gamma > 1.0:  # polar steps may then lower the criterion, or stand still

@@ -33,7 +33,7 @@ from eigenlens.bayes.naive.feature_table import (
 from eigenlens.bayes.naive.plan import FeatureTable, make_plan, name_families
 from eigenlens.bayes.rule import log_sum_and_posterior
 from eigenlens.data.coerce import rereadable
-from eigenlens.data.rows import row_count
+from eigenlens.data.rows import mean_over_rows, row_count
 from eigenlens.data.source import Source, progress_callback
 from eigenlens.data.table import observed_rows
 from eigenlens.estimator.base import IterativeFit, ModelEstimator, forward, require_possible
@@ -204,8 +204,7 @@ class MixtureModel(IterativeFit[LatentClassFit], ModelEstimator, DensityMixin, B
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the mean log density per row."""
         found = log_sum_and_posterior(self._log_joint(X))[0]
-        w = checks.weights(sample_weight, len(found))
-        return float(found.mean() if w is None else np.average(found[w > 0.0], weights=w[w > 0.0]))
+        return mean_over_rows(found, checks.weights(sample_weight, len(found)))
 
     def icl(self, X: Any, sample_weight: Any = None) -> float:
         """Return BIC − 2 Σ w log P(most likely component | x): BIC with a penalty for rows between components.

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from eigenlens.arrays import Array
+from eigenlens.arrays import Array, slices
 from eigenlens.errors import DataWarning, join_limited
 
 MIN_ROWS, MIN_VALUES = 10, 4
@@ -57,7 +57,7 @@ def find_column_copies(X: Array) -> dict[int, int]:
     scale = rows.std(axis=0)
     Z = (rows - rows.mean(axis=0)) / np.where(several, np.maximum(scale, 1e-300), np.inf)
     alike = np.triu(np.abs(Z.T @ Z) / len(rows) > MIN_CORRELATION, 1)
-    steps = np.array([_step(column) if alike[:, j].any() or alike[j].any() else 0.0 for j, column in enumerate(rows.T)])
+    steps = _rounding_steps(rows)
     found: dict[int, int] = {}
     for i, j in np.argwhere(alike).tolist():
         slope = float(np.mean(Z[:, i] * Z[:, j])) * scale[j] / scale[i]
@@ -92,7 +92,7 @@ def find_shares(X: Array) -> tuple[int, int, float] | None:
     if n < MIN_ROWS or d < 3 or np.all((rows == 0.0) | (rows == 1.0)):
         return None
     sums = np.column_stack([np.zeros(n), np.cumsum(rows, axis=1)])
-    steps, scale = np.array([_step(column) for column in rows.T]), rows.std(axis=0)
+    steps, scale = _rounding_steps(rows), rows.std(axis=0)
     for size in range(d, 2 if d <= MAX_RUNS else d - 1, -1):
         for first in range(d - size + 1):
             part = slice(first, first + size)
@@ -110,13 +110,18 @@ def _complete_rows(X: Array) -> Array:
     return np.asarray(some[np.isfinite(some).all(axis=1)])
 
 
-def _step(values: Array) -> float:
-    """Return the step to which values are rounded, 0 where they have all their digits.
+def _rounding_steps(rows: Array) -> Array:
+    """Return the steps (d,) to which the columns of rows (n, d) are rounded, 0 where they have all their digits.
 
-    >>> _step(np.array([1.5, 2.25])), _step(np.array([3.0, 40.0])), _step(np.array([1 / 3]))
-    (0.01, 1.0, 0.0)
+    >>> _rounding_steps(np.array([[1.5, 3.0, 1 / 3], [2.25, 40.0, 1.0]]))
+    array([0.01, 1.  , 0.  ])
     """
-    for decimals in range(MAX_DECIMALS):
-        if np.all(np.abs(values - values.round(decimals)) <= 1e-12 * np.abs(values)):
-            return float(10.0**-decimals)
-    return 0.0
+    steps = np.zeros(rows.shape[1])
+    for panel in slices(len(steps), MAX_COLUMNS):
+        left = np.arange(len(steps))[panel]
+        for decimals in range(MAX_DECIMALS):
+            values = rows[:, left]
+            exact = np.all(np.abs(values - values.round(decimals)) <= 1e-12 * np.abs(values), axis=0)
+            steps[left[exact]] = 10.0**-decimals
+            left = left[~exact]
+    return steps

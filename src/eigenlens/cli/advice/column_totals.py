@@ -112,7 +112,7 @@ def _candidates(X: Array, left: Sequence[int]) -> Iterator[ColumnTotal]:
         return
     d = rows.shape[1]
     P = np.column_stack([np.zeros(len(rows)), np.cumsum(rows, axis=1)])
-    for j in range(d):
+    for j in range(d) if d <= MAX_NEIGHBOURS else _near_all_others(rows):
         x = rows[:, [j]]
         starts, ends = [np.array([0])], [np.array([d])]  # all columns
         if d <= MAX_NEIGHBOURS:  # runs of at least two columns that end before this one, or begin after it
@@ -126,6 +126,13 @@ def _candidates(X: Array, left: Sequence[int]) -> Iterator[ColumnTotal]:
         for what, values in (("sum", sums), ("mean", sums / sizes)):
             for k in np.flatnonzero((np.abs(values - x) <= limit).all(axis=0)):
                 yield ColumnTotal(left[j], tuple(left[i] for i in range(a[k], b[k]) if i != j), what)
+
+
+def _near_all_others(rows: Array) -> list[int]:
+    """Return the columns of rows (n, d) near the sum or the mean of all others, all columns looked at together."""
+    others, limit = rows.sum(axis=1, keepdims=True) - rows, SEARCH_TOLERANCE * np.abs(rows).max(axis=0)
+    near = [(np.abs(total - rows) <= limit).all(axis=0) for total in (others, others / (rows.shape[1] - 1))]
+    return [int(j) for j in np.flatnonzero(near[0] | near[1])]
 
 
 def _fits(X: Array, found: ColumnTotal) -> bool:

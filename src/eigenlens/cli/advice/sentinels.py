@@ -230,13 +230,16 @@ def _lies_apart(value: float, least: float, greatest: float, answers: bool, alon
     return least - value >= CLEAR_SPACE_BELOW or (answers and beside)
 
 
+_KNOWN_CODES = frozenset({*SENTINELS, *CODES})
+
+
 def may_hold_codes(least: float, greatest: float) -> bool:
     """Return whether a column between these numbers may have some that mean missing: one of the two is such a number.
 
     >>> may_hold_codes(1.0, 99.0), may_hold_codes(-999.0, 1.9), may_hold_codes(1.0, 5.0)
     (True, True, False)
     """
-    known = bool({least, greatest} & {*SENTINELS, *CODES}) or max(-least, greatest) >= HUGE
+    known = not {least, greatest}.isdisjoint(_KNOWN_CODES) or max(-least, greatest) >= HUGE
     return known or is_round(least) or is_round(greatest)
 
 
