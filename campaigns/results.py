@@ -30,9 +30,9 @@ def _has_failed_fits(found: Any) -> bool:
     return bool(getattr(found, "remarks", None))
 
 
-NAN_IS_MEANT = r"held_out|significance_|\.share$|theta_|var_|feature_count_"
+NAN_IS_MEANT = r"held_out|significance_|\.share$|theta_|var_|feature_count_|categories\[.*\]\.cos2$"
 """Documented: without folds, of a rule that does not apply, columns that are not Gaussian, or no counts, and tests of
-the last components of genotypes, without eigenvalues after them."""
+the last components of genotypes, without eigenvalues after them; and shares of distances on rotated components."""
 
 AS_GIVEN = ("ppf", "cdf", "whiten", "colour", "given", "eigenlens.accumulate")
 """Methods of densities that are documented to give NaN for NaN, and an infinity for the end of an open range.
@@ -46,8 +46,8 @@ NAN_WHERE_NOT_TESTED = {"GoodnessOfFit", "FactorErrors"}
 INFINITY_IS_MEANT = r"bounds|edges|kernel\.radius|_limit$|levels\[\d+\]$"
 """Open ends, kernels of unbounded support, the limit of a residual that is 0, and a category that was given."""
 
-MAY_BE_MINUS_INFINITY = r"^result$|class_log_prior_"
-"""The logarithm of the density of a row outside the support, or of a probability of 0."""
+MAY_BE_MINUS_INFINITY = r"^result$|^result\.loglik$|class_log_prior_"
+"""The logarithm of the density of a row outside the support, alone or in that of all rows, or of a probability of 0."""
 
 
 def _numbers(found: Any, place: str, depth: int) -> Iterator[tuple[str, Any]]:
