@@ -10,7 +10,7 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 import eigenlens as el
-from eigenlens import plot
+from eigenlens import checks, plot
 from eigenlens.densities import Gaussian
 from eigenlens.errors import closest, suggest
 
@@ -133,3 +133,11 @@ def test_warnings_point_at_the_line_of_the_user(name):
     ours = [warning.filename for warning in caught if issubclass(warning.category, el.DataWarning | UserWarning)]
     assert ours
     assert set(ours) == {__file__}
+
+
+def test_numbers_of_few_digits_are_compared_with_bounds_beyond_their_range():
+    with pytest.raises(el.OptionError, match="sigma"):
+        checks.width("sigma", np.float32(0.0))  # 1e-150 is 0 as a float32
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert checks.real("tol", np.float32(0.5), 0.0) == checks.not_negative("tol", np.float16(0.5)) == 0.5

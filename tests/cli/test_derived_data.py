@@ -416,3 +416,11 @@ def test_ordinary_tables_have_no_copies_shares_or_zeros(name):
         *closed_columns(rows, names),
         *zero_warnings(zip(names, rows.T, strict=True)),
     ] == []
+
+
+def test_the_sum_of_all_other_columns_is_found_among_thousands():
+    rows = np.random.default_rng(0).uniform(0.0, 9.0, (20, 1_200))
+    assert find_column_totals(rows) == []
+    for what, total in (("sum", rows.sum(axis=1)), ("mean", rows.mean(axis=1))):
+        (found,) = find_column_totals(np.column_stack([rows[:, :700], total, rows[:, 700:]]))
+        assert (found.column, found.what, len(found.parts)) == (700, what, 1_200)

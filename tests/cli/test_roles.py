@@ -14,10 +14,12 @@ import pytest
 import eigenlens
 from eigenlens.cli import main
 from eigenlens.cli.column_profile import profile_columns, profile_first_rows
-from eigenlens.cli.guess_roles import HEAD_ROWS, Role, guess_roles
+from eigenlens.cli.column_roles import choose_roles
+from eigenlens.cli.guess_roles import HEAD_ROWS, GuessedRole, Role, guess_roles
 from eigenlens.cli.input_table import open_input
-from eigenlens.cli.options import ParsingOptions
+from eigenlens.cli.options import ParsingOptions, ReadingOptions
 from eigenlens.cli.terminal_plot import ASPECT, draw_scatter
+from eigenlens.data.column_kinds import ColumnKind
 from eigenlens.errors import DataWarning
 
 N = 40
@@ -360,3 +362,23 @@ def test_files_are_written_though_the_reader_of_the_summary_has_stopped(table, t
         process.stdout.close()
         assert process.wait(120) == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m.html", "m.safetensors", "t.csv"]
+
+
+class ComparedName(str):
+    """A name that counts how often it is compared with another."""
+
+    compared = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other):
+        ComparedName.compared += 1
+        return str.__eq__(self, other)
+
+
+def test_the_roles_of_many_columns_are_chosen_in_time_that_grows_with_their_number():
+    names = [ComparedName(f"c{j}") for j in range(2_000)]
+    kinds = dict.fromkeys(names, ColumnKind.NUMBER)
+    guesses = {name: GuessedRole(name, Role.ACTIVE, "numbers", True) for name in names}
+    ComparedName.compared = 0
+    assert choose_roles(ReadingOptions(), kinds, (), None, lambda: guesses).features == names
+    assert ComparedName.compared < 20 * len(names)

@@ -370,3 +370,9 @@ def test_every_container_of_rows_gives_the_same_model(tmp_path, kind):
     }[kind]  # fmt: skip
     expected = GenotypePCA(2, chromosomes=None).fit(X)
     np.testing.assert_array_equal(GenotypePCA(2, chromosomes=None).fit(rows).components_, expected.components_)
+
+
+def test_equal_eigenvalues_have_no_effective_number_of_markers():
+    found = GenotypePCA(1).fit([[0.0, 1.0, 2.0], [2.0, 0.0, 1.0]]).significance_
+    assert np.isnan(found.markers).all()
+    assert np.isnan(found.statistic).all()

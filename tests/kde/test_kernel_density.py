@@ -383,3 +383,9 @@ def test_quantiles_of_tensors_are_tensors(library):
     found = kde.ppf(xp.asarray([0.25, 0.5]))
     assert type(found) is type(xp.asarray([0.0]))
     assert np.allclose(np.asarray(found), kde.ppf([0.25, 0.5]))
+
+
+def test_a_row_of_weight_zero_outside_the_support_has_no_part_in_the_score():
+    model = KernelDensity(kernel="epanechnikov", bandwidth=1.0).fit([[0.0], [1.0]])
+    assert model.score([[0.5], [1e3]], sample_weight=[1.0, 0.0]) == model.score([[0.5]])
+    assert model.score([[0.5], [1e3]]) == -np.inf

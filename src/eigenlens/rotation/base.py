@@ -83,7 +83,7 @@ def as_loadings(L: Any) -> Array:
     array([[0.6, 0.8]])
     """
     found = checks.finite("L", L)
-    if found.ndim != 2 or not found.size:
+    if found.ndim != 2 or not len(found):
         raise OptionError(f"has shape {found.shape}", argument="L", fix="give loadings (d, k) of variables on factors")
     return found
 
@@ -100,8 +100,9 @@ def check_search(kaiser: Any, n_starts: Any, rng: Any, tol: Any, max_iter: Any) 
 def rotate_within_rank(L: Array, search: Callable[[Array], RotationSearch]) -> Rotation:
     """Rotate L by the T that `search` finds for the columns of L V that are not zero, V from the SVD of L."""
     L = as_loadings(L)
-    if np.abs(L).max() > MAX_LOADING:
-        what = f"has numbers as large as {np.abs(L).max():.3g}, whose fourth powers floats do not hold"
+    largest = float(np.abs(L).max(initial=0.0))
+    if largest > MAX_LOADING:
+        what = f"has numbers as large as {largest:.3g}, whose fourth powers floats do not hold"
         raise OptionError(what, argument="L", fix="divide it by a constant, which rotates to the same factors")
     k = L.shape[1]
     values, Vt = np.linalg.svd(np.linalg.qr(L, mode="r"))[1:]
