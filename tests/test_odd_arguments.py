@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import dask.dataframe
@@ -121,6 +122,10 @@ CALLS = [
     ("columns", f"{PCA}.supplementary(columns={{'height': rows(12, 2)}})"),
     ("columns", f"{PCA}.supplementary(columns=pl.DataFrame({{'height': [{{'x': 1}}] * 12}}))"),
     ("sample_weight", f"{PCA}.bootstrap(rows(12, 3), sample_weight=2**63)"),
+    ("X", f"{PCA}.inverse_transform(torch.quantize_per_tensor(torch.ones(3, 3), 0.1, 0, torch.qint8))"),
+    ("X", "eigenlens.LinearDiscriminant().fit(rows(12, 3), labels(12)).decision_function(np.full((1, 3), 1.7e308))"),
+    ("n_components", "eigenlens.FactorAnalysis('map').fit(np.repeat(rows(5, 1), 4, axis=1))"),
+    ("smoothing", "densities.Histogram.fit(rows(12, 1)[:, 0], smoothing=1e308)"),
     ("L", "rotation.varimax('red')"),
     ("L", "rotation.equamax([[1, 2], [3]])"),
     ("L", "rotation.promax([1.0, 2.0])"),
@@ -149,6 +154,11 @@ def test_the_error_names_the_argument(argument, call):
 
 
 # ---- odd values that mean something ---------------------------------------------------------------------------
+
+
+def test_a_level_may_be_a_fraction():
+    table = eigenlens.compare({"one": eigenlens.GaussianMixture(), "two": eigenlens.KernelDensity()}, X[:, :1])
+    assert "(50% paired" in plot.comparison(table, level=Fraction(1, 2)).get_xlabel()
 
 
 def test_integers_of_128_bits_are_read_as_floats():

@@ -124,8 +124,12 @@ def pseudo_counts(smoothing: Any, k: int) -> Array:
     return np.broadcast_to(added, (k,))
 
 
+MAX_ADDED = 1e150
+"""The largest number that smoothing adds: sums over categories are floats, and so are their products with weights."""
+
+
 def check_smoothing(smoothing: Any) -> Array:
-    """Return smoothing as an array, () or (k,), of numbers that are finite and not negative."""
+    """Return smoothing as an array, () or (k,), of numbers from 0 to `MAX_ADDED`."""
     try:
         added = checks.numbers("smoothing", smoothing)
     except OptionError:
@@ -133,7 +137,7 @@ def check_smoothing(smoothing: Any) -> Array:
     if added.ndim > 1:
         what = "must be a number, or one number per category"
         raise OptionError(what, argument="smoothing", value=smoothing)
-    if not np.all(np.isfinite(added) & (added >= 0.0)):
-        what = "must be finite and not negative; 0 is maximum likelihood"
+    if not np.all((added >= 0.0) & (added <= MAX_ADDED)):
+        what = f"must be from 0 to {MAX_ADDED:g}; 0 is maximum likelihood"
         raise OptionError(what, argument="smoothing", value=smoothing)
     return added

@@ -19,7 +19,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks, model_file
-from eigenlens.arrays import Array, Like, is_tensor, namespace, to_numpy
+from eigenlens.arrays import Array, Like, check_tensor, is_tensor, namespace, to_numpy
 from eigenlens.data.coerce import as_source, rereadable
 from eigenlens.data.number_array import number_array
 from eigenlens.data.rows import mean_over_rows, positive_weight_rows
@@ -188,6 +188,8 @@ class ProjectionEstimator(NamedScores, ModelEstimator):
         """
         check_is_fitted(self)
         Z: Any = X if is_tensor(X) or isinstance(X, np.ndarray) else number_array(X)
+        if is_tensor(Z):
+            check_tensor(Z)
         self._check_score_shape(Z, fewer)
         if is_tensor(Z) and not str(Z.dtype).endswith(("float32", "float64")):
             Z = namespace(Z).astype(Z, namespace(Z).float64)

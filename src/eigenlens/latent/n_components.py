@@ -252,6 +252,12 @@ def choose_by_partial_correlations(R: Array, counts: Sequence[int]) -> Dimension
         what = f"'map' needs partial correlations, which {len(R)} columns do not have"
         raise OptionError(what, within="n_components", fix="give a number, or more columns")
     values = average_partials(R)[tried]
+    tried, values = tried[np.isfinite(values)], values[np.isfinite(values)]
+    if not tried.size:
+        what = "'map' needs partial correlations, and one component leaves a column without variance"
+        raise OptionError(
+            what, within="n_components", fix="give a number, or leave out columns that follow from others"
+        )
     return DimensionChoice("map", int(tried[np.argmin(values)]), tried, values, np.zeros(len(tried)))
 
 

@@ -50,7 +50,7 @@ def comparison(table: Comparison, *, level: float = 0.95, ax: Axes | None = None
     _style.name_ticks(ax, "y", heights, [table.names[i] for i in shown])
     ax.set_ylim(shown.size - 0.5, -0.5)
     best = shorten(table.best, 28)
-    label = f"held-out log density per row, less that of {best} ({100 * level:g}% paired intervals)"
+    label = f"held-out log density per row, less that of {best} ({100 * float(level):g}% paired intervals)"
     _style.as_plain_text(ax.set_xlabel(label, wrap=True))
     _style.write_note(ax, *_left_out(table))
     return ax
