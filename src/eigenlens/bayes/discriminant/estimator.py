@@ -213,9 +213,8 @@ class GaussianClasses(StandardizedColumns, ClassCounts, BayesRule, ModelEstimato
         check_is_fitted(self)
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             found = np.concatenate(list(self._log_likelihoods(X)))
-            require_finite(X, found)
-            if len(self.classes_) == 2:  # the difference of two numbers may exceed floating point though they do not
-                require_finite(X, found[:, 1] - found[:, 0])
+            # The difference of two numbers may exceed floating point though they do not.
+            require_finite(X, found[:, 1] - found[:, 0] if len(self.classes_) == 2 else found)
             found += np.log(self._prior) + self._decision_constant
             return np.asarray(found[:, 1] - found[:, 0] if len(self.classes_) == 2 else found)
 
