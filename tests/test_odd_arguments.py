@@ -126,6 +126,7 @@ CALLS = [
     ("X", "eigenlens.LinearDiscriminant().fit(rows(12, 3), labels(12)).decision_function(np.full((1, 3), 1.7e308))"),
     ("n_components", "eigenlens.FactorAnalysis('map').fit(np.repeat(rows(5, 1), 4, axis=1))"),
     ("smoothing", "densities.Histogram.fit(rows(12, 1)[:, 0], smoothing=1e308)"),
+    ("missing", "eigenlens.PCA(missing=sparse.coo_array(np.ones(3))).fit(rows(12, 3).tolist())"),
     ("L", "rotation.varimax('red')"),
     ("L", "rotation.equamax([[1, 2], [3]])"),
     ("L", "rotation.promax([1.0, 2.0])"),

@@ -351,7 +351,7 @@ class PCA(InterpretedComponents):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.missing == "em"
+        tags.input_tags.allow_nan = isinstance(self.missing, str) and self.missing == "em"
         return tags
 
     # ---- learned attributes: views of the model ---------------------------------------------------------
