@@ -19,8 +19,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-import numpy as np
-
 from campaigns.base import Outcome, Result, case_rng
 from campaigns.processes import run_measured
 
@@ -44,13 +42,6 @@ def _packed(piece: bytes, head: bytes = b"", opener: Callable[..., Any] = gzip.o
 def _columns(path: Path, d: int, cell: str) -> None:
     names, row = ",".join(f"c{j}" for j in range(d)), ",".join([cell] * d)
     path.write_text(f"{names}\n{row}\n{row}\n{row}\n")
-
-
-def _numbers(path: Path, d: int, n: int) -> None:
-    """Write a wide table as it may be: n rows of d measurements, each with a name."""
-    rows = np.random.default_rng(0).normal(size=(n, d))
-    lines = [",".join(f"c{j}" for j in range(d)), *(",".join(map("{:.4f}".format, row)) for row in rows)]
-    path.write_text("\n".join(lines) + "\n")
 
 
 def _attributes(path: Path) -> None:
@@ -110,7 +101,6 @@ BOMBS: dict[str, Callable[[Path], None]] = {
     "open-quote.csv.gz": _packed(b"x,1\n", b'a,b\n1,2\n"'),
     "open-quote.csv": partial(_repeat, piece=b"x,1\n", megabytes=100, head=b'a,b\n1,2\n"'),
     "million-columns.csv": partial(_columns, d=10**6, cell="1"),
-    "measured-columns.csv": partial(_numbers, d=10**5, n=8),
     "text-columns.csv": partial(_columns, d=10**5, cell="AG"),
     "attributes.arff": _attributes,
     "deep.json": lambda path: _write(path, "[" * 10**5 + "]" * 10**5),

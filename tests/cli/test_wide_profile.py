@@ -43,3 +43,12 @@ def test_profiles_are_those_of_the_cells(file, rows):
         assert (one.last, one.step, one.total) == pytest.approx((other.last, other.step, other.total), rel=1e-12)
         assert one.evenly_spaced == other.evenly_spaced
     assert list(found[100].values) == list(expected[100].values)
+
+
+def test_the_profile_of_a_table_for_categories_is_the_same(file):
+    """Models that take categories read blocks of mixed rows."""
+    expected, n = column_profile.profile_columns(eigenlens.scan(file))
+    found, m = column_profile.profile_columns(eigenlens.scan(file).table())
+    assert n == m
+    for one, other in zip(found[100:], expected[100:], strict=True):
+        assert {fact: getattr(one, fact) for fact in FACTS} == {fact: getattr(other, fact) for fact in FACTS}

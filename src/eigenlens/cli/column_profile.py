@@ -18,6 +18,7 @@ from eigenlens.data.files.cells import BOOLEAN, INTEGER, MAX_MARKERS, describe_c
 from eigenlens.data.files.dialect import MISSING_MARKERS, Dialect
 from eigenlens.data.files.layout.wide_rows import MIN_WIDE_COLUMNS
 from eigenlens.data.files.scan import FileSource
+from eigenlens.data.table import numbers_of
 from eigenlens.tables.text_table import count_noun
 
 if TYPE_CHECKING:
@@ -211,7 +212,7 @@ def profile_columns(source: FileSource, rows: int | None = None) -> tuple[list[P
     source = source if rows is None else source.with_block_rows(rows)
     plain = [] if dialect is None else _plain_columns(source)
     for block in _first_rows(source.part(plain).rows(), rows) if plain else ():
-        _add_numbers([found[j] for j in plain], block)
+        _add_numbers([found[j] for j in plain], numbers_of(block, np.arange(len(plain))))
     rest = sorted(set(range(len(found))) - set(plain))
     for frame in _first_rows(source.part(rest).cells(), rows):
         # All columns of a block are looked at together: one at a time, thousands of them take seconds.
