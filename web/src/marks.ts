@@ -349,7 +349,10 @@ export function marks(chart: MarksChart): Drawn {
     drawn.setAttribute("aria-hidden", "true"); // the holder is the image that is heard of, and names it
     listen(drawn, holder, tip);
   };
-  const fit = (): void => void (holder.clientWidth > 0 && paint(holder.clientWidth));
+  const fit = (): void => {
+    painted = 0; // of no width that is still right, should it not be on the page now
+    if (holder.clientWidth > 0) paint(holder.clientWidth);
+  };
   whenLaidOut(holder, (width) => width > 0 && width !== painted && paint(width));
   aroundPaper(fit);
   onTheme(fit);

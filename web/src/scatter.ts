@@ -52,6 +52,8 @@ export class Scatter {
   private followed = -1;
   private seen = false;
   private waiting = false;
+  /** Whether what is painted is no longer what it should be. */
+  private stale = false;
 
   constructor(
     private chart: RowsChart,
@@ -123,7 +125,7 @@ export class Scatter {
 
   /** Painted in the frame in which it is laid out, not in the next; the height that it then gets is its own. */
   private laid(width: number, height: number): void {
-    if (width <= 0 || (width === this.port.width && height === this.port.height)) return;
+    if (width <= 0 || (!this.stale && width === this.port.width && height === this.port.height)) return;
     this.seen ||= !this.visible && this.inSight();
     this.resize(width);
     if (this.visible) this.paint();
@@ -139,8 +141,9 @@ export class Scatter {
     return this.seen || this.points.x.length <= DRAWN;
   }
 
-  /** Once in a frame. */
+  /** Once in a frame; what is not on the page is painted when it comes back. */
   private later(): void {
+    this.stale = true;
     if (this.waiting || !this.stage.isConnected || !this.visible) return;
     this.waiting = true;
     requestAnimationFrame(() => {
@@ -158,6 +161,7 @@ export class Scatter {
   private paint(): void {
     this.waiting = false;
     if (!this.port.width) return;
+    this.stale = false;
     const { v, box } = this.port.where();
     const drawn = paper() && this.few;
     this.canvas.hidden = drawn;
