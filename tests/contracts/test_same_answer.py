@@ -151,6 +151,7 @@ FLAT = {
     "densities": MixtureModel(2, n_init=2, random_state=0),
     "ppca": ProbabilisticPCA(2),
     "factors": FactorAnalysis(1),
+    "factors by EM": FactorAnalysis(1, solver="em"),
 }
 
 
@@ -158,7 +159,7 @@ FLAT = {
 @pytest.mark.parametrize("data", FLAT_ROWS)
 @pytest.mark.parametrize("name", FLAT)
 def test_neither_the_cuts_nor_the_order_of_blocks_change_a_flat_maximum(name, data, missing):
-    if (name, data) == ("factors", "diabetes") and missing:
+    if name.startswith("factors") and data == "diabetes" and missing:
         pytest.skip("a uniqueness at its floor of 1e-8, of which the fit warns, multiplies rounding by 1e8")
     whole = FLAT_ROWS[data]
     rows = np.where(np.random.default_rng(0).random(whole.shape) < missing, np.nan, whole)

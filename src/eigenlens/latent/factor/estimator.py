@@ -82,7 +82,8 @@ class FactorAnalysis(LatentGaussian):
             Their loglik_ is that of the model found, and their unrotated loadings have WᵀW diagonal.
         max_iter: the largest number of steps.
         tol: bound on the gradient of −2/n log-likelihood in log Psi, or of least squares in Psi; "em" stops when the
-            log-likelihood per entry still to be gained is estimated to be below tol².
+            log-likelihood per entry still to be gained is estimated to be below tol². Of complete rows with up to 200
+            columns its last step then goes to the maximum nearby.
         n_init: 1 for the starts that are always made, which are deterministic: two, and more where these leave doubt.
             Each further one adds a random start. The result with the largest likelihood is kept.
         min_uniqueness: the smallest uniqueness, a share of the column's variance. If the maximum is at 0, this bound

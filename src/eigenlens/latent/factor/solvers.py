@@ -24,6 +24,7 @@ from eigenlens.latent.factor.newton import ProfileStack, minimise_by_newton
 from eigenlens.latent.factor.profile_likelihood import FactorOptions, ProfileMinimum, minimise_profile, profile_point
 from eigenlens.linalg.spectrum import orient
 from eigenlens.missing.units import rotate_to_diagonal
+from eigenlens.optim.em import SETTLED_STEP
 from eigenlens.resources import one_thread
 
 MANY_VARIABLES, INITIAL_EM_STEPS = 200, 10
@@ -82,9 +83,27 @@ def _quasi_newton(correlations: Correlations, k: int, start: Array, options: Fac
     return minimise_profile(correlations, k, start, options)
 
 
+def _em(correlations: Correlations, k: int, start: Array, options: FactorOptions) -> ProfileMinimum:
+    """Run EM, and replace its last step by one to the maximum nearby, where Newton's method costs little.
+
+    EM leaves flat directions undetermined, and a uniqueness that tends to 0 gains less and less on the way: where it
+    ends depends on rounding, and so on the order in which rows were added.
+    """
+    end = minimise_by_em(correlations, k, start, options)
+    closer = replace(options, tol=SETTLED_STEP * options.tol, note=FactorOptions.note)
+    newton = _newton_solver(correlations, k, closer)
+    if newton is None or end.ended not in ("converged", "rounding"):
+        return end
+    found = newton(end.uniquenesses)
+    if found.interrupted or found.residual > options.tol:
+        return replace(end, ended=found.ended)
+    path = (*end.path[:-1], min(found.value, end.value))  # f is as flat as the square of its gradient
+    return replace(found, path=path, residual=found.residual**2, ended="converged")
+
+
 FACTOR_SOLVERS: dict[str, FactorSolver] = {
     "quasi-newton": _quasi_newton,
-    "em": minimise_by_em,
+    "em": _em,
     "minres": minimise_residuals,
     "principal-axis": iterate_principal_axes,
 }
