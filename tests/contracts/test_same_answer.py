@@ -150,6 +150,7 @@ FLAT = {
     "spherical": GaussianMixture(2, covariance_type="spherical", n_init=2, random_state=0),
     "densities": MixtureModel(2, n_init=2, random_state=0),
     "ppca": ProbabilisticPCA(2),
+    "ppca by EM": ProbabilisticPCA(2, solver="em", random_state=0),
     "factors": FactorAnalysis(1),
     "factors by EM": FactorAnalysis(1, solver="em"),
 }

@@ -66,8 +66,9 @@ def run_plain_em(
 
     The path has the log-likelihood after each step. Gains shrink by a fixed factor in the end, so those to come are the
     rest of a geometric series, and at least what the best model within the present space would gain: where the noise is
-    small, EM finds the space soon, and hardly moves within it (ended "stalled"). An interrupt by the user ends it with
-    the last model evaluated. Cost: one pass and 4 n d k flops per step, and one pass more.
+    small, EM finds the space soon, and hardly moves within it (ended "stalled"). Where little seems left, the end is
+    that model, since rounding decides after which step it is. An interrupt by the user ends it with the last model
+    evaluated. Cost: one pass and 4 n d k flops per step, and one pass more.
     """
     n, d = rows.columns.weight, rows.size
     trace, exact, enough = rows.trace * rows.divisor / n, exact_first(rows), enough_gain(tol, n * d)
@@ -84,6 +85,8 @@ def run_plain_em(
             contraction = _contraction(path[-N_RATIOS - 2 :], contraction)
             left = max(_remaining(path, contraction), within)
             ended = _ended(path, left, within, enough)
+            if ended in ("converged", "rounding"):
+                best, path[-1] = _best_model(Q, space, d), path[-1] + max(within, 0.0)
             if ended:
                 break
             loadings, noise = _step(Q, s, model.noise, space)
@@ -95,6 +98,12 @@ def run_plain_em(
     steps = tuple(np.minimum(np.maximum.accumulate(path[1:]), path[-1]).tolist())
     converged = ended != "interrupted" and bool(left <= max(enough, _rounding(path)))
     return PPCAEMResult(*best, steps, converged, float(left), ended or "max_iter", min(rest, best.noise * d))
+
+
+def _best_model(Q: Array, space: Subspace, d: int) -> PPCAStart:
+    """Return the best model within the space of Q (d, k)."""
+    excess, noise, _ = best_in_subspace(space.lam, space.rest, d)
+    return PPCAStart((Q @ space.T) * np.sqrt(excess), noise)
 
 
 def _ended(path: Sequence[float], left: float, within: float, enough: float) -> str:
