@@ -199,3 +199,13 @@ def test_factor_analysers_settle_though_an_m_step_is_not_in_closed_form(load, mi
     )
     for found in others:
         np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
+
+
+def test_factor_analysers_find_a_component_in_which_a_column_is_constant():
+    """Its variance there is rounding, whose inverse would take all digits from those of the other columns."""
+    X = load_diabetes().data
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        fitted = GaussianMixture(3, covariance_type="factor", n_init=2, random_state=0).fit(X)
+    assert fitted.score(X) > -3.2

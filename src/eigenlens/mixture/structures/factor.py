@@ -53,7 +53,7 @@ class FactorStructure(LatentStructure):
         C, shape = S.reshape(-1, *S.shape[-2:]), moments.mean.shape
         first = _first_logarithms(C, q) if start is None else np.log(start["uniquenesses"]).reshape(-1, low.size)
         steps = FIRST_SCORING_STEPS if start is None else LATER_SCORING_STEPS
-        found = _run_scoring(_Covariances.of(C), q, np.maximum(first, low), low, steps)
+        found = _run_scoring(_Covariances.of(C, low), q, np.maximum(first, low), low, steps)
         W, noise = found.loadings.reshape(*shape, -1), np.exp(found.t).reshape(shape)
         return {"loadings": W if start is None else rotate_towards(W, start["loadings"]), "uniquenesses": noise}
 
@@ -76,8 +76,9 @@ class _Covariances(NamedTuple):
     invertible: Array  # (m,)
 
     @classmethod
-    def of(cls, S: Array) -> _Covariances:
-        s = np.sqrt(np.maximum(np.einsum("mii->mi", S), np.finfo(float).tiny))
+    def of(cls, S: Array, low: Array) -> _Covariances:
+        """Return them with inverses; a variance far below its floor exp(low) (d,) is rounding, and has none."""
+        s = np.sqrt(np.maximum(np.einsum("mii->mi", S), np.exp(low)))
         units = s[:, :, None] * s[:, None, :]
         lam, U = np.linalg.eigh(S / units)
         invertible = lam[:, 0] > MIN_EIGENVALUE_RATIO * lam[:, -1]
