@@ -55,6 +55,14 @@ TABLES = {
     "text with classes": ({"p": KINDS, "q": KINDS[::-1], "class": KINDS}, ["nb", "--label", "class"]),
     "text": ({"p": KINDS, "q": KINDS[::-1]}, ["mix"]),
     "a mark": ({"a": ["lost", *map(str, X[1:, 0])], "b": X[:, 1], "c": X[:, 2]}, ["pca", "--na", "lost"]),
+    "maximal points": (
+        {"id": ["Max points", *(f"{7100 + 13 * i:06d}" for i in range(1, 60))], "a": X[:, 0], "b": X[:, 1]},
+        ["pca", "--where", "id != Max points"],
+    ),
+    "a maximum": (
+        {"student": ["Maximum", *map(str, range(9000, 9590, 10))], "a": X[:, 0], "b": X[:, 1]},
+        ["pca", "--where", "student != Maximum"],
+    ),
     "names again": ({"a": [*map(str, X[1:, 0]), "a"], "b": X[:, 1], "c": X[:, 2]}, ["pca", "--drop", "a"]),
 }
 
@@ -226,3 +234,19 @@ def test_what_is_not_far_outside_is_not_suspected():
     years = np.array([997.0, 998, 999, 1000, 1001, 1003, 1004, 1005, 1006])
     assert find_sentinels("weight", years) == []
     assert find_sentinels("few", np.array([1.0, 2.0, -999.0])) == []
+
+
+@pytest.mark.parametrize("name", ["maximal points", "a maximum"])
+def test_the_name_of_a_row_of_maxima_is_no_missing_value(run, name):
+    """Nothing offers --na for it: the row stayed, as that of one more student."""
+    pl.DataFrame(TABLES[name][0]).write_csv("t.csv")
+    first, column = TABLES[name][0].keys(), TABLES[name][1][-1]
+    assert "--na" not in "".join(run("info", "t.csv")[1:])
+    code, out, err = run("fit", "pca", "t.csv")
+    assert (code, "--na" in out + err) == (0, False)
+    assert f"leave it out with --where '{column}'" in out
+    code, out, _ = run("fit", "pca", "t.csv", "--where", column)
+    assert code == 0
+    assert "59 rows" in out
+    assert "is called" not in out
+    assert next(iter(first)) in out

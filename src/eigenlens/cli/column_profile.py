@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.cli.advice.totals import is_total
 from eigenlens.cli.output import one_line
 from eigenlens.data.column_kinds import ColumnKind
 from eigenlens.data.files.base import pl
+from eigenlens.data.files.cell_formats.total_names import names_statistic
 from eigenlens.data.files.cells import BOOLEAN, INTEGER, MAX_MARKERS, describe_cell, parse_numbers, plain_cells
 from eigenlens.data.files.dialect import MISSING_MARKERS, Dialect
 from eigenlens.data.files.layout.wide_rows import MIN_WIDE_COLUMNS
@@ -132,7 +132,7 @@ class Profile:
         most = 2 * self.numbers > self.rows - self.missing
         perhaps = self.type == "text" and most and len(strange) <= MAX_MARKERS and not numbers
         # A name in its own column is a second line of names, and a total is not missing.
-        perhaps &= not any(mark == str(self.name) or is_total(mark) for mark in strange)
+        perhaps &= not any(mark == str(self.name) or names_statistic(mark) for mark in strange)
         return list(self.marks) if perhaps else []
 
     @property

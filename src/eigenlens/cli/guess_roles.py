@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 from eigenlens.cli.advice.calendar_columns import CALENDAR, calendar_part
 from eigenlens.cli.column_profile import MIN_ROWS, Profile
+from eigenlens.data.files.cell_formats.total_names import names_statistic
 from eigenlens.data.files.cells import describe_cell
 from eigenlens.data.files.decision import Decision
 from eigenlens.errors import join_limited
@@ -164,6 +165,8 @@ def _role_of_text(column: Profile, present: int, mixed: bool) -> tuple[Role, str
     distinct = len(column.values)
     looks = {describe_cell(value) for value in list(column.marks or column.values)[:MAX_LOOKS]}
     look = looks.pop() if len(looks) == 1 else None
+    if distinct == present > 1 and _is_id_with_total(column):
+        return Role.ID, "a different text in each row"
     if 2 * column.numbers > present or (look is not None and look.number):
         return Role.ACTIVE, ""  # meant as numbers: reading them explains what to do
     if look is not None and look.what in ("dates", "IP addresses"):
@@ -175,6 +178,15 @@ def _role_of_text(column: Profile, present: int, mixed: bool) -> tuple[Role, str
     if distinct > max(MAX_CATEGORIES_PER_ROW * present, 2):
         return Role.ASIDE, f"{distinct:,} different texts in {count_noun(present, 'row')}"
     return (Role.ACTIVE, "") if mixed else (Role.LABEL, f"{distinct:,} categories")
+
+
+def _is_id_with_total(column: Profile) -> bool:
+    """Return whether numbers that name the rows stand beside the name of a row of totals or of maximal points."""
+    whole = column.whole == column.numbers > 0
+    # A total below a column of measurements stands in the last row.
+    named = ID_NAME.search(str(column.name)) or not names_statistic(column.last_text)
+    ids = column.padded or (whole and named)
+    return bool(ids and column.marks) and all(map(names_statistic, column.marks))
 
 
 MAX_LOOKS = 20

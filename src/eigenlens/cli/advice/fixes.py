@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 from eigenlens.catalogue import MODELS
 from eigenlens.cli.advice.suggested_fit import data_files, last_cells, open_profiles, suggest_fits
-from eigenlens.cli.advice.totals import is_total
 from eigenlens.cli.advice.trial import command_works, reads_standard_input, try_words
 from eigenlens.cli.errors import DEFAULT_FIXES
 from eigenlens.cli.files import free_name, is_model_file
 from eigenlens.cli.model_options import ModelOptions
 from eigenlens.cli.options import ReadingOptions, RunningOptions
 from eigenlens.cli.output import drop_flags
+from eigenlens.data.files.cell_formats.total_names import is_total
 from eigenlens.data.files.scan import format_options
 
 MAX_STEPS = 3

@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from eigenlens.cli.advice.totals import is_total
 from eigenlens.cli.column_profile import Profile, profile_first_rows
 from eigenlens.cli.files import is_model_file
 from eigenlens.cli.guess_roles import HEAD_ROWS, GuessedRole, Role, guess_roles
 from eigenlens.cli.input_table import open_input
 from eigenlens.cli.options import ParsingOptions, given_flags
+from eigenlens.data.files.cell_formats.total_names import is_total, names_statistic
 from eigenlens.errors import EigenlensError
 
 CLASS_NAME = re.compile(
@@ -93,9 +93,21 @@ def suggest_fits(
     footer = ["--footer", "1"] if marked + odd and any(map(is_total, last_cells(files, reading))) else []
     # The first way keeps the most entries.
     ways = [way for way in (footer, [*marked, *odd]) if way] or [[]]
+    ways = [[*way, *([] if way and way is footer else _without_totals(columns, roles))] for way in ways]
     start = ["eigenlens", "fit"]
     return [shlex.join([*start, model, *files, *flags, *more, *way])
             for way in ways for model, *more in _suggest_models(columns, roles, without=way)]  # fmt: skip
+
+
+def _without_totals(columns: Sequence[Profile], roles: Mapping[Any, GuessedRole]) -> list[str]:
+    """Return the tests that leave out rows whose names are those of totals."""
+    found = []
+    for column in columns:
+        alone = bool(column.numbers)  # among names that are numbers, no word is a name
+        texts = column.values if roles[column.name].role == Role.ID else ()
+        totals = [text for text in texts if is_total(text) or (alone and names_statistic(text))]
+        found += [word for text in totals for word in ("--where", f"{column.name} != {text}")]
+    return found
 
 
 def _suggest_models(

@@ -11,21 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.data.files.cell_formats.total_names import BESIDE_TOTAL, is_total, names_statistic
 from eigenlens.data.files.scan import format_options
 from eigenlens.errors import join_limited
-
-TOTAL_NAME = re.compile(
-    r"(?i)((grand|sub)?[\s_-]*totals?|sums?|((class|course|group)[\s_-])?(means?|averages?)|avg|medians?|std\.?[\s_-]?dev\.?|stdev|"
-    r"standard deviations?|all|overall|gesamt|insgesamt|(zwischen|gesamt)?summe|mittelwert|durchschnitt|mittel|"
-    r"standardabweichung|somme|sous[\s-]total|moyenne|total g[eé]n[eé]ral|promedio|suma|"
-    r"points possible|possible points|max(imum|\.)?[\s_-](points|score|punkte)|out of)\s*:?|(grand )?totals?:\s.*"
-)
-
-BESIDE_TOTAL = re.compile(
-    r"(?i)(s\.?d\.?|s\.?e\.?(m\.?)?|std\.?|min(imum|\.)?|max(imum|\.)?|n|counts?|anzahl|var(iance|\.)?|cv ?%?|"
-    r"range|mode|skew(ness)?|kurtosis|(2[05]|50|7[05])%|q[123]|geo(metric)?[\s_-]?mean|points|(due )?dates?)\s*:?"
-)
-"""Names of other statistics, which are totals only beside one: SD may be a state, and N an answer."""
 
 NO_ROW_NAME = re.compile(
     r"(?i)lo[dq]|mdl|mrl|(limits? of )?(detection|quanti(fica)?tation)( limits?)?|reporting limits?|nachweisgrenze"
@@ -40,6 +28,9 @@ MAX_SHARE = 0.34
 
 MIN_NAMED, MIN_UNNAMED = 3, 5
 """Other rows than one that is called a total, and than one that is recognised by its numbers."""
+
+MAX_WORDS = 3
+"""The most words among names of rows that are numbers otherwise."""
 
 MAX_UNNAMED = 1 << 20
 """The rows of the largest spreadsheet: tables with more of them are written by programs, which add no totals."""
@@ -62,15 +53,6 @@ class TotalRows(NamedTuple):
 
     rows: tuple[int, ...]
     what: str
-
-
-def is_total(text: str) -> bool:
-    """Return whether a text names a total or a mean.
-
-    >>> is_total("Grand total:"), is_total("Gesamt"), is_total("totally")
-    (True, True, False)
-    """
-    return TOTAL_NAME.fullmatch(text.strip()) is not None
 
 
 def is_subtotal(text: str) -> bool:
@@ -149,7 +131,14 @@ def find_named_totals(texts: Mapping[str, Array]) -> list[TotalRows]:
     for column, values in texts.items():
         often = Counter(values.tolist())
         able = {cell for cell, n in often.items() if cell and _is_no_row(cell) and (n == 1 or is_subtotal(cell))}
-        able |= {cell for cell, n in often.items() if able and n == 1 and cell and BESIDE_TOTAL.fullmatch(cell.strip())}
+        # Among names that are numbers, such as 007100, no word is a name.
+        coded = sum(map(str.isnumeric, filter(None, often))) >= max(MIN_NAMED, len(often) - MAX_WORDS)
+        once = [cell for cell, n in often.items() if cell and n == 1]
+        able |= {
+            cell
+            for cell in once
+            if (able and BESIDE_TOTAL.fullmatch(cell.strip())) or (coded and names_statistic(cell))
+        }
         places = [i for i, cell in enumerate(values.tolist()) if cell in able] if able else []
         if 0 < len(places) <= max(1, MAX_SHARE * len(values)):
             met = dict.fromkeys(repr(str(values[i]).strip()) for i in places)

@@ -120,7 +120,7 @@ def _doubts(source: Any, columns: list[Any]) -> list[str]:
     import numpy as np
 
     from eigenlens.cli.advice.sentinels import describe_sentinels, may_hold_codes
-    from eigenlens.cli.advice.totals import is_total
+    from eigenlens.data.files.cell_formats.total_names import is_total
 
     suspects = [
         j for j, c in enumerate(columns) if c.numbers and c.type != "text" and may_hold_codes(c.least, c.greatest)

@@ -15,6 +15,7 @@ from eigenlens.data.files.cell_formats.number_spellings import find_number_spell
 from eigenlens.data.files.cell_formats.ranges import Ranges, find_ranges
 from eigenlens.data.files.cell_formats.several_parts import PART_FORMATS, describe_other_meanings, find_several_parts
 from eigenlens.data.files.cell_formats.signed_numbers import find_signed_numbers, find_units
+from eigenlens.data.files.cell_formats.total_names import names_statistic
 from eigenlens.data.files.cell_formats.words import WORD_FORMATS, find_word_formats, recall_word_formats
 from eigenlens.data.files.decision import Decision
 from eigenlens.errors import join_limited
@@ -125,6 +126,8 @@ def format_decisions(
         if not _may_be_numbers(cells):
             continue
         markers = find_markers(cells, dialect)
+        if any(map(names_statistic, markers)):
+            continue  # a row of totals is left out, rather than that its name becomes a missing number
         if markers:
             listed = join_limited([repr(each) for each in markers])
             what = f"column {name!r} stays text: {listed} {'is' if len(markers) == 1 else 'are'} among its numbers"
