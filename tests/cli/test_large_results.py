@@ -10,8 +10,10 @@ import polars as pl
 import polars.testing
 import pytest
 
+from eigenlens import scan
 from eigenlens.cli import main
 from eigenlens.data.files import file_parts
+from eigenlens.data.files.scan import FileSource
 
 N = 400
 
@@ -55,7 +57,7 @@ def models(tmp_path_factory):
 @pytest.fixture
 def small_blocks(models, monkeypatch, tmp_path):
     """Blocks of some 50 rows, and the folder of the models as the current one."""
-    monkeypatch.setattr(file_parts, "BLOCK_BYTES", 50 * 3 * 8)
+    monkeypatch.setattr(file_parts, "BLOCK_BYTES", 4 * 50 * 3 * 8)
     monkeypatch.chdir(models)
     return tmp_path
 
@@ -126,3 +128,31 @@ def test_an_error_says_in_which_rows_it_is_and_leaves_the_old_file(small_blocks,
     assert capsys.readouterr().err.startswith("error: rows 1 to ")
     assert target.read_bytes() == b"old"
     assert os.listdir(small_blocks) == ["z.parquet"]
+
+
+@pytest.mark.parametrize("case", ["transform with ids and classes", "predict", "score"])
+def test_no_column_of_files_is_read_whole(small_blocks, case, monkeypatch):
+    """Ids, and labels where no class is learned, take memory that does not depend on the number of rows."""
+    name, model, data, *more = COMMANDS[case]
+
+    def read_whole(*_):
+        raise AssertionError("a whole column was read")
+
+    monkeypatch.setattr(FileSource, "read_column", read_whole)
+    for suffix in (".csv", ".parquet"):
+        words = [name, model, data + suffix, *more, "-o", str(small_blocks / f"o{suffix}"), "--max-memory", "1kB"]
+        assert main(words) == 0
+
+
+def test_a_fit_that_learns_no_classes_reads_no_label(small_blocks, monkeypatch):
+    monkeypatch.setattr(FileSource, "read_column", lambda *_: pytest.fail("a whole column was read"))
+    words = ["fit", "pca", "t.csv", "-k", "2", "--id", "name", "--label", "kind", "--drop", "code"]
+    assert main([*words, "-q", "-o", str(small_blocks / "m.safetensors"), "--max-memory", "1kB"]) == 0
+
+
+@pytest.mark.parametrize(("memory", "rows"), [(1000, 50), (24 * 70 * 3 * 8, 70), (1 << 40, N)])
+def test_blocks_of_a_fit_follow_the_memory_that_is_given(small_blocks, memory, rows):
+    source = scan("t.parquet", columns=["a", "b", "c"])
+    blocks = list(file_parts.in_bounded_blocks(source, memory).rows())
+    assert max(map(len, blocks)) <= rows
+    np.testing.assert_array_equal(np.concatenate(blocks), np.concatenate(list(source.rows())))

@@ -163,3 +163,12 @@ def test_values_that_cannot_be_categories(column):
 def test_one_column_is_needed(make):
     with pytest.raises(DataError, match="one column of categories is needed"):
         encode(make([[1, 2], [3, 4]]))
+
+
+@pytest.mark.parametrize("size", [1, 3, 100])
+def test_text_is_encoded_alike_in_slices_of_any_size(size, monkeypatch):
+    values = np.array(["b", "a", "ccc", "b", "", "a", "longer than a word", "b"])
+    monkeypatch.setattr("eigenlens.data.categories.SLICE_ENTRIES", size)
+    found = encode(values)
+    assert found.codes.tolist() == [0, 1, 2, 0, 3, 1, 4, 0]
+    assert found.categories == ("b", "a", "ccc", "", "longer than a word")

@@ -190,3 +190,27 @@ def test_kinds_of_types_that_differ_between_files(tmp_path):
     np.testing.assert_array_equal(
         np.concatenate(list(scan(f"{tmp_path}/*.parquet").rows()))[:, 0], [1, 2, 1, 0, np.nan, np.nan]
     )
+
+
+COLUMNS = {
+    "numbers": [*range(300)],
+    "numbers, then fractions": [*range(290), *[0.5] * 10],
+    "numbers, then text": [*map(str, range(299)), "late"],
+    "text, then numbers": ["early", *map(str, range(299))],
+    "missing, then text": [*[None] * 290, *["late"] * 10],
+    "text, then longer": [*["a"] * 290, *["a longer one"] * 10],
+    "text with missing values": [None if i in (5, 280) else f"r{i % 3}" for i in range(300)],
+}
+
+
+@pytest.mark.usefixtures("small_pieces")
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize("case", COLUMNS)
+def test_a_column_that_is_read_in_pieces_is_the_same(tmp_path, case, suffix, monkeypatch):
+    monkeypatch.setattr(tables, "COLUMN_ROWS", 40)
+    frame = pl.DataFrame({"x": np.arange(300.0), "c": pl.Series(COLUMNS[case], strict=False)})
+    WRITERS[suffix](frame, tmp_path / f"t{suffix}")
+    found = scan(tmp_path / f"t{suffix}", columns=["x"]).read_column("c")
+    expected = frame["c"].to_list()
+    assert found.tolist() == expected
+    assert found.dtype.kind == ("O" if None in expected else np.asarray(expected).dtype.kind)

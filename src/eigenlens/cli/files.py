@@ -189,3 +189,18 @@ def format_size(size: float) -> str:
 
 OUTPUT_FORMATS = WRITERS | {".json": partial(JSONWriter, dump=lambda columns: json_text(dict(columns)))}
 """Writers of tables, by suffix."""
+
+
+BYTES_PER_BYTE, BYTES_PER_COMPRESSED = 4, 40
+"""The memory that the numbers of a file take at most, for each byte on disk."""
+
+
+def exceeds_memory(source: Any, most: int, mixed: bool) -> bool:
+    """Return whether the rows of files may take more memory than that; by their size on disk where these are text."""
+    from eigenlens.data.files.decompress import COMPRESSED
+
+    if not mixed and source.dialect is None:
+        return bool(source.n_rows * source.n_features * source.dtype.itemsize > most)
+    each = {True: BYTES_PER_COMPRESSED, False: BYTES_PER_BYTE}
+    size = sum(path.stat().st_size * each[path.suffix.lower() in COMPRESSED] for path in source.paths)
+    return bool(size > most)

@@ -15,7 +15,7 @@ from eigenlens.cli.advice.missing_entries import missing_mask, row_blocks
 from eigenlens.cli.column_profile import profile_first_rows
 from eigenlens.cli.column_roles import ColumnRoles, choose_roles
 from eigenlens.cli.errors import fail, warning_line
-from eigenlens.cli.files import format_size
+from eigenlens.cli.files import exceeds_memory, format_size
 from eigenlens.cli.guess_roles import HEAD_ROWS, GuessedRole, Role, guess_roles, role_decisions
 from eigenlens.cli.model_options import takes_genotypes, takes_text
 from eigenlens.cli.options import TEXT_OPTIONS, ParsingOptions, ReadingOptions, RunningOptions
@@ -33,15 +33,12 @@ from eigenlens.data.column_kinds import ColumnKind
 from eigenlens.data.files.base import Selection, pl
 from eigenlens.data.files.cell_formats import without_columns
 from eigenlens.data.files.decision import Decision
-from eigenlens.data.files.decompress import COMPRESSED
+from eigenlens.data.files.file_parts import in_bounded_blocks
 from eigenlens.data.files.scan import FileSource, open_files
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.rows import ChosenRows
 from eigenlens.data.source import Source
 from eigenlens.tables.text_table import count_noun
-
-BYTES_PER_BYTE, BYTES_PER_COMPRESSED = 4, 40
-"""The memory that the numbers of a file take at most, for each byte on disk."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +56,7 @@ class Table:
         files: all columns of the files. kept: which of their rows (n,) these are; None for all.
         frame_reader: reads columns of the files, of the rows of a part of a table; None for a whole one.
         scores: (n, k) of the rows, where they are known already.
+        late_label: the column of `label`, where that is None because rows in files are shown part by part.
     """
 
     paths: tuple[Path, ...]
@@ -78,6 +76,7 @@ class Table:
     kept: Array | None = None
     frame_reader: Callable[..., Any] | None = None
     scores: Array | None = None
+    late_label: Any = None
 
     @property
     def words(self) -> dict[str, str]:
@@ -89,6 +88,11 @@ class Table:
     def ids(self) -> Array | None:
         """(n,) the names of the rows, or None."""
         return None if self.roles.id is None else self.beside(self.roles.id)
+
+    @property
+    def classes(self) -> Array | None:
+        """The column of classes that was asked for, or None; of a part of a table, those of its rows."""
+        return self.label if self.late_label is None else self.beside(self.late_label)
 
     @property
     def labels(self) -> dict[str, Array]:
@@ -320,7 +324,10 @@ class _Request:
         """Read the table, into memory where it takes at most `most` bytes."""
         source, roles = self.files.select(Selection(**select_features(self.files, self.roles))), self.roles
         # Only classes and weights are needed by every command; names and colours are read where they are shown.
-        label = self.files.read_column(roles.labels[0]) if roles.labels and self.reading.label else None
+        in_files = exceeds_memory(source, most, mixed and source.names is not None)
+        early = self.need_label or self.reading.skip_missing or not in_files
+        named = roles.labels[0] if roles.labels and self.reading.label else None
+        label = self.files.read_column(named) if named is not None and early else None
         check_label(label, self.reading, self.need_label)
         keep = self._passing(label)
         rows = self._load(source, most, mixed and source.names is not None)
@@ -331,7 +338,7 @@ class _Request:
             fix = "loosen --where or --skip-missing, or look at the columns with eigenlens info"
             fail(f"0 of the {keep.size:,} rows are left after the filters", fix, "data")
         rows = rows if keep is None else _keep_rows(rows, keep)
-        return self._table(rows, keep, label)
+        return replace(self._table(rows, keep, label), late_label=None if early else named)
 
     def _passing(self, label: Array | None) -> Array | None:
         """Return which rows (n,) pass all tests; None where all do."""
@@ -341,20 +348,12 @@ class _Request:
 
     def _load(self, source: FileSource, most: int, mixed: bool) -> Any:
         """Return the rows in memory where they fit, as an array or a frame of mixed columns; else the files."""
-        text = source.dialect is not None
-        if mixed and self._size <= most:
+        if exceeds_memory(source, most, mixed):
+            return in_bounded_blocks(source.table() if mixed else source, most)
+        if mixed:
             return pl.concat(list(source.frames()), how="vertical_relaxed")
-        size = self._size if text else source.n_rows * source.n_features * source.dtype.itemsize
-        if mixed or size > most:
-            return source.table() if mixed else source
         blocks = [dense(rows) if is_sparse(rows) else rows for rows in source.rows()]
         return ArraySource(np.concatenate(blocks), names=source.names)
-
-    @property
-    def _size(self) -> int:
-        """The memory that the files may take, by their size on disk."""
-        each = {True: BYTES_PER_COMPRESSED, False: BYTES_PER_BYTE}
-        return sum(path.stat().st_size * each[path.suffix.lower() in COMPRESSED] for path in self.files.paths)
 
     def _table(self, rows: Any, keep: Array | None, label: Array | None) -> Table:
         """Return the rows that are kept, with the columns beside them."""

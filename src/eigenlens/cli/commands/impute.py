@@ -13,6 +13,7 @@ from eigenlens.cli.commands.table_parts import is_in_memory, read_frame
 from eigenlens.cli.options import DataFiles, ModelFile, Output, ReadingOptions, RunningOptions, takes
 from eigenlens.data.column_kinds import ColumnKind
 from eigenlens.data.files.base import Selection, pl
+from eigenlens.data.files.file_parts import in_small_blocks
 from eigenlens.tables.names import feature_names
 
 
@@ -75,7 +76,8 @@ class ColumnFiller:
         if self._typed:
             whole = whole.with_columns(read_frame(table, self._typed).iter_columns())
         if self._incomplete is None:
-            streams = [files.cells() if written else files.frames(), *([self._typed.frames()] if self._typed else [])]
+            small = [in_small_blocks(each, table.d) for each in (files, self._typed or None) if each is not None]
+            streams = [small[0].cells() if written else small[0].frames(), *(each.frames() for each in small[1:])]
             self._incomplete = _incomplete_columns([[whole]] if is_in_memory(table) else streams)
         return {
             column.name: _fill_column(column, imputed[column.name])

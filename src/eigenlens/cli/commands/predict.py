@@ -42,14 +42,15 @@ def predict(
 
 def _confusion(found: Any, table: Any, columns: dict[str, Any]) -> Any:
     """Return the confusion matrix of the rows whose class the table has."""
-    if table.label is None or not hasattr(found, "classes_"):
+    label = table.classes
+    if label is None or not hasattr(found, "classes_"):
         return None
-    known = ~is_missing(table.label)
+    known = ~is_missing(label)
     if not known.any():
         return None
     weight = None if table.weight is None else table.weight[known]
     from eigenlens.bayes.tables import count_confusion
     from eigenlens.cli.advice.unknown_categories import warn_unknown_classes
 
-    warn_unknown_classes(found, table.label[known], table.roles.labels[0])
-    return count_confusion(found.classes_, table.label[known], columns["predicted"][known], weight)
+    warn_unknown_classes(found, label[known], table.roles.labels[0])
+    return count_confusion(found.classes_, label[known], columns["predicted"][known], weight)

@@ -121,7 +121,7 @@ def write_report(
 
     names = [words_of_class(name) for name in models if name != "Choice"]
     title = f"{', '.join(names)} of {', '.join(path.name for path in table.paths[:3])}"
-    classes = table.label if any(hasattr(model, "classes_") for model in models.values()) else None
+    classes = table.classes if any(hasattr(model, "classes_") for model in models.values()) else None
     report(
         models, table.source, page, classes, title=title, ids=table.ids, columns=table.shown_columns,
         sample_weight=table.weight_of_fit, warnings=warnings,

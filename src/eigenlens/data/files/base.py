@@ -208,6 +208,24 @@ def as_array(column: Series) -> Array:
     return found
 
 
+def join_columns(pieces: list[Array]) -> Array:
+    """Return one column of its pieces, none of which stays in the list: a second copy of the column never exists.
+
+    >>> join_columns([np.array(["a"]), np.array(["bb", "c"])])
+    array(['a', 'bb', 'c'], dtype='<U2')
+    """
+    kinds = {piece.dtype for piece in pieces}
+    objects = any(kind.kind == "O" for kind in kinds)
+    end = sum(map(len, pieces))
+    found = np.empty(end, dtype=object if objects else np.result_type(*kinds))
+    while pieces:
+        piece = pieces.pop()
+        # Text becomes one object for each category, rather than one for each row.
+        found[end - len(piece) : end] = encode(piece).values() if objects and piece.dtype.kind == "U" else piece
+        end -= len(piece)
+    return found
+
+
 def same_columns(paths: Sequence[Path], columns: list[list[str]]) -> None:
     """Raise unless every file has the columns of the first, in any order."""
     for path, names in zip(paths, columns, strict=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -131,22 +131,13 @@ def narrow_type(text: Series) -> Series:
     return text
 
 
-def narrow_pieces(pieces: Iterable[DataFrame], plain: Expr, written: Expr) -> Series:
-    """Return one column of its pieces: numbers if the plain cells of all pieces are, else the cells as written.
-
-    One piece is looked at after the other, so that several copies of all cells are never held.
-    """
-    texts: list[Series] = []
-    numbers: list[Series] = []
+def narrow_pieces(pieces: Iterable[DataFrame], plain: Expr) -> Iterator[Series | None]:
+    """Yield the plain cells of the pieces of one column as numbers; None, and no more, where some are not numbers."""
     for cells in pieces:
-        text = cells.select(written).to_series()
-        each = narrow_type(cells.select(plain).to_series()) if len(numbers) == len(texts) else text
-        texts.append(text)
-        numbers += [each] if each.dtype.is_numeric() else []
-    kind = pl.Float64 if len({each.dtype for each in numbers}) > 1 else None
-    same = texts if len(numbers) < len(texts) else [each if kind is None else each.cast(kind) for each in numbers]
-    found: Series = pl.concat(same)
-    return found
+        found = narrow_type(cells.select(plain).to_series())
+        yield found if found.dtype.is_numeric() else None
+        if not found.dtype.is_numeric():
+            return
 
 
 # ---- kinds of columns -----------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.data.files.base import pl
 from eigenlens.data.rows import ChosenRows, select_rows
-from eigenlens.data.source import BLOCK_BYTES, Source
+from eigenlens.data.source import BLOCK_BYTES, FILE_BLOCK_BYTES, Source
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -67,13 +67,29 @@ def file_parts(source: Source) -> Iterator[FilePart]:
 
 
 def in_small_blocks(source: Any, n_features: int) -> Any:
-    """Return rows of files in blocks that are small (8 MB) where they have this many numbers; others unchanged."""
+    """Return rows of files in blocks that are small (4 MB) where they have this many numbers; others unchanged."""
     return source.with_block_rows(small_block(n_features)) if hasattr(source, "with_block_rows") else source
 
 
+def in_bounded_blocks(source: Any, memory: int) -> Any:
+    """Return rows of files in blocks that take little of some memory, but not less than small ones (4 MB).
+
+    A reader of Parquet decodes two of them at once, beside the row groups that they are decompressed from, while those
+    before are worked on; and what is freed goes back to the system late.
+    """
+    if memory // BLOCKS_IN_MEMORY >= FILE_BLOCK_BYTES or not hasattr(source, "with_block_rows"):
+        return source
+    width = source.n_features
+    return source.with_block_rows(max(small_block(width), memory // (BLOCKS_IN_MEMORY * 8 * width)))
+
+
+BLOCKS_IN_MEMORY = 24
+"""The number of blocks that may be in memory by the time the first of them are freed."""
+
+
 def small_block(n_features: int) -> int:
-    """Return how many rows of this many numbers are in a small block (8 MB)."""
-    return max(1, BLOCK_BYTES // (2 * 8 * n_features))
+    """Return how many rows of this many numbers are in a small block (4 MB)."""
+    return max(1, BLOCK_BYTES // (4 * 8 * n_features))
 
 
 class RowCursor:

@@ -19,7 +19,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.data.column_kinds import ColumnKind, Field, polars_number_kind
-from eigenlens.data.files.base import Reader, as_array, listed_columns, pl, same_columns, unreadable
+from eigenlens.data.files.base import Reader, as_array, join_columns, listed_columns, pl, same_columns, unreadable
 from eigenlens.data.files.cell_formats import format_names, format_units, without_columns
 from eigenlens.data.files.cell_formats.first_rows import FirstRows
 from eigenlens.data.files.cells import (
@@ -29,7 +29,6 @@ from eigenlens.data.files.cells import (
     mask_missing,
     missing_numbers,
     narrow_pieces,
-    narrow_type,
     parse_numbers,
     plain_cells,
     present_cells,
@@ -156,16 +155,19 @@ class DelimitedReader(Reader):
 
     def column(self, name: Any) -> Array:
         """Return one whole column (n,): integers or floats where every entry is one, else text as it is written."""
-        return as_array(narrow_pieces(self._column_cells(name), *self._column_forms(name)))
+        plain, written = self._column_forms(name)
+        numbers: list[Any] = list(narrow_pieces(self._column_cells(name), plain))
+        if numbers[-1] is not None:
+            return join_columns([each.to_numpy() for each in numbers])
+        return join_columns([as_array(cells.select(written).to_series()) for cells in self._column_cells(name)])
 
     def column_frames(self, name: Any, block_rows: int) -> Iterator[DataFrame]:
         """Yield one column piece by piece; a pass before this finds the type that all entries have."""
         plain, written = self._column_forms(name)
-        found = {narrow_type(each.select(plain).to_series()).dtype for each in self._column_cells(name)}
-        numbers = all(kind.is_numeric() for kind in found)
-        kind = pl.Float64 if len(found) > 1 else next(iter(found), pl.String)
+        found = {None if each is None else each.dtype for each in narrow_pieces(self._column_cells(name), plain)}
+        kind = pl.Float64 if len(found) > 1 else next(iter(found), None)
         for cells in self._column_cells(name):
-            yield cells.select(plain.cast(kind) if numbers else written)
+            yield cells.select(written if None in found else plain.cast(kind))
 
     def _column_cells(self, name: Any) -> Iterator[DataFrame]:
         # Several such passes may go on beside that over the features, so they take little memory.

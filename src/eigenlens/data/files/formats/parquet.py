@@ -20,7 +20,7 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.data.categories import encode
 from eigenlens.data.column_kinds import ColumnKind, Field, stored_field
-from eigenlens.data.files.base import Reader, as_array, fill, listed_columns, pl, same_columns, unreadable
+from eigenlens.data.files.base import Reader, as_array, fill, join_columns, listed_columns, pl, same_columns, unreadable
 from eigenlens.data.files.cell_formats import ColumnFormat, format_names, format_units, without_columns
 from eigenlens.data.files.cell_formats.dates import days_since_1970, find_date_format
 from eigenlens.data.files.cell_formats.stored_text import as_stored_numbers, find_stored_text
@@ -39,8 +39,13 @@ if TYPE_CHECKING:
 SLAB_BYTES = 128 << 20
 """The memory that one slab of decoded rows may take."""
 
-PIECE_ROWS = 1 << 22
-"""The number of rows of one column that are read at once to see where row groups end."""
+PIECE_ROWS = (1 << 20) - 1
+"""The number of rows of one column that are read at once to see where row groups end.
+
+A group that ends where a piece does looks as if it went on; few do, since sizes of groups are round."""
+
+COLUMN_ROWS = 1 << 20
+"""The number of rows of one column that are read at once where all of it is wanted."""
 
 GROUP_BYTES = 16 << 20
 """The approximate size in the file of the columns decoded at once: Polars fetches whole column chunks."""
@@ -268,7 +273,9 @@ class TableReader(Reader):
         """Return one whole column (n,): numbers unchanged, text as text."""
         worded = name in self._formats and self._formats[name].words
         tables = [table.select(name) for table in (self._stored[0] if worded else self._tables).values()]
-        return as_array(pl.concat(tables, how="vertical_relaxed").collect().to_series())
+        whole = pl.concat(tables, how="vertical_relaxed")
+        starts = range(0, max(1, whole.select(pl.len()).collect().item()), COLUMN_ROWS)
+        return join_columns([as_array(whole.slice(start, COLUMN_ROWS).collect().to_series()) for start in starts])
 
     def _decoded(self) -> Iterator[tuple[Slab, list[Array], DataFrame]]:
         """Yield slab by slab the blocks of the columns of numbers, and the columns of text."""
