@@ -147,7 +147,7 @@ def _parse_sql(text: str) -> Expr | None:
     return found
 
 
-ROW_RANGE = re.compile(r"(\d+)(?::(\d+))?")
+ROW_RANGE = re.compile(r"(\d+)(?:[:-](\d+))?")
 
 
 def parse_row_numbers(text: str, n: int) -> Array | None:
@@ -155,6 +155,8 @@ def parse_row_numbers(text: str, n: int) -> Array | None:
 
     >>> parse_row_numbers("2,4:5", 6).tolist(), parse_row_numbers("age > 3", 6)
     ([False, True, False, True, True, False], None)
+    >>> parse_row_numbers("2-3", 4).tolist()
+    [False, True, True, False]
     """
     parts = [ROW_RANGE.fullmatch(part.strip()) for part in text.split(",")]
     found = np.zeros(n, dtype=bool)
