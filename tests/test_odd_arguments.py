@@ -68,6 +68,8 @@ CALLS = [
     ("n_components", "eigenlens.select_mixture(rows(12, 3), [['a'], ['b', 'c']])"),
     ("smoothing", "eigenlens.NaiveBayes(smoothing=[[1, 2], [3]]).fit(rows(12, 3), labels(12))"),
     ("bins", "densities.Histogram.fit(rows(12, 1), bins=[[1, 2], [3]])"),
+    ("bounds", "densities.Histogram.fit(rows(12, 1), bounds=range(3))"),
+    ("histogram", "eigenlens.plot.density(eigenlens.KernelDensity().fit(rows(12, 1)), histogram=2**63)"),
     ("bounds", "eigenlens.KernelDensity(bounds=[[1, 2], [3]]).fit(rows(12, 3))"),
     ("sigma", "densities.GaussianFamily(sigma=[inf])"),
     ("bounds", "eigenlens.KernelDensity(bounds=np.array(1)).fit(rows(12, 3))"),

@@ -272,7 +272,10 @@ def _resolve_edges(source: Source, bins: Any, bounds: Any) -> Array:
 def _ends(x: SortedValues, bounds: Any) -> tuple[float, float]:
     """Return the ends of bins of one width: the bounds, or the smallest and the largest value."""
     if bounds is not None:
-        low, high = _check_edges("bounds", checks.numbers("bounds", bounds)).tolist()
+        ends = checks.numbers("bounds", bounds)
+        if ends.size != 2:
+            raise OptionError(f"holds {ends.size} numbers", argument="bounds", value=bounds, fix="give (low, high)")
+        low, high = _check_edges("bounds", ends).tolist()
         return low, high
     low, high = float(x.values[0]), float(x.values[-1])
     if not (np.isfinite(low) and np.isfinite(high)):

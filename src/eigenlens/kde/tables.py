@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.densities.base import Density
+from eigenlens.densities.bins import MAX_BINS
 from eigenlens.densities.fitting import single_column_table
 from eigenlens.errors import DataError, OptionError
 from eigenlens.kde.bandwidth.curve import CROSS_VALIDATION_CURVES, bandwidths_by_rule
@@ -195,6 +197,8 @@ def histogram(
         what = "needs rows, and this density keeps none"
         raise OptionError(what, argument="histogram", value=bins, fix="give the rows as X")
     weight = f.weights if X is None and isinstance(f, KernelEstimate) else np.ones(len(rows))
+    if isinstance(bins, Integral):
+        bins = checks.integer("histogram", bins, 1, MAX_BINS)
     try:
         given: Any = bins if np.ndim(bins) == 0 else checks.numbers("histogram", bins)
         edges = np.histogram_bin_edges(rows[:, 0], given)
