@@ -69,6 +69,8 @@ CALLS = [
     ("smoothing", "eigenlens.NaiveBayes(smoothing=[[1, 2], [3]]).fit(rows(12, 3), labels(12))"),
     ("bins", "densities.Histogram.fit(rows(12, 1), bins=[[1, 2], [3]])"),
     ("bounds", "densities.Histogram.fit(rows(12, 1), bounds=range(3))"),
+    ("columns", f"eigenlens.report({PCA}, rows(12, 3), scratch('r.html'), columns=sparse.dok_array(rows(12, 3)))"),
+    ("n", "textbook.em_path(densities.LinearGaussian(np.zeros(2), np.ones((2, 1)), 1.0), np.eye(2), 1e308, 3)"),
     ("histogram", "eigenlens.plot.density(eigenlens.KernelDensity().fit(rows(12, 1)), histogram=2**63)"),
     ("bounds", "eigenlens.KernelDensity(bounds=[[1, 2], [3]]).fit(rows(12, 3))"),
     ("sigma", "densities.GaussianFamily(sigma=[inf])"),

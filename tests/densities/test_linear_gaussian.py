@@ -84,6 +84,16 @@ def test_far_rows_keep_their_digits():
     np.testing.assert_allclose(m.log_density(X), multivariate_normal(m.mean, m.covariance()).logpdf(X), rtol=1e-8)
 
 
+@pytest.mark.parametrize("copies", [1, 200])
+@pytest.mark.filterwarnings("error")
+def test_rows_with_an_infinite_entry_have_density_0(copies):
+    X = np.array([[0.0, 1.0, 2.0], [np.inf, 1.0, 2.0], [-np.inf, np.inf, np.nan], [np.nan, np.nan, 1.0]])
+    m = model(3, 1)
+    found = m.log_density(np.tile(X, (copies, 1)))
+    assert np.array_equal(np.isneginf(found), np.tile([False, True, True, False], copies))
+    np.testing.assert_allclose(found[[0, 3]], m.log_density(X[[0, 3]]))
+
+
 def test_a_frozen_value():
     with pytest.raises(AttributeError):
         model().noise = 2.0

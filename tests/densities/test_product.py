@@ -42,9 +42,10 @@ def test_a_sum_over_columns():
 
 
 def test_frames_as_they_are():
-    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    pd, pl, pa = map(pytest.importorskip, ("pandas", "polars", "pyarrow"))
     columns = {"x": [0.5, None, 2.0], "w": ["a", "b", None], "c": [True, False, None]}
-    for frame in (pd.DataFrame(columns), pl.DataFrame(columns), pd.DataFrame(columns).astype({"w": "category"})):
+    words = pd.DataFrame(columns).astype({"w": "category"})
+    for frame in (pd.DataFrame(columns), pl.DataFrame(columns), words, pa.table(columns)):
         np.testing.assert_allclose(MODEL.log_density(frame), by_hand(ROWS[:3]))
 
 

@@ -92,11 +92,13 @@ class LinearGaussian:
         found = np.empty(len(X))
         if self._by_kernel(X):
             latent_rows(X, self._frame, log_density=found)
-            return found
-        log_psi = np.log(self._psi) + np.log(2.0 * np.pi)
-        for rows in self._pieces(X):
-            log_det = rows.patterns @ log_psi - 2.0 * np.log(np.einsum("uii->ui", rows.root)).sum(axis=1)
-            found[rows.part] = -0.5 * (log_det[rows.which] + self._distance(rows))
+        else:
+            log_psi = np.log(self._psi) + np.log(2.0 * np.pi)
+            with np.errstate(invalid="ignore"):
+                for rows in self._pieces(X):
+                    log_det = rows.patterns @ log_psi - 2.0 * np.log(np.einsum("uii->ui", rows.root)).sum(axis=1)
+                    found[rows.part] = -0.5 * (log_det[rows.which] + self._distance(rows))
+        found[np.isnan(found)] = -np.inf  # the distance of an infinite entry is a difference of infinities
         return found
 
     def posterior(self, X: Any) -> tuple[Array, Array]:

@@ -146,7 +146,7 @@ def _take_column(X: Any, j: int) -> Any:
     In an array of objects, a column of numbers becomes floats, with NaN for missing values.
     """
     if not isinstance(X, np.ndarray):
-        return X.iloc[:, j] if hasattr(X, "iloc") else X[:, j]
+        return X.iloc[:, j] if hasattr(X, "iloc") else X.column(j) if hasattr(X, "column") else X[:, j]
     column = X[:, j : j + 1]
     if X.dtype == object and all(value is None or isinstance(value, Real) for value in column.ravel()):
         return column.astype(np.float64)

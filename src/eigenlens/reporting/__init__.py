@@ -14,7 +14,7 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 
 from eigenlens import __version__, checks
-from eigenlens.arrays import Array
+from eigenlens.arrays import Array, is_sparse
 from eigenlens.catalogue import entry_of, import_part, page_of
 from eigenlens.errors import OptionError
 from eigenlens.file_replacement import replace_file
@@ -113,7 +113,7 @@ def _check_given(columns: Any, warnings: Any, models: dict[str, Any], **texts: A
         ("columns", columns, "give {name: values} with one value per row"),
         ("warnings", warnings, "give {name of a model: texts}"),
     ):
-        if value is not None and not isinstance(value, Mapping):
+        if value is not None and (not isinstance(value, Mapping) or is_sparse(value)):  # a dok_array is a dictionary
             raise OptionError(f"is a {type(value).__name__}", argument=argument, fix=fix)
     unknown = [name for name in warnings or {} if str(name) not in models]
     if unknown:

@@ -164,6 +164,10 @@ def _check_covariance(S: Any, d: int) -> Array:
     return matrix
 
 
+MAX_ROWS = 2.0**53
+"""Up to here every number of rows is a float."""
+
+
 class EMPath(NamedTuple):
     """The models of EM, the start first, and the log-likelihood (T + 1,) of each."""
 
@@ -174,7 +178,7 @@ class EMPath(NamedTuple):
 def em_path(start: LinearGaussian, S: Any, n: float, steps: int) -> EMPath:
     """Return the models of `steps` steps of EM on the covariance S (d, d), divisor n, of n rows."""
     _one_noise(start, "start")
-    S, weight = _check_covariance(S, start.mean.size), checks.real("n", n, 0.0)
+    S, weight = _check_covariance(S, start.mean.size), checks.real("n", n, 0.0, MAX_ROWS)
     models = [start]
     for _ in range(checks.integer("steps", steps, 0, checks.MAX_REPLICATES)):
         models.append(em_step_of_covariance(models[-1], S))
