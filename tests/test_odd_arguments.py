@@ -30,6 +30,7 @@ MAKE = "(lambda m: densities.Gaussian([m], densities.Spherical(1.0, 1)))"
 
 CALLS = [
     ("X", f"{PCA}.transform(X=pd.NaT)"),
+    ("X", "densities.Categorical([0.2, 0.8]).log_density(pd.DataFrame(rows(24, 1)).groupby(0))"),
     ("X", f"{PCA}.transform(X=pd.Timestamp('2020'))"),
     ("X", f"{PCA}.transform(X=pd.Categorical(['a', 'b']))"),
     ("X", f"{PCA}.cos2(X=rows(12, 3) * 1e160)"),

@@ -120,6 +120,9 @@ def _encode_pandas(column: Any) -> EncodedColumn:
     if declared is not None:
         codes = np.asarray(getattr(column, "cat", column).codes)
         return EncodedColumn(codes.astype(np.int32), declared, declared=True)
+    if not hasattr(column, "to_numpy"):  # groups of a frame
+        fix = "give a Series, or a frame of one column"
+        raise DataError(f"is a {type(column).__name__}, which has no values", argument="X", fix=fix)
     if isinstance(column.dtype, np.dtype):
         return _encode_array(column.to_numpy())
     if "bool" in str(column.dtype):
