@@ -114,7 +114,12 @@ def to_numpy(x: Any, argument: str = "X") -> Array:
         return np.asarray((x.float() if "bfloat16" in str(x.dtype) else x).detach().cpu())
     if hasattr(x, "dask") and x.ndim == 1:
         return np.concatenate([np.asarray(part) for part in compute_chunks(x)])
-    return np.asarray(x.get() if is_tensor(x) and hasattr(x, "get") else x)
+    return np.asarray(x.get() if is_tensor(x) and hasattr(x, "get") else _as_known_to_numpy(x))
+
+
+def _as_known_to_numpy(x: Any) -> Any:
+    """Return a column of Polars with integers of 128 bits, which NumPy does not know, as floats; others unchanged."""
+    return x.cast(float) if str(getattr(x, "dtype", "")) in ("Int128", "UInt128") else x
 
 
 def as_host(rows: Any) -> Any:

@@ -49,6 +49,15 @@ def test_frames_as_they_are():
         np.testing.assert_allclose(MODEL.log_density(frame), by_hand(ROWS[:3]))
 
 
+def test_integers_of_128_bits_are_numbers():
+    pl = pytest.importorskip("polars")
+    frame = pl.DataFrame({"x": [0.5, 1.5], "n": pl.Series([1, 2**100], dtype=pl.Int128)})
+    np.testing.assert_allclose(
+        Product((NORMAL, NORMAL)).log_density(frame),
+        NORMAL.log_density([0.5, 1.5]) + NORMAL.log_density([1.0, 2.0**100]),
+    )
+
+
 def test_lists_and_other_shapes():
     np.testing.assert_allclose(MODEL.log_density(ROWS.tolist()), by_hand(ROWS))
     with pytest.raises(DataError, match=r"shape \(2, 4\), and the density has 3 columns"):

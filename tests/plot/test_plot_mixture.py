@@ -238,3 +238,12 @@ def test_nothing_to_draw(selection):
         mixture_selection(selection, "held_out")
     with pytest.raises(OptionError, match="criterion='dic'"):
         mixture_selection(selection, "dic")
+
+
+def test_colours_are_those_of_the_rows_that_are_shown():
+    X = np.random.default_rng(0).standard_normal((8, 2))
+    model = GaussianMixture(1, n_init=1).fit(X)
+    X[[0, 3], 1] = np.nan
+    drawn = mixture(model, X, color=np.arange(8.0)).collections[0]
+    np.testing.assert_array_equal(drawn.get_array(), [1.0, 2.0, 4.0, 5.0, 6.0, 7.0])
+    np.testing.assert_allclose(drawn.get_offsets(), X[[1, 2, 4, 5, 6, 7]])

@@ -39,7 +39,7 @@ class EllipseTable:
         names: of the columns. weights: (K,). means: (K, 2).
         levels: (p,) the share of its component's mass in each ellipse. outlines: (K, p, m, 2) their borders.
         rows: (n, 2) those that are complete in these columns. labels: (n,) their most likely component.
-        hidden: the number of rows left out because of missing values.
+        positions: (n,) of these rows among those of X. hidden: the number of rows left out because of missing values.
     """
 
     names: tuple[str, str]
@@ -49,6 +49,7 @@ class EllipseTable:
     outlines: Array
     rows: Array
     labels: Array
+    positions: Array
     hidden: int
 
 
@@ -151,11 +152,9 @@ def ellipses(
     pair = checks.column_numbers("columns", columns, len(known), known, low=2, high=2)
     masses = np.array([checks.real("levels", level, 0.0, 1.0) for level in checks.listed("levels", levels)])
     plane = mixture.marginal(pair)
-    rows, labels, hidden = _label_rows(model, X, pair)
+    labelled = _label_rows(model, X, pair)
     outlines = np.stack([_outlines(part, masses) for part in plane.components])
-    return EllipseTable(
-        (known[pair[0]], known[pair[1]]), mixture.weights, plane.means, masses, outlines, rows, labels, hidden
-    )
+    return EllipseTable((known[pair[0]], known[pair[1]]), mixture.weights, plane.means, masses, outlines, *labelled)
 
 
 def _outlines(component: Any, levels: Array) -> Array:
@@ -166,12 +165,13 @@ def _outlines(component: Any, levels: Array) -> Array:
     return np.asarray(component.mean + r[:, None, None] * (circle @ np.linalg.cholesky(covariance_matrix(component)).T))
 
 
-def _label_rows(model: Any, X: Any, pair: list[int]) -> tuple[Array, Array, int]:
+def _label_rows(model: Any, X: Any, pair: list[int]) -> tuple[Array, Array, Array, int]:
+    """Return the rows that are complete in two columns, their components and positions, and the number of others."""
     if X is None:
-        return np.empty((0, 2)), np.empty(0, dtype=np.intp), 0
+        return np.empty((0, 2)), np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), 0
     labels, rows = _responsibilities(model, X).argmax(axis=1), first_rows(X)[:, pair]
-    there = np.isfinite(rows).all(axis=1)
-    return rows[there], labels[there], int(np.count_nonzero(~there))
+    positions = np.flatnonzero(np.isfinite(rows).all(axis=1))
+    return rows[positions], labels[positions], positions, len(rows) - len(positions)
 
 
 def _responsibilities(model: Any, X: Any) -> Array:

@@ -65,6 +65,7 @@ def mixture(
         return mixture_density(model, X, names=names, ax=ax)
     table = mixture_tables.ellipses(model, X, columns, levels=levels, names=names)
     colours = None if color is None else check_color(color, len(table.rows) + table.hidden)
+    colours = colours[table.positions] if isinstance(colours, np.ndarray) else colours
     ax = _style.new_axes(ax, (6.0, 5.0))
     _style.style_axes(ax)
     _rows(ax, table, colours)
