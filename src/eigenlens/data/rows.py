@@ -47,6 +47,10 @@ class ChosenRows(Source):
             start = stop
 
 
+MAX_ROWS = 2**53
+"""Up to here every number of rows is a float."""
+
+
 def mean_over_rows(values: Array, weight: Array | None = None) -> float:
     """Return the weighted mean of one number (n,) per row; what a row of weight 0 has, −inf too, is left out.
 

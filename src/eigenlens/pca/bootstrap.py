@@ -10,6 +10,7 @@ from scipy.optimize import linear_sum_assignment
 
 from eigenlens import checks
 from eigenlens.arrays import Array
+from eigenlens.data.rows import MAX_ROWS
 from eigenlens.errors import DataError
 from eigenlens.linalg.procrustes import procrustes_rotation
 from eigenlens.pca.model import PrincipalComponents
@@ -38,9 +39,6 @@ class Bootstrap:
         low, high = np.quantile(getattr(self, what), [tail, 1.0 - tail], axis=0)
         return low, high
 
-
-MAX_DRAWN_ROWS = 2**53
-"""Up to here every number of rows is a float."""
 
 MAX_DRAWS = 1_000
 """Draws of a single row that are repeated; of two rows of equal weight, half of the draws are."""
@@ -84,8 +82,8 @@ def bootstrap_components(
     and mix between replicates.
     """
     n = round(float(weight.sum()))
-    if n > MAX_DRAWN_ROWS:
-        what = f"has weights that sum to {n:.3g}, and a draw has at most {MAX_DRAWN_ROWS:.3g} rows"
+    if n > MAX_ROWS:
+        what = f"has weights that sum to {n:.3g}, and a draw has at most {MAX_ROWS:.3g} rows"
         raise DataError(what, argument="sample_weight", fix="divide the weights by a constant")
     k, d = model.components.shape
     variances, ratios = np.empty((n_replicates, k)), np.empty((n_replicates, k))

@@ -24,6 +24,7 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.data.column_range import MAX_ENTRY
+from eigenlens.data.rows import MAX_ROWS
 from eigenlens.densities.base import as_rows
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import DataError, MissingValues, OptionError
@@ -162,10 +163,6 @@ def _check_covariance(S: Any, d: int) -> Array:
         what = f"has shape {matrix.shape}; it must be a covariance matrix of finite numbers ({d}, {d})"
         raise DataError(what, argument="S")
     return matrix
-
-
-MAX_ROWS = 2.0**53
-"""Up to here every number of rows is a float."""
 
 
 class EMPath(NamedTuple):
