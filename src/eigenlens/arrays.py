@@ -18,6 +18,10 @@ from eigenlens.workers import compute_chunks
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
+MIN_PINNED_BYTES, MAX_PINNED_BYTES = 1 << 18, 1 << 27
+"""Tensors between these sizes come from a CUDA device into pinned memory, into which its copies are fastest; PyTorch
+keeps that memory for later, so larger ones have none."""
+
 
 def is_integer(rows: Any) -> bool:
     """Return whether rows are an array of integers or booleans, which can be used as codes."""
@@ -111,10 +115,19 @@ def to_numpy(x: Any, argument: str = "X") -> Array:
         return x
     if is_tensor(x) and hasattr(x, "detach"):
         check_tensor(x, argument)
-        return np.asarray((x.float() if "bfloat16" in str(x.dtype) else x).detach().cpu())
+        return np.asarray(_fetch(x.float() if "bfloat16" in str(x.dtype) else x))
     if hasattr(x, "dask") and x.ndim == 1:
         return np.concatenate([np.asarray(part) for part in compute_chunks(x)])
     return np.asarray(x.get() if is_tensor(x) and hasattr(x, "get") else _as_known_to_numpy(x))
+
+
+def _fetch(x: Any) -> Any:
+    """Return a tensor of PyTorch in host memory: pinned, which CUDA devices write fastest, unless small or huge."""
+    if x.device.type != "cuda" or not MIN_PINNED_BYTES <= x.nbytes <= MAX_PINNED_BYTES:
+        return x.detach().cpu()
+    import torch
+
+    return torch.empty(x.shape, dtype=x.dtype, pin_memory=True).copy_(x.detach())
 
 
 def _as_known_to_numpy(x: Any) -> Any:

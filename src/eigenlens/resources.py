@@ -119,8 +119,9 @@ def one_thread() -> contextlib.AbstractContextManager[None]:
     return _one_thread
 
 
-MAX_ONE_THREAD_COLUMNS = 640
-"""Up to this size one thread is fast enough for LAPACK, and leaves none spinning beside the work that follows."""
+MAX_UNTHREADED, MAX_ONE_THREAD_COLUMNS = 32, 640
+"""Up to the first size LAPACK starts no threads anyway; up to the second one thread is fast enough, and leaves none
+spinning beside the work that follows."""
 
 
 def one_thread_for(columns: int) -> contextlib.AbstractContextManager[None]:
@@ -130,7 +131,7 @@ def one_thread_for(columns: int) -> contextlib.AbstractContextManager[None]:
     ...     thread_count()
     1
     """
-    return _one_thread if columns <= MAX_ONE_THREAD_COLUMNS else contextlib.nullcontext()
+    return _one_thread if MAX_UNTHREADED < columns <= MAX_ONE_THREAD_COLUMNS else contextlib.nullcontext()
 
 
 MIN_INTERRUPTIBLE_ENTRIES = 1 << 17
@@ -172,12 +173,15 @@ def interruptible(work: Callable[[], T], entries: int = MIN_INTERRUPTIBLE_ENTRIE
 
 
 def interruptible_call(function: Callable[..., Any], A: Any, **options: Any) -> Any:
-    """Return function(A), a factorisation by NumPy of matrices A, which for large ones answers Ctrl-C meanwhile.
+    """Return function(A), a factorisation by NumPy of matrices A (..., n, d), by one thread where d is small.
 
-    >>> interruptible_call(abs, -2)
-    2
+    For large ones it answers Ctrl-C meanwhile.
+
+    >>> interruptible_call(np.trace, np.eye(3))
+    3.0
     """
-    return interruptible(functools.partial(function, A, **options), getattr(A, "size", 0))
+    with one_thread_for(A.shape[-1]):
+        return interruptible(functools.partial(function, A, **options), A.size)
 
 
 def in_slices(work: Callable[[slice], T], n: int, step: int) -> list[T]:

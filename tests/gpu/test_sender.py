@@ -82,11 +82,13 @@ def sent(rows, dtype=np.float64):
         return [part.numpy().copy() for part in way.blocks(rows)]
 
 
+@pytest.mark.parametrize("buffers", [1, 2])
 @pytest.mark.parametrize("threads", [1, 3, 16])
-def test_no_buffer_is_filled_again_before_it_was_sent(stream, monkeypatch, threads):
+def test_no_buffer_is_filled_again_before_it_was_sent(stream, monkeypatch, threads, buffers):
     monkeypatch.setattr(sender, "BUFFER_BYTES", 8 * 7 * 10)
     monkeypatch.setattr(sender, "BLOCK_BYTES_ON_DEVICE", 8 * 7 * 400)
-    monkeypatch.setattr(sender, "MAX_COPY_THREADS", threads)
+    monkeypatch.setattr(sender, "COPY_THREADS", threads)
+    monkeypatch.setattr(sender, "BUFFERS", buffers)
     monkeypatch.setattr(sender.os, "cpu_count", lambda: 16)
     rows = RNG.standard_normal((1003, 7))
     parts = sent(rows)
@@ -99,9 +101,17 @@ def test_no_buffer_is_filled_again_before_it_was_sent(stream, monkeypatch, threa
 def test_rows_of_any_order_and_type_arrive(stream, monkeypatch, dtype):
     monkeypatch.setattr(sender, "BUFFER_BYTES", 100)  # a row is larger than a buffer
     rows = np.asfortranarray(RNG.integers(-9, 9, (60, 41)))
-    for given in (rows, rows[::-2, ::3], rows[:1], rows[:0]):
-        found = sent(given, dtype)
-        np.testing.assert_array_equal(np.concatenate([*found, np.empty((0, given.shape[1]))]), given)
+    for kind in ("i8", "f4", "f8", ">f8", "f2"):
+        typed = rows.astype(kind)
+        for given in (typed, typed[::-2, ::3], typed[::2, 1:], typed[:1], typed[:0]):
+            found = sent(given, dtype)
+            np.testing.assert_array_equal(np.concatenate([*found, np.empty((0, given.shape[1]))]), given)
+
+
+def test_rows_that_may_only_be_read_arrive_without_a_warning(stream, tmp_path, recwarn):
+    np.save(tmp_path / "rows.npy", rows := RNG.standard_normal((50, 3)))
+    np.testing.assert_array_equal(sent(np.load(tmp_path / "rows.npy", mmap_mode="r"))[0], rows)
+    assert not recwarn.list
 
 
 def test_an_error_within_a_thread_is_raised(stream, monkeypatch):

@@ -25,8 +25,8 @@ CLASS_PIECE_ENTRIES = 1 << 22
 DEVICE_PIECE_ENTRIES = 1 << 28
 """The same on a device: the copy takes 1 GB of float32."""
 
-POOLED_PIECE_ENTRIES, SAMPLED_ROWS = 1 << 27, 1 << 13
-"""Entries on a device whose deviations from their classes are made at a time, and rows that show where classes lie."""
+SAMPLED_ROWS = 1 << 13
+"""Rows on a device that show where classes lie."""
 
 
 def attach_classes(source: Source, codes: Array) -> Source:
@@ -197,14 +197,10 @@ def summarise_pooled(block: Block, n_classes: int) -> PooledMoments:
 
 def _pool_on_device(block: Block, n_classes: int) -> PooledMoments:
     """Return the pooled moments of rows on a device: one product for all classes, where others have one for each."""
-    (n, d), marks = block.rows.shape, block.weight
+    marks = block.weight
     codes, weight = marks[:, -1].astype(np.int32, copy=False), None if marks.shape[1] == 1 else marks[:, 0]
-    centre, total = _sample_means(block.rows, codes, weight, n_classes), PooledMoments.of_no_rows(n_classes, d)
-    for part in slices(n, max(1, POOLED_PIECE_ENTRIES // d)):
-        given = block.rows[part, :], codes[part], None if weight is None else weight[part]
-        found, lost = _pool_about(centre, *given)
-        total += _pool_about(found.mean, *given)[0] if lost else found
-    return total
+    found, lost = _pool_about(_sample_means(block.rows, codes, weight, n_classes), block.rows, codes, weight)
+    return _pool_about(found.mean, block.rows, codes, weight)[0] if lost else found
 
 
 def _pool_about(centre: Array, rows: Any, codes: Array, weight: Array | None) -> tuple[PooledMoments, bool]:

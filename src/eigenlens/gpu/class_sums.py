@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, namespace, slices, to_numpy
-from eigenlens.gpu.moments import tensor_moments
 
 MAX_COUNTED_CLASSES = 100
 """Up to this number of classes positions are counted, one class at a time, instead of sorted."""
 
-PANEL_ENTRIES = 1 << 25
-"""Entries of rows, or of their membership in classes, that are worked on at a time: 256 MB of float64."""
+PANEL_ENTRIES = 1 << 27
+"""Entries of rows, or of their membership in classes, that are worked on at a time: 512 MB of float32, few enough
+launches that the device does not wait for them."""
 
 RUN_ROWS = 1024
 """Rows of one product of memberships and entries: many short products fill a device, and one long one does not. Sums of
@@ -25,56 +25,64 @@ def tensor_class_sums(rows: Any, y: Array, weight: Array | None, centre: Array) 
     """Return weights, totals and squares (C, d) of the entries of each class about its centre (C, d), in float64.
 
     As `class_sums`, for rows (n, d) that are a tensor; NaN is a missing entry. Sums are products with the membership
-    of each class. Cost n d (C + 4).
+    of each class, in the dtype of the rows where its range allows it. Cost n d (C + 4).
     """
-    xp, about, total = namespace(rows), _tensor(centre, rows), 0.0
-    for part, labels, members in _panels(rows, _labels(y, rows), weight, len(centre)):
-        delta = rows[part, :] - _of_each(about, labels)
-        found = _complete_sums(members, delta)
-        if not bool(xp.all(xp.isfinite(found))):  # an entry is missing or infinite, or a row of weight 0 holds anything
-            found = _observed_sums(members, delta)
-        total = total + found
-    found = to_numpy(total)
-    return found[0], found[1], found[2]
+    xp, labels = namespace(rows), _labels(y, rows)
+    for dtype, sums in ((rows.dtype, _complete_sums), (xp.float64, _observed_sums)):
+        about = xp.astype(_tensor(centre, rows), dtype)
+        weights, totals, squares = to_numpy(sum(sums(*panel) for panel in _panels(rows, labels, weight, about)))
+        if _in_range(squares, weights, xp.finfo(dtype)):  # else an entry may be missing, or in a row of weight 0
+            break
+    apart = to_numpy(about).astype(np.float64) - centre
+    return weights, totals + weights * apart, squares + (2.0 * totals + weights * apart) * apart
 
 
 def tensor_pooled_sums(rows: Any, y: Array, weight: Array | None, centre: Array) -> tuple[Array, Array, Array]:
     """Return the weights (C,), totals (C, d) and one scatter (d, d) of rows (n, d) about the centres (C, d) of classes.
 
     All classes are one product, since each row is taken less the centre of its class. Centres must be exact in the
-    rows' dtype; rows of weight 0 may hold anything. Cost n d (d + C); the deviations are as large as the rows.
+    rows' dtype; rows of weight 0 may hold anything. Cost n d (d + C).
     """
-    xp, (C, d), labels = namespace(rows), centre.shape, _labels(y, rows)
-    weights, totals = 0.0, 0.0
-    delta = rows - _of_each(xp.astype(_tensor(centre, rows), rows.dtype), labels)
-    if weight is not None:
-        delta = xp.where((_tensor(weight, rows) > 0.0)[:, None], delta, xp.zeros_like(delta))
-    for part, _, members in _panels(rows, labels, weight, C):
-        weights = weights + xp.sum(members, axis=1)
-        totals = totals + _sum_rows(xp.astype(members, rows.dtype), delta[part, :])
-    _, scatter = tensor_moments(delta, weight, np.zeros(d))
-    return to_numpy(weights), to_numpy(totals), scatter
+    xp, labels = namespace(rows), _labels(y, rows)
+    for dtype in dict.fromkeys((rows.dtype, xp.float64)):
+        about = xp.astype(_tensor(centre, rows), dtype)
+        weights, totals, scatter = 0.0, 0.0, 0.0
+        for members, delta in _panels(rows, labels, weight, about):
+            each = xp.sum(members, axis=0)[:, None]
+            if weight is not None:
+                delta = xp.where(each > 0.0, delta, xp.zeros_like(delta))
+            weights = weights + xp.sum(members, axis=1)
+            totals = totals + _sum_rows(xp.astype(members, dtype), delta)
+            scatter = scatter + _sum_rows((delta if weight is None else xp.astype(each, dtype) * delta).T, delta)
+        found = to_numpy(weights), to_numpy(totals), to_numpy(scatter)
+        if _in_range(found[2].diagonal(), found[0].sum(), xp.finfo(dtype)):
+            break
+    return found
 
 
-def _panels(rows: Any, labels: Any, weight: Array | None, C: int) -> Iterator[tuple[slice, Any, Any]]:
-    """Yield parts of the rows, their labels (b,), and the weight (C, b) of each row in each class."""
-    xp = namespace(rows)
+def _in_range(squares: Array, weight: Any, dtype: Any) -> bool:
+    """Return whether sums of squares are finite, and so large that those of a dtype have not lost digits near zero."""
+    return bool(np.isfinite(squares).all() and np.all(squares >= weight * (dtype.smallest_normal / dtype.eps)))
+
+
+def _panels(rows: Any, labels: Any, weight: Array | None, about: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield the weight (C, b) in float64 of rows in each class, and the rows (b, d) less the centres of theirs."""
+    xp, C = namespace(rows), about.shape[0]
     classes = xp.arange(C, dtype=xp.int32, device=rows.device)[:, None]
     for part in slices(rows.shape[0], max(1, PANEL_ENTRIES // max(C, rows.shape[1]))):
         members = xp.astype(labels[part] == classes, xp.float64)
-        yield part, labels[part], members if weight is None else members * _tensor(weight[part], rows)
-
-
-def _of_each(about: Any, labels: Any) -> Any:
-    """Return the centre (b, d) of the class of each row, or (1, d) of a single class."""
-    return about if about.shape[0] == 1 else namespace(about).take(about, labels, axis=0)
+        members = members if weight is None else members * _tensor(weight[part], rows)
+        centres = about if C == 1 else xp.take(about, labels[part], axis=0)
+        yield members, xp.astype(rows[part, :], about.dtype, copy=False) - centres
 
 
 def _complete_sums(members: Any, delta: Any) -> Any:
     """Return weights, totals and squares (3, C, d) of deviations without missing entries."""
-    xp, total = namespace(delta), _sum_rows(members, delta)
+    xp = namespace(delta)
+    each = xp.astype(members, delta.dtype)
+    total = _sum_rows(each, delta)
     weights = xp.sum(members, axis=1)[:, None] + xp.zeros_like(total)
-    return xp.stack([weights, total, _sum_rows(members, delta * delta)])
+    return xp.stack([weights, total, _sum_rows(each, delta * delta)])
 
 
 def _observed_sums(members: Any, delta: Any) -> Any:
@@ -112,7 +120,7 @@ def integer_classes(y: Any) -> tuple[Array, Array] | None:
     codes = xp.zeros((y.shape[0],), dtype=xp.int32, device=y.device)
     for c in range(1, classes.shape[0]):
         codes += xp.astype(y >= classes[c], xp.int32)
-    return to_numpy(classes), _pinned(codes)
+    return to_numpy(classes), to_numpy(codes)
 
 
 def _distinct(y: Any) -> Any:
@@ -123,15 +131,6 @@ def _distinct(y: Any) -> Any:
         return xp.unique_values(y)
     found = xp.stack([xp.any(y == value) for value in range(low, high + 1)])
     return xp.arange(low, high + 1, dtype=y.dtype, device=y.device)[found]
-
-
-def _pinned(codes: Any) -> Array:
-    """Return a tensor as a NumPy array, in memory that a CUDA device reads fastest: the codes go back to it."""
-    if getattr(codes.device, "type", "") != "cuda":
-        return to_numpy(codes)
-    import torch
-
-    return np.asarray(torch.empty(codes.shape, dtype=codes.dtype, pin_memory=True).copy_(codes))
 
 
 def class_members(codes: Array, near: Any) -> Iterator[tuple[int, Any]]:

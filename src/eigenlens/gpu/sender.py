@@ -15,11 +15,9 @@ from eigenlens.arrays import Array, slices
 from eigenlens.errors import MissingExtra, OptionError
 from eigenlens.gpu.runtime import device_memory
 
-BUFFER_BYTES = 4 << 20
-"""A pinned buffer: large enough for the bus, and those of all threads together small enough for many caches."""
-
-MAX_COPY_THREADS = 16
-"""Threads that fill buffers, while those of others are sent: one alone is several times slower than the bus."""
+COPY_THREADS, BUFFERS, BUFFER_BYTES = 8, 2, 8 << 20
+"""The most threads that copy, pinned buffers of each, and their size. One thread is several times slower than the bus,
+and more than these wait for each other; one buffer is filled while the other is sent, small enough for a cache."""
 
 BLOCK_BYTES_ON_DEVICE = 1 << 30
 """The size of a block on the device: few blocks, as each costs a merge of statistics on the processor."""
@@ -80,16 +78,16 @@ def _event() -> Any:
 
 
 class Sender:
-    """The threads of one pass over rows, a pinned buffer for each, and the stream of their copies to a CUDA device."""
+    """The threads of one pass over rows, the pinned buffers of each, and the stream of copies to a CUDA device."""
 
     def __init__(self, dtype: np.dtype[Any], device: Any) -> None:
         import torch
 
         self._dtype, self._device = getattr(torch, dtype.name), device
         self._stream = _copy_stream(device)
-        self._count = min(MAX_COPY_THREADS, max(2, os.cpu_count() or 1))  # one fills while another's buffer is sent
+        self._count = min(COPY_THREADS, max(2, os.cpu_count() or 1))
         self._pool = ThreadPoolExecutor(self._count)
-        self._buffers: list[Any] = [None] * self._count
+        self._buffers: list[list[Any]] = [[] for _ in range(self._count)]
 
     def __enter__(self) -> Self:
         return self
@@ -115,28 +113,27 @@ class Sender:
 
         with torch.cuda.stream(self._stream):
             block = torch.empty(rows.shape, dtype=self._dtype, device=self._device)
-        step = max(1, BUFFER_BYTES // (block.element_size() * max(1, rows.shape[1])))
-        parts = list(slices(len(rows), step))
-        list(self._pool.map(partial(self._send_parts, rows, block, parts), range(min(self._count, len(parts)))))
+        entries = max(int(rows.shape[1]), BUFFER_BYTES // block.element_size())
+        parts = list(slices(len(rows), max(1, entries // max(1, rows.shape[1]))))
+        send = partial(self._send_parts, rows, block, parts, entries)
+        list(self._pool.map(send, range(min(self._count, len(parts)))))
         self._stream.synchronize()
         block.record_stream(torch.cuda.current_stream(self._device))
         return block
 
-    def _send_parts(self, rows: Array, block: Any, parts: list[slice], thread: int) -> None:
+    def _send_parts(self, rows: Array, block: Any, parts: list[slice], entries: int, thread: int) -> None:
         """Send every part of the rows that is one thread's own, so that none waits for the slowest of the others."""
         import torch
 
+        own = self._buffers[thread]
         with torch.cuda.stream(self._stream):  # each thread has a current stream of its own
-            if self._buffers[thread] is None:
-                self._buffers[thread] = torch.empty(self._entries(rows), dtype=self._dtype, pin_memory=True), _event()
-            buffer, sent = self._buffers[thread]
-            for part in parts[thread :: self._count]:
+            for k, part in enumerate(parts[thread :: self._count]):
+                if len(own) < min(BUFFERS, k + 1):
+                    own.append((torch.empty(entries, dtype=self._dtype, pin_memory=True), _event()))
+                buffer, sent = own[k % BUFFERS]
                 target = block[part]
                 source = buffer[: target.numel()].view(target.shape)
                 sent.synchronize()  # the buffer has left, or was never sent
                 np.copyto(source.numpy(), rows[part], casting="unsafe")
                 target.copy_(source, non_blocking=True)
                 sent.record(self._stream)
-
-    def _entries(self, rows: Array) -> int:
-        return max(int(rows.shape[1]), BUFFER_BYTES // int(self._dtype.itemsize))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from eigenlens.gpu.runtime import on_device
 from eigenlens.linalg.lanczos import lanczos, residual_norms
 from eigenlens.linalg.operators import CentredRows, Matrix
 from eigenlens.linalg.spectrum import Outcome, Requested, Spectrum, orient
 from eigenlens.linalg.symmetric import leading_eigenpairs
+from eigenlens.resources import one_thread
 
 MAX_LAPACK_SIZE = 3000
 """Up to this size a matrix is reduced by LAPACK; beyond, Lanczos finds a few of its eigenpairs faster."""
@@ -33,5 +36,6 @@ def matrix_spectrum(
         spectrum = lanczos(matrix, wanted, tol, rng, block=16)
         return replace(spectrum, outcome=replace(spectrum.outcome, solver=solver))
     _, values, V = leading_eigenpairs(matrix.dense(), wanted, near=near)
-    residuals = residual_norms(matrix, V, values)
+    with one_thread() if on_device(near) else nullcontext():  # others would spin beside the copies of the next pass
+        residuals = residual_norms(matrix, V, values)
     return Spectrum(np.maximum(values, 0.0), orient(V), matrix.trace, Outcome(solver, residuals=residuals))

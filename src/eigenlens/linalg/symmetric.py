@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -19,16 +18,13 @@ from eigenlens.linalg.unlocked_lapack import (
     tridiagonal_eigenvalues,
     tridiagonal_form,
 )
-from eigenlens.resources import interruptible_call, one_thread_for
+from eigenlens.resources import MAX_UNTHREADED, interruptible_call, one_thread_for
 
 MAX_DIVIDE_AND_CONQUER = 300
 """Up to this size all vectors by divide and conquer cost less than a reduction and those that are needed."""
 
 FEW_VECTORS_SHARE = 1 / 15
 """Up to this share of the vectors, the reduction and the few that are needed cost less from `MAX_UNTHREADED` on."""
-
-MAX_UNTHREADED = 32
-"""Up to this size LAPACK starts no threads anyway."""
 
 MIN_DEVICE_SIZE = 128
 """From this size on a device is faster than the processor, the copies included."""
@@ -55,7 +51,7 @@ def leading_eigenpairs(
     """
     if len(A) >= MIN_DEVICE_SIZE and on_device(near):
         return device_eigenpairs(A, near, lambda values: _count(wanted, values, float(np.trace(A))))
-    with one_thread_for(len(A)) if len(A) > MAX_UNTHREADED else nullcontext():
+    with one_thread_for(len(A)):
         if len(A) > MAX_DIVIDE_AND_CONQUER or _few_of(A, wanted):
             return _by_need(A, wanted, all_values or wanted.fixed_count is None)
         return _all_at_once(A, wanted)
