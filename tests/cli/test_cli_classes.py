@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -107,6 +108,20 @@ def test_naive_bayes_says_the_family_of_each_column_and_why(run):
     told = json.loads(run("info", "nb.safetensors", "--json"))
     assert told["families"][2] == {"column": "sky", "family": "categorical", "reason": "text"}
     assert (told["classes"], told["class_count"]) == (["blue", "green", "red"], [25.0, 25.0, 25.0])
+
+
+def test_memory_does_not_grow_with_rows_that_a_model_is_applied_to(run, monkeypatch):
+    run("fit", "nb", "flowers.csv", "--drop", "plot", "--label", "kind", "-o", "nb.safetensors")
+    whole = run("predict", "nb.safetensors", "flowers.csv", "--proba", "-o", "whole.csv")
+    monkeypatch.setattr("eigenlens.cli.files.MAX_APPLIED_BYTES", 1000)
+    blocks = run("predict", "nb.safetensors", "flowers.csv", "--proba", "-o", "blocks.csv")
+    more = run("predict", "nb.safetensors", "flowers.csv", "-o", "more.csv", "--max-memory", "1GB")
+    assert "read by blocks" in blocks
+    assert "read by blocks" not in whole + more
+    assert Path("blocks.csv").read_bytes() == Path("whole.csv").read_bytes()
+    assert "read by blocks" not in run(
+        "fit", "nb", "flowers.csv", "--drop", "plot", "--label", "kind", "-o", "b.safetensors"
+    )
 
 
 def test_naive_bayes_by_blocks_is_naive_bayes_in_memory(run):

@@ -22,6 +22,7 @@ from eigenlens.cli.output import IN_TRIAL, json_text, show_controls
 from eigenlens.data.files.write import WRITERS, JSONWriter, as_frame, raise_system_errors
 
 if TYPE_CHECKING:
+    from eigenlens.cli.options import RunningOptions
     from eigenlens.cli.session import Session
 
 MODEL_SUFFIXES, REPORT_SUFFIXES = (".safetensors",), (".html", ".htm")
@@ -204,3 +205,31 @@ def exceeds_memory(source: Any, most: int, mixed: bool) -> bool:
     each = {True: BYTES_PER_COMPRESSED, False: BYTES_PER_BYTE}
     size = sum(path.stat().st_size * each[path.suffix.lower() in COMPRESSED] for path in source.paths)
     return bool(size > most)
+
+
+# ---- memory -----------------------------------------------------------------------------------------------------
+
+MAX_APPLIED_BYTES = 512 << 20
+"""Rows to which a model is applied stay in their files beyond this size, so that memory does not grow with the file."""
+
+
+def memory_limit(running: RunningOptions, *, share: int = 4, applied: bool = False) -> int:
+    """Return the memory that rows may take: what the options say, or else a share of what is free.
+
+    applied: for rows to which a model is applied.
+    """
+    from eigenlens import checks
+    from eigenlens.resources import available_memory
+
+    given = running.max_memory
+    if given is not None:
+        return checks.memory("max_memory", int(given) if given.strip().isdecimal() else given)
+    return min(available_memory() // share, MAX_APPLIED_BYTES) if applied else available_memory() // share
+
+
+def require_memory(entries: int, running: RunningOptions) -> None:
+    """Raise an error if a result is larger than the memory that may be taken."""
+    size, most = 8 * entries, memory_limit(running, share=1)
+    if size > most:
+        what = f"the result needs {format_size(size)} of memory, and {format_size(most)} may be taken"
+        fail(what, "raise --max-memory, or work on fewer rows at a time", "resources")

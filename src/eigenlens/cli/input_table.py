@@ -15,7 +15,7 @@ from eigenlens.cli.advice.missing_entries import missing_mask, row_blocks
 from eigenlens.cli.column_profile import profile_first_rows
 from eigenlens.cli.column_roles import ColumnRoles, choose_roles
 from eigenlens.cli.errors import fail, warning_line
-from eigenlens.cli.files import exceeds_memory, format_size
+from eigenlens.cli.files import exceeds_memory, format_size, memory_limit
 from eigenlens.cli.guess_roles import HEAD_ROWS, GuessedRole, Role, guess_roles, role_decisions
 from eigenlens.cli.model_options import takes_genotypes, takes_text
 from eigenlens.cli.options import TEXT_OPTIONS, ParsingOptions, ReadingOptions, RunningOptions
@@ -179,7 +179,7 @@ class Table:
             entries = "1 missing entry" if self.missing == 1 else f"{self.missing:,} missing entries"
             parts.append(f"{entries} ({self.missing / (self.n * self.d):.1%})")
         parts += [f"{count_noun(self.skipped, 'row')} left out"] if self.skipped else []
-        parts += ["too large for memory, read by blocks"] if self.missing is None else []
+        parts += ["read by blocks"] if self.missing is None else []
         return f"{self.shown_paths}: {', '.join(parts)}"
 
 
@@ -201,17 +201,6 @@ def open_input(
 def column_kinds(source: FileSource) -> dict[Any, ColumnKind]:
     """Return {column: its kind}, in the order of the first file."""
     return {field.name: field.kind for field in source.fields}
-
-
-def memory_limit(running: RunningOptions, share: int = 4) -> int:
-    """Return the memory that rows may take: what the options say, or else a share of what is free."""
-    from eigenlens import checks
-    from eigenlens.resources import available_memory
-
-    given = running.max_memory
-    if given is None:
-        return available_memory() // share
-    return checks.memory("max_memory", int(given) if given.strip().isdecimal() else given)
 
 
 def read_table(
@@ -243,18 +232,18 @@ def read_table(
     if reading.id is None and files.row_names is not None:
         reading = replace(reading, id=str(files.row_names))
     tests = [parse_test(each, kinds) for each in reading.where or ()]
-    filters = () if mixed else [name for test in tests for name in test.columns]
     # What is kept as text is a feature only of a model that takes text.
     asked, beside = (reading, []) if mixed else (replace(reading, text=None), text)
     guesses = functools.partial(_guess, files, mixed, beside, reading) if guess else None
-    roles = choose_roles(asked, kinds, filters, model, guesses, files.decisions)
-    if model is not None and not guess:
-        roles = _guess_id(files, roles, choose_columns(reading.drop, kinds, "drop") or ())
+    tested = () if mixed else [name for test in tests for name in test.columns]
+    roles = choose_roles(asked, kinds, tested, model, guesses, files.decisions)
+    applied = model is not None and not guess
+    roles = _guess_id(files, roles, choose_columns(reading.drop, kinds, "drop") or ()) if applied else roles
     if any(kinds[name] != ColumnKind.TEXT for name in roles.text):
         files = open_input(paths, reading, [*text, *roles.text], **how)
     if need_label and not reading.label:
         reject_unlabelled(files, _suggest_labels(files, roles, beside, reading) if guess and mixed else roles, model)
-    return _Request(files, roles, tests, reading, need_label).read(memory_limit(running), mixed)
+    return _Request(files, roles, tests, reading, need_label).read(memory_limit(running, applied=applied), mixed)
 
 
 def roles_of(files: FileSource, reading: ReadingOptions) -> ColumnRoles:

@@ -187,7 +187,8 @@ class RunningOptions:
     max_memory: str | None = _running(
         "--max-memory",
         "Memory that rows and kernels may take, e.g. 4GB; beyond it rows are read in blocks, pass by pass, or, "
-        "where that is not possible, the command stops with exit code 6. Default: a quarter of what is free.",
+        "where that is not possible, the command stops with exit code 6. Default: a quarter of what is free, "
+        "and at most 512 MB where a model is applied to new rows.",
         metavar="SIZE",
     )
     device: str | None = _running(

@@ -19,8 +19,9 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.cli.column_profile import profile_first_rows
+from eigenlens.cli.files import memory_limit
 from eigenlens.cli.guess_roles import HEAD_ROWS, NO_ENTRY, GuessedRole, Role, guess_roles
-from eigenlens.cli.input_table import memory_limit, open_input
+from eigenlens.cli.input_table import open_input
 from eigenlens.cli.options import ReadingOptions, RunningOptions
 from eigenlens.data.column_kinds import ColumnKind
 from eigenlens.data.memory import ArraySource

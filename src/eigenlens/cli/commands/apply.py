@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from eigenlens.cli.commands.table_parts import is_in_memory, map_parts
-from eigenlens.cli.errors import fail
-from eigenlens.cli.files import OUTPUT_FORMATS, check_target, format_size, open_table, require_files
+from eigenlens.cli.files import OUTPUT_FORMATS, check_target, open_table, require_files, require_memory
 from eigenlens.cli.model_options import require_method
 from eigenlens.cli.options import ReadingOptions, RunningOptions
 from eigenlens.cli.session import session
@@ -73,16 +72,6 @@ def apply_model(
 
 AS_WIDE_AS_ROWS = {"inverse_transform", "impute"}
 """Methods whose result has as many numbers as the rows."""
-
-
-def require_memory(entries: int, running: RunningOptions) -> None:
-    """Raise an error if a result is larger than the memory that may be taken."""
-    from eigenlens.cli.input_table import memory_limit
-
-    size, most = 8 * entries, memory_limit(running, share=1)
-    if size > most:
-        what = f"the result needs {format_size(size)} of memory, and {format_size(most)} may be taken"
-        fail(what, "raise --max-memory, or work on fewer rows at a time", "resources")
 
 
 def columns_of(X: Any, model: Any) -> dict[str, Any]:

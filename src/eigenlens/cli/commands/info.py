@@ -85,8 +85,9 @@ def _fitted_to(model: Any, names: list[str]) -> str:
 def _describe_table(files: list[str], reading: ParsingOptions, now: Any) -> None:
     from eigenlens.cli.advice.suggested_fit import suggest_fits
     from eigenlens.cli.column_profile import profile_columns
+    from eigenlens.cli.files import memory_limit
     from eigenlens.cli.guess_roles import guess_roles
-    from eigenlens.cli.input_table import memory_limit, open_input
+    from eigenlens.cli.input_table import open_input
 
     with now.progress("reading"):
         source = open_input(files, reading)

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from eigenlens.cli.commands.apply import columns_of, free_column, give_columns, require_memory
-from eigenlens.cli.files import OUTPUT_FORMATS, check_target, require_files
+from eigenlens.cli.commands.apply import columns_of, free_column, give_columns
+from eigenlens.cli.files import OUTPUT_FORMATS, check_target, require_files, require_memory
 from eigenlens.cli.model_options import require_method
 from eigenlens.cli.options import ModelFile, Output, RunningOptions, takes
 from eigenlens.cli.session import session
