@@ -121,12 +121,13 @@ CHANGES = {
 
 def measured(browser, path: Path) -> None:
     from eigenlens.explorer.explored_table import open_explored
-    from eigenlens.explorer.server import Explorer, ExplorerServer
+    from eigenlens.explorer.explorer import Explorer
+    from eigenlens.explorer.server import ExplorerServer
 
     start = time.perf_counter()
     table = open_explored(path)
     read = time.perf_counter() - start
-    server = ExplorerServer(Explorer(table))
+    server = ExplorerServer(lambda: Explorer(table))
     thread = server.start()
     page = browser.new_page(viewport={"width": 1400, "height": 900})
     page.add_init_script(WATCH)

@@ -9,6 +9,7 @@ import sys
 import eigenlens
 from eigenlens import catalogue
 from eigenlens.catalogue import MODELS, PAGES, estimator_class, import_part
+from eigenlens.reporting.remarks import FIT_REMARKS
 
 OPTIONAL = {"polars", "matplotlib", "dask", "distributed", "torch", "rich", "typer", "jinja2", "pyarrow", "pandas"}
 HEAVY = {"numpy", "scipy", "sklearn"}
@@ -92,3 +93,13 @@ for each, names in zip((eigenlens, eigenlens.plot), before):
     assert all(getattr(each, name) is value for name, value in names.items()), each
 """
     loaded_by(code)
+
+
+def test_the_explorer_listens_before_the_libraries_of_models_are_imported():
+    modules = "explored_table", "server", "command"
+    assert not loaded_by("".join(f"import eigenlens.explorer.{name}\n" for name in modules)) & {"sklearn", "pandas"}
+
+
+def test_remarks_on_fits_are_functions_that_are_there():
+    assert all(callable(import_part(path)) for path in FIT_REMARKS.values())
+    assert set(FIT_REMARKS) <= set(MODELS)

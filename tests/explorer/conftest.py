@@ -21,13 +21,14 @@ def serve():
     if missing():
         pytest.skip(f"{SKIPPED}: {missing()}")
     from eigenlens.explorer.explored_table import open_explored
-    from eigenlens.explorer.server import Explorer, ExplorerServer
+    from eigenlens.explorer.explorer import Explorer
+    from eigenlens.explorer.server import ExplorerServer
 
     running = []
 
     def served(given, **more):
         explorer = Explorer(open_explored(given), command="eigenlens explore")
-        server = ExplorerServer(explorer, **more)
+        server = ExplorerServer(lambda: explorer, **more)
         running.append((server, server.start()))
         return server, explorer
 

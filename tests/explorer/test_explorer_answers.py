@@ -257,7 +257,7 @@ def test_more_components_than_columns_are_as_many_as_there_are(table):
 
 
 def test_a_sample_of_many_rows_is_shown_and_all_of_them_fitted(monkeypatch):
-    monkeypatch.setattr("eigenlens.reporting.rows.MAX_POINTS", 500)
+    monkeypatch.setattr("eigenlens.tables.rows.MAX_POINTS", 500)
     X = RNG.standard_normal((3_000, 3)) @ RNG.standard_normal((3, 3)) + 1e3
     table = open_explored(X)
     assert (len(table.sample.chosen), table.n) == (500, 3_000)

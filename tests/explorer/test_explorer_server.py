@@ -329,3 +329,49 @@ def test_a_missing_library_is_named_with_its_extra(monkeypatch):
         eigenlens.EigenlensError, match=r"the explorer needs uvicorn: pip install 'eigenlens\[explore\]'"
     ):
         eigenlens.explore(TREES, wait=False, browser=False)
+
+
+@pytest.fixture
+def late(serve):
+    """A server whose answers come from what a function makes: `late(function)`."""
+    from eigenlens.explorer.server import ExplorerServer
+
+    running = []
+
+    def served(make_explorer):
+        server = ExplorerServer(make_explorer)
+        running.append((server, server.start()))
+        return server
+
+    yield served
+    for server, thread in running:
+        server.stop()
+        thread.join(10.0)
+
+
+def test_the_page_is_served_while_models_are_imported_and_its_questions_wait(late):
+    from eigenlens.explorer.explored_table import open_explored
+    from eigenlens.explorer.explorer import Explorer
+
+    ready, table = threading.Event(), open_explored(TREES)
+
+    def make_explorer():
+        assert ready.wait(60.0)
+        return Explorer(table)
+
+    server = late(make_explorer)
+    assert send(server, "GET", f"/?token={server.guard.token}")[0] == 200
+    assert send(server, "GET", "/data", token="other")[0] == 403
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(page_data, server)
+        time.sleep(0.3)
+        assert not asked.done()
+        ready.set()
+        assert asked.result(60.0)["subtitle"] == "60 rows, 4 columns"
+
+
+def test_an_import_that_fails_is_an_answer_and_not_a_page_that_waits_for_ever(late):
+    def make_explorer():
+        raise ImportError("a library that is broken")
+
+    assert send(late(make_explorer), "GET", "/data")[0] == 500

@@ -29,7 +29,7 @@ from eigenlens.data.memory import ArraySource
 from eigenlens.reporting import packing
 from eigenlens.reporting import rows as shown
 from eigenlens.reporting.code import literal
-from eigenlens.tables.rows import plane_counts, sample_rows
+from eigenlens.tables.rows import max_rows, plane_counts, sample_rows
 from written_reports import axis, contents, layers, named, numbers
 
 RNG = np.random.default_rng(0)
@@ -91,7 +91,7 @@ def test_planes_count_every_row():
 
 @pytest.fixture
 def few(monkeypatch):
-    monkeypatch.setattr("eigenlens.reporting.rows.MAX_POINTS", 300)
+    monkeypatch.setattr("eigenlens.tables.rows.MAX_POINTS", 300)
 
 
 def many(kind, tmp_path):
@@ -149,9 +149,9 @@ def test_dask_frames_are_rows(tmp_path):
 
 
 def test_wide_tables_show_fewer_rows():
-    assert shown.max_rows(100) == 200_000
-    assert shown.max_rows(5_000) == 4_000
-    assert shown.max_rows(10**9) == 1_000
+    assert max_rows(100) == 200_000
+    assert max_rows(5_000) == 4_000
+    assert max_rows(10**9) == 1_000
 
 
 # ---- size -----------------------------------------------------------------------------------------------------

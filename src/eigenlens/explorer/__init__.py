@@ -1,7 +1,8 @@
 """The explorer: a local page on which columns, roles, model and options are chosen, and the plots follow at once.
 
 `question` is what a page asks, a frozen value; `explored_table` holds the moments and a sample of the rows; `answer`
-makes charts of both, by an eigenproblem of d × d and not a pass over the rows; `server` lets pages of this machine ask.
+makes charts of both, by an eigenproblem of d × d and not a pass over the rows; `explorer` has an answer
+for each kind of request, and `server` lets pages of this machine ask.
 """
 
 from __future__ import annotations
@@ -9,12 +10,15 @@ from __future__ import annotations
 import sys
 import webbrowser
 from dataclasses import dataclass
+from functools import partial
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from eigenlens.errors import MissingExtra
 
 if TYPE_CHECKING:
+    from eigenlens.explorer.explored_table import ExploredTable
+    from eigenlens.explorer.explorer import Explorer
     from eigenlens.explorer.server import ExplorerServer
 
 
@@ -74,10 +78,17 @@ def _serve(X: Any, frames: bool) -> ExplorerServer:
     """Return the server of a table; the libraries that it needs, beside those of all models, are imported here."""
     try:
         from eigenlens.explorer.explored_table import open_explored
-        from eigenlens.explorer.server import Explorer, ExplorerServer
+        from eigenlens.explorer.server import ExplorerServer
     except ModuleNotFoundError as error:
         raise MissingExtra(str(error.name), extra="explore", need="the explorer") from None
-    return ExplorerServer(Explorer(open_explored(X)), frames=frames)
+    return ExplorerServer(partial(make_explorer, open_explored(X)), frames=frames)
+
+
+def make_explorer(table: ExploredTable, command: str = "") -> Explorer:
+    """Return what answers pages about a table; the models that they ask for first are imported here."""
+    from eigenlens.explorer.explorer import Explorer
+
+    return Explorer(table, command)
 
 
 def _in_notebook() -> bool:

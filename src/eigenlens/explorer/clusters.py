@@ -9,7 +9,6 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.data.categories import EncodedColumn
 from eigenlens.errors import DataError
-from eigenlens.mixture.select import select_mixture
 from eigenlens.tables.text_table import count_noun
 
 MAX_CLUSTERS, ROWS_PER_CLUSTER = 6, 5
@@ -44,6 +43,8 @@ def find_clusters(Z: Array, inside: Array) -> FoundClusters:
             f"clusters among {count_noun(len(X), 'row')} would be chance",
             fix=f"select at least {2 * ROWS_PER_CLUSTER} rows",
         )
+    from eigenlens.mixture.select import select_mixture  # which the first page does not need
+
     rng = np.random.default_rng(0)
     tried = X if len(X) <= MAX_TRIED else X[rng.permutation(len(X))[:MAX_TRIED]]
     most = min(MAX_CLUSTERS, len(tried) // ROWS_PER_CLUSTER)

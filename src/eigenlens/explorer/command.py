@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import webbrowser
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +16,7 @@ from eigenlens.cli.files import require_files
 from eigenlens.cli.options import ParsingOptions, ReadingOptions, RunningOptions, takes
 from eigenlens.cli.output import command_line
 from eigenlens.cli.session import session
+from eigenlens.explorer import make_explorer
 
 
 @takes(parsing=ParsingOptions, running=RunningOptions)
@@ -40,7 +42,7 @@ def explore_file(
     """
     require_files([file])
     from eigenlens.explorer.explored_table import open_explored
-    from eigenlens.explorer.server import Explorer, ExplorerServer
+    from eigenlens.explorer.server import ExplorerServer
 
     if not Path(file).is_file():
         fail(f"{file!r} is not a file that can be read again and again", "give the path of a table", "data")
@@ -52,9 +54,8 @@ def explore_file(
         now.say("note", *(warning_line(each) for each in table.decisions))
         if running.dry_run:
             return now.show_plan("serve a page to this machine")
-        server = ExplorerServer(
-            Explorer(table, command=command_line() or shlex.join(["eigenlens", "explore", file])), port=port
-        )
+        command = command_line() or shlex.join(["eigenlens", "explore", file])
+        server = ExplorerServer(partial(make_explorer, table, command), port=port)
         with suppress(KeyboardInterrupt):  # the usual end, also right after the link is printed
             now.say("open", server.guard.link)
             now.say("stop", "with Ctrl-C, or with the button Stop of the page")

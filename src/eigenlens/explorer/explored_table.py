@@ -30,10 +30,8 @@ from eigenlens.data.table import codes_of, numbers_of
 from eigenlens.errors import DataError
 from eigenlens.explorer.frames import FrameRows, MemoryFrames
 from eigenlens.explorer.row_part import ALL_ROWS, RowPart, part_weights
-from eigenlens.reporting.inputs import report_table
-from eigenlens.reporting.rows import max_rows
 from eigenlens.stats.moments import Moments
-from eigenlens.tables.rows import RowSample, sample_rows
+from eigenlens.tables.rows import RowSample, max_rows, sample_rows
 
 GUESSED = {Role.ACTIVE: "active", Role.ID: "name", Role.LABEL: "colour", Role.ASIDE: "ignore"}
 """The role of a column on the shelf, by the role that the command line would give it."""
@@ -235,6 +233,8 @@ def open_explored(
     if isinstance(given, str | os.PathLike):
         files = open_input([os.fspath(given)], reading)
         return _explore(files, Path(os.fspath(given)).name, Path(os.fspath(given)), reading, progress)
+    from eigenlens.reporting.inputs import report_table  # and with it all models, which a file does not need
+
     return _explore(MemoryFrames(report_table(given)), "Rows in memory", None, reading, progress)
 
 

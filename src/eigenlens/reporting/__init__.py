@@ -18,7 +18,6 @@ from eigenlens.arrays import Array, is_sparse
 from eigenlens.catalogue import entry_of, import_part, page_of
 from eigenlens.errors import OptionError
 from eigenlens.file_replacement import replace_file
-from eigenlens.genotypes.tables import genotype_scores
 from eigenlens.reporting import code
 from eigenlens.reporting.charts import Chart, PageContent, facts
 from eigenlens.reporting.class_names import words_of_class
@@ -28,9 +27,9 @@ from eigenlens.reporting.page import render_page
 from eigenlens.reporting.pages.overview import overview
 from eigenlens.reporting.pages.reconstruction import row_images
 from eigenlens.reporting.remarks import data_remarks, fit_remarks
-from eigenlens.reporting.rows import ShownRows, make_shown_rows, matrix_words, max_rows, no_rows, values_per_row
+from eigenlens.reporting.rows import ShownRows, make_shown_rows, matrix_words, no_rows, values_per_row
 from eigenlens.tables.names import shorten
-from eigenlens.tables.rows import sample_rows
+from eigenlens.tables.rows import max_rows, sample_rows
 from eigenlens.tables.text_table import count_noun
 
 MAX_WARNINGS = 20
@@ -235,6 +234,8 @@ def _score_genotypes(models: dict[str, Any], X: Any) -> Any:
     if len(models) > 1:
         what = "has components of genotypes and other models, which take other rows"
         raise OptionError(what, argument="models", fix="write one report for each")
+    from eigenlens.genotypes.tables import genotype_scores  # which most reports do not need
+
     return genotype_scores(takers[0], X)
 
 

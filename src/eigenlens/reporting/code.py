@@ -6,13 +6,15 @@ import inspect
 import keyword
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from eigenlens.mixture.select import MixtureSelection
 from eigenlens.tables.names import shorten
+
+if TYPE_CHECKING:
+    from eigenlens.mixture.select import MixtureSelection
 
 RESERVED_NAMES = {"eigenlens", "np", "nan", "inf", "X", "y", "ids", "columns", "sample_weight"}
 MAX_LITERAL_LENGTH = 20_000
@@ -50,7 +52,7 @@ def script(
 
 def _made(model: Any, given: dict[str, bool], labels: str, rows: str) -> str:
     """Return Python that fits the model to rows, or to S where there are none; "" if it cannot be written."""
-    if isinstance(model, MixtureSelection):
+    if type(model).__name__ == "MixtureSelection":
         return _selected(model, given)
     if not hasattr(model, "fit"):
         return ""

@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.bayes.fit_remarks import classifier_remarks
-from eigenlens.bayes.latent_classes.tables import latent_class_remarks
-from eigenlens.catalogue import entry_of
+from eigenlens.catalogue import entry_of, import_part
 from eigenlens.errors import ConvergenceWarning, list_columns
-from eigenlens.genotypes.options import genotype_remarks
-from eigenlens.latent.tables import latent_remarks
-from eigenlens.mixture.tables import mixture_remarks
 from eigenlens.pca.tables import image_side
 from eigenlens.reporting.rows import ShownRows
 from eigenlens.stats.unequal_units import WEIGH_ALIKE, UnequalUnits, unequal_units, unit_warning
 
-FIT_REMARKS: dict[str, Callable[[Any], list[Warning]]] = {
-    "ProbabilisticPCA": latent_remarks,
-    "FactorAnalysis": latent_remarks,
-    "GenotypePCA": genotype_remarks,
-    "GaussianMixture": mixture_remarks,
-    "MixtureModel": latent_class_remarks,
-    "NaiveBayes": classifier_remarks,
-    "LinearDiscriminant": classifier_remarks,
-    "QuadraticDiscriminant": classifier_remarks,
+FIT_REMARKS = {
+    "ProbabilisticPCA": "eigenlens.latent.tables.latent_remarks",
+    "FactorAnalysis": "eigenlens.latent.tables.latent_remarks",
+    "GenotypePCA": "eigenlens.genotypes.options.genotype_remarks",
+    "GaussianMixture": "eigenlens.mixture.tables.mixture_remarks",
+    "MixtureModel": "eigenlens.bayes.latent_classes.tables.latent_class_remarks",
+    "NaiveBayes": "eigenlens.bayes.fit_remarks.classifier_remarks",
+    "LinearDiscriminant": "eigenlens.bayes.fit_remarks.classifier_remarks",
+    "QuadraticDiscriminant": "eigenlens.bayes.fit_remarks.classifier_remarks",
 }
-"""Functions that give the warnings of a fit again, by the class of the model."""
+"""Functions that give the warnings of a fit again, by the class of the model: dotted paths, imported on first use."""
 
 MISSING_METHODS = {
     "PCA": "the components are those of maximum likelihood given the observed ones",
@@ -46,9 +41,10 @@ MISSING_METHODS = {
 
 def fit_remarks(model: Any) -> list[Warning]:
     """Return what the fit of a model warned of, where that can be derived: no convergence, degenerate parameters."""
-    again = FIT_REMARKS.get(type(model).__name__)
-    if again is not None:
-        return again(model)
+    path = FIT_REMARKS.get(type(model).__name__)
+    if path is not None:
+        found: list[Warning] = import_part(path)(model)
+        return found
     outcome: Any = getattr(model, "solver_", None)
     if getattr(outcome, "converged", True):
         return []

@@ -32,12 +32,6 @@ from eigenlens.tables.names import shorten, shorten_names
 from eigenlens.tables.rows import PlaneCounts, RowSample, numeric_blocks, plane_counts
 from eigenlens.tables.text_table import count_noun
 
-MAX_POINTS = 200_000
-"""The largest number of rows drawn as points; of more rows, a random sample is drawn in front of their density."""
-
-MAX_ENTRIES = 20_000_000
-"""The largest number of entries kept in memory: with many columns, fewer rows are shown."""
-
 MAX_COLUMN_BYTES, MAX_COLOUR_COLUMNS = 3_000_000, 200
 """The largest size in bytes, and the largest number, of the columns to colour by."""
 
@@ -290,15 +284,6 @@ def _size(values: RowNumbers | EncodedColumn, m: int) -> int:
 
 
 # ---- which rows ---------------------------------------------------------------------------------------------
-
-
-def max_rows(d: int) -> int:
-    """Return how many rows of d columns are shown at most.
-
-    >>> max_rows(10), max_rows(5_000)
-    (200000, 4000)
-    """
-    return min(MAX_POINTS, max(1_000, MAX_ENTRIES // max(1, d)))
 
 
 def make_shown_rows(

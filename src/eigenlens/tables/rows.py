@@ -15,6 +15,12 @@ from eigenlens.data.source import Source
 from eigenlens.data.table import MixedRows, codes_of, numbers_of
 from eigenlens.errors import DataError
 
+MAX_POINTS = 200_000
+"""The largest number of rows drawn as points; of more rows, a random sample is drawn in front of their density."""
+
+MAX_ENTRIES = 20_000_000
+"""The largest number of entries kept in memory: with many columns, fewer rows are shown."""
+
 MAX_DENSE_ENTRIES = 2_000_000
 """Entries that are made dense at a time: 16 MB."""
 
@@ -33,6 +39,15 @@ class RowSample:
     texts: dict[int, Array]
     chosen: Array
     total: int
+
+
+def max_rows(d: int) -> int:
+    """Return how many rows of d columns are shown at most.
+
+    >>> max_rows(10), max_rows(5_000)
+    (200000, 4000)
+    """
+    return min(MAX_POINTS, max(1_000, MAX_ENTRIES // max(1, d)))
 
 
 def sample_rows(source: Source, limit: int, rng: np.random.Generator) -> RowSample:
