@@ -100,6 +100,6 @@ def test_the_explorer_listens_before_the_libraries_of_models_are_imported():
     assert not loaded_by("".join(f"import eigenlens.explorer.{name}\n" for name in modules)) & {"sklearn", "pandas"}
 
 
-def test_remarks_on_fits_are_functions_that_are_there():
+def test_remarks_on_fits_are_functions_of_the_package():
     assert all(callable(import_part(path)) for path in FIT_REMARKS.values())
     assert set(FIT_REMARKS) <= set(MODELS)

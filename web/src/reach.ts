@@ -20,6 +20,15 @@ export function inside(points: Points, v: View, box: Box, loop: Place[]): number
   return found;
 }
 
+/** A box that holds all places. */
+export const EVERYWHERE: Box = { x0: -Infinity, y0: -Infinity, x1: Infinity, y1: Infinity };
+
+/** The loop around two places that are opposite corners of a rectangle, half a pixel outside so that it holds both. */
+export function rectangle([ax, ay]: Place, [bx, by]: Place): Place[] {
+  const [x0, x1, y0, y1] = [Math.min(ax, bx) - 0.5, Math.max(ax, bx) + 0.5, Math.min(ay, by) - 0.5, Math.max(ay, by) + 0.5];
+  return [[x0, y0], [x1, y0], [x1, y1], [x0, y1]];
+}
+
 /** Whether a point is inside a polygon: a ray to the right crosses its sides an odd number of times. */
 function contains(loop: Place[], px: number, py: number): boolean {
   let odd = false;

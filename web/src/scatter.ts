@@ -7,7 +7,7 @@ import { type Box } from "./labels";
 import { aroundPaper, onlySizes } from "./paper";
 import { axesOf, firstPair, plane, type Pair, type Points } from "./planes";
 import { cloud, extent, type Cloud, type View } from "./points";
-import { inside, Nearby, nearest, next, pixel, type Place } from "./reach";
+import { EVERYWHERE, inside, Nearby, nearest, next, pixel, rectangle, type Place } from "./reach";
 import { type RowsChart } from "./report";
 import { styled } from "./save";
 import { dot, over, shapes, under, type Span, type Wishes } from "./scene";
@@ -20,6 +20,10 @@ import { Viewport } from "./viewport";
 
 const REACH = 9;
 
+function count(n: number, words: string): string {
+  return `${n.toLocaleString("en")} ${n === 1 ? "point" : "points"} ${words}`;
+}
+
 /** Pixels above and below the window that are painted too. */
 const AROUND = 200;
 
@@ -29,7 +33,7 @@ const DRAWN = 5_000;
 /** Dots a pixel of points that are printed as an image. */
 const FINE = 3;
 
-const KEYS = "Arrow keys go from point to point, Enter selects, Shift with arrows moves the view, plus and minus zoom, 0 resets, Escape clears.";
+const KEYS = "Arrow keys go from point to point, Enter selects; L begins a rectangle there, which arrows stretch, and Enter selects the points in it. Shift with arrows moves the view, plus and minus zoom, 0 resets, Escape clears.";
 
 export class Scatter {
   readonly node: HTMLElement;
@@ -49,6 +53,8 @@ export class Scatter {
   private lasso: Place[] | null = null;
   private drag: { from: Place; held: Span } | null = null;
   private lassoMode = false;
+  /** The row where a rectangle begins that the keyboard stretches to the one in focus; -1 for none. */
+  private corner = -1;
   private followed = -1;
   private seen = false;
   private waiting = false;
@@ -198,7 +204,8 @@ export class Scatter {
   }
 
   private loop(): SVGElement[] {
-    return this.lasso ? [svg("polygon", { class: "lasso", points: this.lasso.map((p) => p.join(",")).join(" ") })] : [];
+    const places = this.lasso ?? this.stretched();
+    return places.length ? [svg("polygon", { class: "lasso", points: places.map((p) => p.join(",")).join(" ") })] : [];
   }
 
   // ---- the pointer ------------------------------------------------------------------------------------
@@ -219,6 +226,7 @@ export class Scatter {
     const at = this.at(event);
     this.stage.setPointerCapture(event.pointerId);
     this.tip.hide();
+    this.corner = -1;
     if (this.lassoMode || event.shiftKey) this.lasso = [at];
     else this.drag = { from: at, held: this.port.held };
   }
@@ -284,7 +292,7 @@ export class Scatter {
     const arrows: Record<string, Place> = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
     const acts: Record<string, () => void> = {
       "+": () => this.port.zoom(0.8), "=": () => this.port.zoom(0.8), "-": () => this.port.zoom(1.25), "0": () => this.port.show(),
-      Escape: () => this.state.clear(), Enter: () => this.choose(), " ": () => this.choose(),
+      Escape: () => this.escape(), Enter: () => this.choose(), " ": () => this.choose(), l: () => this.begin(), L: () => this.begin(),
     };
     const way = arrows[event.key];
     const act = way ? () => (event.shiftKey ? this.port.pan(-40 * way[0], -40 * way[1]) : this.step(way)) : acts[event.key];
@@ -302,12 +310,43 @@ export class Scatter {
     const best = none ? nearest(this.points, v, from) : next(this.points, v, from, way);
     if (best < 0) return;
     this.state.focus(best);
-    this.heard.textContent = this.words(best).join(", ");
+    this.heard.textContent = [...this.words(best), ...(this.corner < 0 ? [] : [count(this.stretchedOver().length, "in the rectangle")])].join(", ");
+  }
+
+  /** The rectangle is a lasso for those who draw none: from the point in focus to the next one that they go to. */
+  private begin(): void {
+    this.corner = this.state.focused;
+    if (this.corner < 0) return void (this.heard.textContent = "Arrow keys go to the point where a rectangle is to begin.");
+    this.heard.textContent = `A rectangle begins at ${this.state.ids[this.corner]}: arrow keys stretch it, Enter selects the points in it, Escape gives it up.`;
+    this.later();
+  }
+
+  private stretched(): Place[] {
+    const { v } = this.port.where();
+    return this.corner < 0 ? [] : rectangle(pixel(this.points, v, this.corner), pixel(this.points, v, this.state.focused));
+  }
+
+  /** The rows in the rectangle, those that have left the view since it began among them. */
+  private stretchedOver(): number[] {
+    return inside(this.points, this.port.where().v, EVERYWHERE, this.stretched());
+  }
+
+  private escape(): void {
+    if (this.corner < 0) return this.state.clear();
+    this.corner = -1;
+    this.later();
   }
 
   private choose(): void {
     const { focused } = this.state;
     if (focused < 0) return;
+    if (this.corner >= 0) {
+      const rows = this.stretchedOver();
+      this.corner = -1;
+      this.state.select(rows);
+      this.heard.textContent = count(rows.length, "selected");
+      return;
+    }
     this.state.toggle(focused);
     this.heard.textContent = `${this.state.ids[focused]} ${this.state.selected.has(focused) ? "selected" : "no longer selected"}`;
   }

@@ -30,7 +30,7 @@ export function tools(asked: Asked): HTMLElement {
   const settle = (): void => void (crowd.hidden = !asked.crowd());
   settle();
   const group = (name: string, ...parts: HTMLElement[]) => h("div", { class: "tool", role: "group", "aria-label": `${name}: ${chart.title}` }, ...parts);
-  const view = group("View", toggle("Lasso", "Draw around rows to select them (or drag with Shift)", asked.lasso),
+  const view = group("View", toggle("Lasso", "Draw around rows to select them (or drag with Shift; by keyboard: L at a point, arrow keys to the opposite corner, Enter)", asked.lasso),
     button("+", "Zoom in", () => asked.zoom(0.7)), button("−", "Zoom out", () => asked.zoom(1 / 0.7)), button("Reset", "Reset view", () => asked.show()), crowd);
   const axes = asked.axes.length > 2 ? [group("Axes", ...selectors(asked, settle))] : [];
   const naming = choice("Names", "Names of rows beside their points: automatic names those that matter most where there is room, more of them as you zoom in; all names up to 1,000 in view", state.rows.images ? [...NAMINGS, ["images", "as images"]] : NAMINGS, wishes.naming, (value) => {

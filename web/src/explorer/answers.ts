@@ -26,6 +26,7 @@ export class Answers {
       const box = before.get(title)?.getBoundingClientRect();
       return box ? box.bottom > -NEAR && box.top < innerHeight + NEAR : place < 2;
     };
+    const back = focusIn(before);
     const first = charts.map(({ title }, i) => visible(title, i));
     for (const forget of this.forgets) forget();
     this.forgets = [];
@@ -33,6 +34,7 @@ export class Answers {
     holders.forEach((holder, i) => first[i] && this.fill(holder, charts[i]));
     this.node.replaceChildren(pack([...warned(warnings), ...holders]));
     drawFresh();
+    back();
     this.later(holders.flatMap((holder, i) => (first[i] ? [] : [() => this.fill(holder, charts[i])])), mine);
   }
 
@@ -68,6 +70,19 @@ export class Answers {
       this.later(rest, mine);
     }));
   }
+}
+
+/** What gives the keyboard back the part of a chart that it is in, once the chart is made anew. */
+function focusIn(holders: Map<string, HTMLElement>): () => void {
+  const focused = document.activeElement as HTMLElement | null;
+  const mine = [...holders].find(([, each]) => each.contains(focused));
+  if (!mine) return () => {};
+  const parts = (holder: HTMLElement): HTMLElement[] => [...holder.querySelectorAll<HTMLElement>("button, select, input, [tabindex]")];
+  const place = parts(mine[1]).indexOf(focused!);
+  return () => {
+    const holder = [...document.querySelectorAll<HTMLElement>(".answers .holder")].find((each) => each.dataset.title === mine[0]);
+    if (holder) parts(holder)[place]?.focus({ preventScroll: true });
+  };
 }
 
 function warned(texts: string[]): HTMLElement[] {

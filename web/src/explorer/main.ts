@@ -19,6 +19,9 @@ import { Shelf } from "./shelf";
  * of colours to the address that has it. */
 const [AGAIN, LOOK, SETTLED] = [1500, 250, 300];
 
+/** What is left of a page that nobody answers. */
+const KEPT = "Nothing is lost: Save, State (JSON) keeps what is chosen here in a file, which the new page opens.";
+
 /** How a question is asked: also where the fit is slow, and whether something near it will do, while a slider moves. */
 interface Manner {
   run?: boolean;
@@ -75,7 +78,7 @@ class Explorer {
       title, question: () => this.history.now, busy: (words, work) => void this.busy(words, work), file: this.data.file,
       state: () => stateFile(this.data, this.saved), open: (text) => this.open(text),
     });
-    const theme = h("button", { type: "button", onclick: turn }, "Light / dark");
+    const theme = h("button", { type: "button", "data-alone": true, onclick: turn }, "Light / dark");
     const stop = h("button", { type: "button", title: "Stop the explorer", onclick: () => void this.stop() }, "Stop");
     document.body.append(
       h("a", { class: "skip", href: "#content", onclick: (event: Event) => {
@@ -229,10 +232,10 @@ class Explorer {
       if (question) this.settle(question, this.data.shelf.length);
       return this.say(error.message);
     }
-    if (error instanceof Rejected) return this.end("The explorer was started again, and this page belongs to the one before: open the link that it has printed.");
+    if (error instanceof Rejected) return this.end(`The explorer was started again, and this page belongs to the one before: open the link that it has printed. ${KEPT}`);
     if (error instanceof Unreadable) return this.say(error.message);
     if (!(error instanceof Silent)) throw error;
-    this.say(`The explorer does not answer. If it was stopped, start it again: ${this.data.command || "eigenlens explore"}`);
+    this.say(`The explorer does not answer. If it was stopped, start it again${this.data.command && `: ${this.data.command}`}. ${KEPT}`);
     if (question) setTimeout(() => void this.ask(this.history.now), AGAIN);
   }
 
@@ -255,7 +258,7 @@ class Explorer {
   private end(words: string): void {
     this.over = true;
     this.say(words);
-    for (const each of document.querySelectorAll<HTMLButtonElement>(".shelf select, .controls select, .controls input, .heads button")) each.disabled = true;
+    for (const each of document.querySelectorAll<HTMLButtonElement>(".shelf select, .controls select, .controls input, .heads button:not([data-alone])")) each.disabled = true;
   }
 }
 

@@ -38,6 +38,7 @@ export function savingMenu({ title, question, busy, state, open, file }: Saves):
   }));
   scores.hidden = !file;
   const whole = button("State (JSON)", () => save(`${stem}.explorer.json`, "application/json", state()));
+  whole.dataset.alone = ""; // needs no server
   const chooser = h("input", { type: "file", accept: ".json,application/json", "aria-label": "A saved state", hidden: true, onchange: () => {
     const [chosen] = chooser.files ?? [];
     chooser.value = "";
