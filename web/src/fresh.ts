@@ -1,6 +1,7 @@
 // Charts are drawn as wide as the page has laid them out: in the frame that shows them, or at once where somebody waits.
 
-type Fit = (width: number, height: number) => void;
+/** Draws a node of this size; `place`: where it was in the window before any of those that came with it was drawn. */
+type Fit = (width: number, height: number, place?: DOMRect) => void;
 
 /** Those that have not been laid out yet. */
 const fresh = new Map<HTMLElement, Fit>();
@@ -18,9 +19,9 @@ export function whenLaidOut(node: HTMLElement, fit: Fit): void {
 /** Draws those that have just come onto the page, all of them measured before the first is drawn: they are ready when the
  * next frame begins, and not one late. */
 export function drawFresh(): void {
-  const found = [...fresh].filter(([node]) => node.isConnected).map(([node, fit]) => [node, fit, node.clientWidth, node.clientHeight] as const);
-  for (const [node, fit, width, height] of found) {
+  const found = [...fresh].filter(([node]) => node.isConnected).map(([node, fit]) => [node, fit, node.clientWidth, node.clientHeight, node.getBoundingClientRect()] as const);
+  for (const [node, fit, width, height, place] of found) {
     fresh.delete(node);
-    if (width > 0) fit(width, height);
+    if (width > 0) fit(width, height, place);
   }
 }

@@ -99,6 +99,7 @@ class Sheet {
   /** Red, green and blue times the opacity, and the opacity. */
   private dots = new Float32Array(0);
   private canvas = document.createElement("canvas");
+  private image: ImageData | undefined;
   width = 0;
   private height = 0;
 
@@ -138,14 +139,21 @@ class Sheet {
     const { canvas, dots, width, height } = this;
     if (canvas.width < width) canvas.width = width;
     if (canvas.height < height) canvas.height = height;
-    const image = new ImageData(width, height);
-    for (let at = 0; at < image.data.length; at += 4) {
+    // Megabytes that each frame would throw away are kept for the next.
+    if (this.image?.width !== width || this.image.height !== height) this.image = new ImageData(width, height);
+    const { image } = this;
+    const { data } = image;
+    const whole = new Uint32Array(data.buffer);
+    for (let at = 0; at < data.length; at += 4) {
       const a = dots[at + 3];
-      if (a === 0) continue;
-      image.data[at] = (255 * dots[at]) / a;
-      image.data[at + 1] = (255 * dots[at + 1]) / a;
-      image.data[at + 2] = (255 * dots[at + 2]) / a;
-      image.data[at + 3] = 255 * a;
+      if (a === 0) {
+        whole[at >> 2] = 0;
+        continue;
+      }
+      data[at] = (255 * dots[at]) / a;
+      data[at + 1] = (255 * dots[at + 1]) / a;
+      data[at + 2] = (255 * dots[at + 2]) / a;
+      data[at + 3] = 255 * a;
     }
     canvas.getContext("2d", { willReadFrequently: true })!.putImageData(image, 0, 0);
     target.drawImage(canvas, 0, 0, width, height, 0, 0, width, height);
@@ -162,15 +170,17 @@ class Stamped implements Cloud {
     const { size, ratio } = look;
     const sheet = Sheet.clean(Math.round(view.width * ratio), Math.round(view.height * ratio));
     this.put(sheet, inks, view, { ...look, size: size * ratio }, false);
-    this.put(sheet, inks, view, { ratio, stronger: 1, size: this.chosen(inks.tints, size) * ratio }, true);
+    const count = this.chosen(inks.tints);
+    const large = count > SINGLE ? 1.35 * size : Math.max(FOUND, 1.35 * size);
+    if (count) this.put(sheet, inks, view, { ratio, stronger: 1, size: large * ratio }, true);
     sheet.copy(target);
   }
 
-  /** How large selected points are. */
-  private chosen(tints: Float32Array, size: number): number {
+  /** How many points are selected. */
+  private chosen(tints: Float32Array): number {
     let count = 0;
     for (let at = 3; at < tints.length; at += 4) if (tints[at] > CHOSEN) count++;
-    return count > SINGLE ? 1.35 * size : Math.max(FOUND, 1.35 * size);
+    return count;
   }
 
   private put(sheet: Sheet, inks: Inks, { sx, tx, sy, ty }: View, { size, ratio, stronger }: Look, chosen: boolean): void {

@@ -20,6 +20,11 @@ import { Viewport } from "./viewport";
 
 const REACH = 9;
 
+/** Whether a place of the window is in view, or nearly. */
+function inSight({ top, bottom }: DOMRect): boolean {
+  return bottom > -AROUND && top < innerHeight + AROUND;
+}
+
 function count(n: number, words: string): string {
   return `${n.toLocaleString("en")} ${n === 1 ? "point" : "points"} ${words}`;
 }
@@ -71,7 +76,7 @@ export class Scatter {
     this.look(firstPair(chart));
     this.node = h("div", { class: "scatter" }, this.tools(), ...this.backdrop.legend, this.stage, this.heard);
     state.listen(() => this.changed());
-    whenLaidOut(this.stage, (width, height) => this.laid(width, height));
+    whenLaidOut(this.stage, (width, height, place) => this.laid(width, height, place));
     aroundPaper(() => {
       this.resize(this.stage.clientWidth);
       if (this.stage.isConnected && !onlySizes()) this.paint();
@@ -130,16 +135,11 @@ export class Scatter {
   }
 
   /** Painted in the frame in which it is laid out, not in the next; the height that it then gets is its own. */
-  private laid(width: number, height: number): void {
+  private laid(width: number, height: number, place?: DOMRect): void {
     if (width <= 0 || (!this.stale && width === this.port.width && height === this.port.height)) return;
-    this.seen ||= !this.visible && this.inSight();
+    this.seen ||= !this.visible && inSight(place ?? this.stage.getBoundingClientRect());
     this.resize(width);
     if (this.visible) this.paint();
-  }
-
-  private inSight(): boolean {
-    const { top, bottom } = this.stage.getBoundingClientRect();
-    return bottom > -AROUND && top < innerHeight + AROUND;
   }
 
   /** Whether it is worth painting: of many rows only what can be seen is. */
