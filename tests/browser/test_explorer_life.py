@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import subprocess
 import sys
 import threading
+from urllib.parse import quote
 
 import numpy as np
 import pandas as pd
@@ -81,6 +83,85 @@ def test_a_tab_that_stops_the_explorer_leaves_the_others_with_all_that_was_chose
         seen.page.locator(".menu summary").click()
         assert "hue" in seen.download(seen.page.get_by_role("button", name="State (JSON)")).read_text()
     two.complaints = [each for each in two.complaints if "ERR_CONNECTION" not in each]
+
+
+# ---- states that others wrote, and charts that are behind -------------------------------------------------------
+
+DAMAGED = (
+    {"selections": [{"name": "x", "bits": "!!!"}]}, {"selections": [None]}, {"selections": [{"name": {"a": 1}}]},
+    {"k": 1e99}, {"k": "<img src=x onerror=window.hit=1>"}, {"axes": None}, {"model": "a model of tomorrow"},
+    {"model": "__proto__"}, {"rows": None}, {"rows": {"kind": "only", "bits": "!!!"}}, {"options": None}, {"roles": []},
+)  # fmt: skip
+
+
+def test_a_damaged_state_is_an_ordinary_first_page_and_a_file_that_says_so(explore, wine, tmp_path):
+    seen = explore(wine)
+    roles = {"roles": dict.fromkeys(NAMES, "active")}
+    link = seen.page.url.partition("#")[0]
+    for damage in DAMAGED:
+        seen.page.goto("about:blank")
+        seen.page.goto(f"{link}#{quote(json.dumps(roles | damage))}")
+        seen.page.wait_for_selector("html[data-ready]")
+        answered(seen, 1)
+        assert axes(seen) == expected(NAMES, standardize=True), damage
+    head = {"kind": "Eigenlens explorer", "rows": 178, "shown": 178, "question": roles | {"model": "?"}}
+    (tmp_path / "state.json").write_text(json.dumps(head))
+    seen.page.get_by_label("A saved state").set_input_files(tmp_path / "state.json")
+    expect(seen.page.locator(".says")).to_contain_text("damaged, or of another version")
+
+
+def test_a_link_that_is_opened_in_the_same_tab_changes_the_view(explore, wine):
+    seen = explore(wine)
+    seen.until("location.hash.length > 9")
+    first = seen.page.url
+    role(seen, "hue").select_option("Ignored")
+    answered(seen, 2)
+    seen.until('decodeURIComponent(location.hash).includes(\'"hue":"ignore"\')')
+    seen.page.evaluate("(link) => { location.href = link; }", first)
+    answered(seen, 3)
+    assert axes(seen) == expected(NAMES, standardize=True)
+    seen.page.get_by_role("button", name="Undo", exact=True).click()
+    answered(seen, 4)
+    assert axes(seen) == expected([name for name in NAMES if name != "hue"], standardize=True)
+
+
+def test_charts_that_do_not_show_what_is_chosen_say_so(explore, wine):
+    seen = explore(wine)
+    role(seen, "cultivar").select_option("Ignored")
+    answered(seen, 2)
+    seen.page.locator("#model").select_option("Linear discriminant")
+    says = seen.page.locator(".says")
+    expect(says).to_contain_text("No column holds the classes")
+    expect(says).to_contain_text("The charts below are still those before: PCA.")
+    role(seen, "cultivar").select_option("Colour")
+    answered(seen, 3)
+    expect(says).to_be_empty()
+    seen.complaints = [each for each in seen.complaints if "status of 400" not in each]
+
+
+def test_many_changes_in_a_moment_end_at_the_last_one(explore, wine):
+    seen = explore(wine)
+    seen.page.evaluate("""() => {
+      const change = (id, at) => {
+        const field = document.querySelector(id);
+        field.selectedIndex = at;
+        field.dispatchEvent(new Event("change", { bubbles: true }));
+      };
+      for (let i = 0; i < 41; i++) {
+        change("#scaling", i % 2);
+        change("#model", i % 3);
+        change("[data-column=hue]", i % 2 ? 5 : 0);
+        document.dispatchEvent(new KeyboardEvent("keydown", { key: "z", ctrlKey: true }));
+      }
+      change("#model", 0);
+      change("#scaling", 1);
+      change("[data-column=hue]", 5);
+    }""")
+    seen.until("!document.documentElement.dataset.asking")
+    seen.settle()
+    assert "hue" in place(seen, "ignore").inner_text()
+    assert axes(seen) == expected([name for name in NAMES if name != "hue"])
+    assert seen.page.locator("#scaling").input_value() == "in their own units"
 
 
 # ---- the keyboard ----------------------------------------------------------------------------------------------

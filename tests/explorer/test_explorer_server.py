@@ -375,3 +375,12 @@ def test_an_import_that_fails_is_an_answer_and_not_a_page_that_waits_for_ever(la
         raise ImportError("a library that is broken")
 
     assert send(late(make_explorer), "GET", "/data")[0] == 500
+
+
+def test_a_table_of_text_says_that_models_need_numbers(serve):
+    server, _ = serve(pd.DataFrame({"a": list("xyz") * 5, "b": list("pqrst") * 3}))
+    for model in ("pca", "fa", "gmm", "kde", "kpca"):
+        question = page_data(server)["question"] | {"model": model}
+        status, _, content = send(server, "POST", "/answer", {"id": "1", "question": question})
+        assert status == 400
+        assert "no column of numbers" in json.loads(content)["error"]

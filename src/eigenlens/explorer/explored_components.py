@@ -9,7 +9,7 @@ from eigenlens.arrays import Array
 from eigenlens.catalogue import import_part
 from eigenlens.errors import DataError
 from eigenlens.explorer.answer import QuestionFit, component_remarks, fit_question, question_rows, question_scores
-from eigenlens.explorer.explored_model import ExploredModel, FitRequest, LiveAnswer
+from eigenlens.explorer.explored_model import ExploredModel, FitRequest, LiveAnswer, require_columns
 from eigenlens.explorer.explored_table import ExploredTable
 from eigenlens.explorer.question import Question
 from eigenlens.reporting.charts import Chart
@@ -21,11 +21,10 @@ class ExploredComponents(ExploredModel):
     def most(self, question: Question, table: ExploredTable) -> int:
         """Return as many as active columns, or one less beside noise; fewer than rows."""
         noise = self.entry.incomplete
+        require_columns(question, table)
         d = len(question.columns("active")) - noise
-        if d <= 0:
-            what = (
-                "one column is active, and a model with noise needs two" if d == 0 and noise else "no column is active"
-            )
+        if d == 0:
+            what = "one column is active, and a model with noise needs two"
             raise DataError(what, fix="drag a column of numbers to Active")
         if table.n < 2:
             raise DataError("the table has one row", fix="give at least two")

@@ -158,13 +158,8 @@ class ExploredModel:
 
     def most(self, question: Question, table: ExploredTable) -> int:
         """Return the largest number of components; 0 where the page does not ask for it."""
-        self.require_columns(question)
+        require_columns(question, table)
         return 0
-
-    def require_columns(self, question: Question) -> None:
-        """Check that a column is active."""
-        if not question.columns("active"):
-            raise DataError("no column is active", fix="drag a column of numbers to Active")
 
     def settle_axes(self, question: Question, axes: list[int]) -> tuple[int, ...]:
         """Return the two axes asked for, or the first two where there are not these; one where there is one."""
@@ -233,6 +228,16 @@ class ExploredModel:
             raise DataError("some active columns have missing values", fix="choose a model of components")
         spread = X.std(axis=0)
         return np.asarray((X - X.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0))
+
+
+def require_columns(question: Question, table: ExploredTable) -> None:
+    """Check that a column is active; where no column could be, say so."""
+    if question.columns("active"):
+        return
+    if not any(each.numeric and each.usable for each in table.columns):
+        what = "the table has no column of numbers, which every model of the explorer needs"
+        raise DataError(what, fix="explore a table that has one")
+    raise DataError("no column is active", fix="drag a column of numbers to Active")
 
 
 def _read_axes(given: Any) -> list[int]:

@@ -21,6 +21,7 @@ from eigenlens.explorer.explored_model import (
     ModelOption,
     SlowFit,
     fit_rows,
+    require_columns,
     row_classes,
     scale,
     shown_rows,
@@ -154,7 +155,7 @@ class ExploredMixture(ExploredRows):
 
     def most(self, question: Question, table: ExploredTable) -> int:
         """Return the largest number of components that is offered."""
-        self.require_columns(question)
+        require_columns(question, table)
         return max(1, min(20, question.rows.count(table.n) // 2))
 
     def answer(self, table: ExploredTable, question: Question, found: RowsFit, request: FitRequest) -> LiveAnswer:
@@ -210,7 +211,7 @@ class ExploredKernel(ExploredRows):
 
     def most(self, question: Question, table: ExploredTable) -> int:
         """Return the largest number of components that is offered."""
-        self.require_columns(question)
+        require_columns(question, table)
         return max(1, min(20, question.rows.count(table.n) - 1))
 
     def fit(self, table: ExploredTable, question: Question, request: FitRequest) -> RowsFit:

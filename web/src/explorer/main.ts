@@ -46,13 +46,15 @@ class Explorer {
   private waiting: [Question, Manner] | null = null;
   private shown: { name: string | null; weight: string | null; rows: Question["rows"] };
   private timer = 0;
+  /** The model whose charts are there; "" for none. */
+  private drawn = "";
   private over = false;
 
   constructor(private data: PageData) {
     this.state = new State(data.rows);
     this.state.remembered = new Map();
     this.state.fetch = askColumn;
-    const saved = addressed({ question: data.question, selections: [], colour: this.state.colouring.name || null, palette: this.state.palette });
+    const saved = addressed({ question: data.question, selections: [], colour: this.state.colouring.name || null, palette: this.state.palette }, data.models);
     const first = saved.question;
     this.history = new History(first);
     this.answers = new Answers(this.state);
@@ -91,6 +93,8 @@ class Explorer {
       h("footer", {}, `Eigenlens ${version}. This page is served by your own machine, to it alone.`),
     );
     document.addEventListener("keydown", (event) => this.key(event));
+    // A link to another view that is opened in this tab changes the address alone.
+    window.addEventListener("hashchange", () => this.take(addressed(this.saved, this.data.models)));
   }
 
   private key(event: KeyboardEvent): void {
@@ -142,8 +146,9 @@ class Explorer {
     if (cancelled) return this.say("The fit was given up.", this.again("Run it again", asked));
     if (!charts) {
       this.settle(question, this.data.shelf.length);
-      return this.say(slow, this.again("Run", question));
+      return this.say(`${slow} ${this.before()}`, this.again("Run", question));
     }
+    this.drawn = this.data.models.find(({ name }) => name === question.model)!.title;
     if (same(asked, this.history.now)) this.history.settle(question);
     this.settle(question, most!);
     this.controls.explain(answer);
@@ -197,7 +202,10 @@ class Explorer {
   }
 
   private open(text: string): void {
-    const saved = readStateFile(text, this.data, this.saved);
+    this.take(readStateFile(text, this.data, this.saved));
+  }
+
+  private take(saved: Saved): void {
     this.history.add(saved.question);
     this.coloured = having(saved.question, "colour");
     this.adopt(saved);
@@ -209,6 +217,11 @@ class Explorer {
   private say(words: string | undefined = "", ...more: HTMLElement[]): void {
     document.documentElement.dataset.ready = "yes";
     this.says.replaceChildren(...(words ? [h("p", { class: "warning" }, ...sentence(words)), ...more] : []));
+  }
+
+  /** Charts stay until there are others, and no longer show what is chosen. */
+  private before(): string {
+    return this.drawn && `The charts below are still those before: ${this.drawn}.`;
   }
 
   private again(label: string, question: Question): HTMLElement {
@@ -230,7 +243,7 @@ class Explorer {
   private fail(error: unknown, question?: Question): void {
     if (error instanceof Rejected && error.status !== 403) {
       if (question) this.settle(question, this.data.shelf.length);
-      return this.say(error.message);
+      return this.say(question ? `${error.message} ${this.before()}` : error.message);
     }
     if (error instanceof Rejected) return this.end(`The explorer was started again, and this page belongs to the one before: open the link that it has printed. ${KEPT}`);
     if (error instanceof Unreadable) return this.say(error.message);
