@@ -271,6 +271,11 @@ def test_a_slow_fit_is_run_when_asked_and_can_be_given_up(explore, monkeypatch):
         seen.until("!document.documentElement.dataset.asking")
     answered(seen, 1)
     assert seen.card("Scores").is_visible()
+    seen.page.get_by_role("button", name="Undo", exact=True).click()
+    seen.until("document.querySelector('.says').textContent.includes('still those before: PCA')")
+    seen.page.get_by_role("button", name="Redo", exact=True).click()
+    answered(seen, 2)
+    assert not seen.page.locator(".says").inner_text()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

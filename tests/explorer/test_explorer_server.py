@@ -384,3 +384,12 @@ def test_a_table_of_text_says_that_models_need_numbers(serve):
         status, _, content = send(server, "POST", "/answer", {"id": "1", "question": question})
         assert status == 400
         assert "no column of numbers" in json.loads(content)["error"]
+
+
+def test_a_port_that_is_taken_is_an_error_that_says_so(serve):
+    from eigenlens.errors import OptionError
+    from eigenlens.explorer.server import ExplorerServer
+
+    port = serve(TREES)[0].guard.port
+    with pytest.raises(OptionError, match=f"port={port} cannot be listened at .* give another one"):
+        ExplorerServer(lambda: None, port=port)

@@ -17,6 +17,7 @@ from eigenlens.cli.options import ParsingOptions, ReadingOptions, RunningOptions
 from eigenlens.cli.output import command_line
 from eigenlens.cli.session import session
 from eigenlens.explorer import make_explorer
+from eigenlens.tables.text_table import count_noun
 
 
 @takes(parsing=ParsingOptions, running=RunningOptions)
@@ -50,7 +51,7 @@ def explore_file(
         reading = ReadingOptions(**vars(parsing))
         with now.progress("reading") as progress:
             table = open_explored(file, reading=reading, progress=progress)
-        now.say("read", f"{file}: {table.n:,} rows, {len(table.columns):,} columns")
+        now.say("read", f"{file}: {count_noun(table.n, 'row')}, {count_noun(len(table.columns), 'column')}")
         now.say("note", *(warning_line(each) for each in table.decisions))
         if running.dry_run:
             return now.show_plan("serve a page to this machine")

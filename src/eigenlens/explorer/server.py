@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import socket
 import threading
 import time
@@ -13,7 +14,7 @@ from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from eigenlens.errors import EigenlensError, MissingExtra
+from eigenlens.errors import EigenlensError, MissingExtra, OptionError
 from eigenlens.explorer.page import page_html, page_policy
 from eigenlens.explorer.security import LOOPBACK, MAX_BODY_BYTES, Guard, new_token
 
@@ -148,6 +149,14 @@ def import_libraries() -> Any:
     )  # fmt: skip
 
 
+def _listen(port: int) -> socket.socket:
+    try:
+        return socket.create_server((LOOPBACK, port))
+    except OSError as error:
+        what = f"cannot be listened at ({os.strerror(error.errno or 0).lower()})"
+        raise OptionError(what, argument="port", value=port, fix="give another one, or none for a free one") from None
+
+
 class ExplorerServer:
     """A server on a free port of this machine: `run` until it is stopped, or `start` it in a thread.
 
@@ -159,7 +168,7 @@ class ExplorerServer:
         self, make_explorer: Callable[[], Explorer], *, port: int = 0, token: str | None = None, frames: bool = False
     ) -> None:
         uvicorn = import_libraries().uvicorn
-        self._socket = socket.create_server((LOOPBACK, port))
+        self._socket = _listen(port)
         self.guard = Guard(self._socket.getsockname()[1], token or new_token())
         self._make_explorer = make_explorer
         self._loading: Future[Explorer] = Future()
