@@ -393,3 +393,18 @@ def test_a_port_that_is_taken_is_an_error_that_says_so(serve):
     port = serve(TREES)[0].guard.port
     with pytest.raises(OptionError, match=f"port={port} cannot be listened at .* give another one"):
         ExplorerServer(lambda: None, port=port)
+
+
+def test_a_model_of_complete_rows_names_what_the_page_can_do_about_missing_values(serve):
+    X = pd.DataFrame(RNG.standard_normal((40, 3)), columns=["up", "down", "strange"])
+    X.loc[:3, "strange"] = np.nan
+    server, _ = serve(X)
+    question = page_data(server)["question"] | {"model": "kpca", "k": 2}
+    aside = question | {"rows": {"kind": "without", "bits": bits(np.arange(40) <= 3)}}
+    for each in (question, aside):  # rows that are set aside keep their places, which need their values
+        status, _, content = send(server, "POST", "/answer", {"id": "1", "question": each})
+        assert status == 400
+        said = json.loads(content)["error"]
+        assert "1 active column has missing values ('strange'); drag them to another place, or choose PCA" in said
+    question["roles"]["strange"] = "ignore"
+    assert ask(server, "answer", id="2", question=question)["charts"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from eigenlens.arrays import Array
 from eigenlens.catalogue import import_part
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.source import Progress
-from eigenlens.errors import list_columns
+from eigenlens.errors import DataError, MissingValues, list_columns
 from eigenlens.explorer.explored_model import LIVE_MODELS, FitRequest, SlowFit, explored_model, fit_rows, shown_rows
 from eigenlens.explorer.explored_table import ExploredTable
 from eigenlens.explorer.question import Question
@@ -58,7 +59,8 @@ class ExplorerAnswers:
         """Return the fit that a question asks for; `run`: also where it is slow; `draft`: something near it will do."""
         explored, request = explored_model(question.model), FitRequest(run, draft, progress, self._keep, self._known)
         key, asked = (explored.key(question), draft and explored.drafts), explored.fitted_question(question)
-        return self._keep(key, lambda: explored.fit(self.table, asked, request))
+        with _way_out(self.table, asked):
+            return self._keep(key, lambda: explored.fit(self.table, asked, request))
 
     def charts(
         self, question: Question, *, run: bool = False, draft: bool = False, progress: Progress | None = None
@@ -66,8 +68,9 @@ class ExplorerAnswers:
         """Return the charts and warnings of an answer, as the page draws them."""
         found = self.fitted(question, run=run, draft=draft, progress=progress)
         request = FitRequest(run, draft, progress, self._keep, self._known)
-        with quiet():
-            answer = explored_model(question.model).answer(self.table, question, found, request)
+        explored = explored_model(question.model)
+        with quiet(), _way_out(self.table, explored.fitted_question(question)):
+            answer = explored.answer(self.table, question, found, request)
         return share_repeats(answer._asdict(), None)
 
     def scores(self, question: Question) -> Array:
@@ -99,6 +102,19 @@ class ExplorerAnswers:
             while len(self._kept) > KEPT:
                 self._kept.popitem(last=False)
         return found
+
+
+@contextmanager
+def _way_out(table: ExploredTable, question: Question) -> Iterator[None]:
+    """Give a model that needs complete rows, fitted or passive, a way out that the page has."""
+    try:
+        yield
+    except MissingValues:
+        names = table.incomplete(question.columns("active"))
+        have = f"{count_noun(len(names), 'active column')} {'has' if len(names) == 1 else 'have'} missing values"
+        what = f"this model needs complete rows, and {have} ({list_columns(range(len(names)), names)})"
+        fix = "drag them to another place, or choose PCA, which estimates them"
+        raise DataError(what, columns=names, fix=fix) from None
 
 
 def fit_question(
