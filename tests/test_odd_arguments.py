@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.base import clone
 
 import eigenlens
 from eigenlens import densities, plot, rotation
@@ -149,6 +150,17 @@ CALLS = [
     ("max_iter", "rotation.varimax(rows(12, 3), max_iter=0)"),
     ("rotation", "rotation.rotate(rows(12, 3), None)"),
     ("scale", "rotation.rotate(rows(12, 3), 'varimax', scale=np.zeros(12))"),
+    ("S", "eigenlens.PCA(1).fit_covariance('cov.csv', 12)"),
+    ("S", "eigenlens.FactorAnalysis(1).fit_covariance(np.eye(3) * 1j, 12)"),
+    ("S", "eigenlens.SparsePCA(1).fit_covariance({'a': [1.0], 'b': [2.0]}, 12)"),
+    ("S", "eigenlens.ProbabilisticPCA(1).fit_covariance(pd.Series([1.0, 2.0]), 12)"),
+    ("panels", "plot.denoising({'noisy': 'rows.csv'})"),
+    ("n_components", "eigenlens.PCA(np.timedelta64(2, 's')).fit(rows(12, 3))"),
+    ("components", f"plot.scores({PCA}, rows(12, 3), components=np.timedelta64(2, 's'))"),
+    ("bandwidth", "eigenlens.KernelDensity(bandwidth=np.complex64(1)).fit(rows(12, 3))"),
+    ("points", "eigenlens.procrustes(np.zeros((0, 2)), np.zeros((0, 2)))"),
+    ("probabilities", "densities.Multinomial(1.0)"),
+    ("trials", "densities.Multinomial([0.2, 0.8], trials=2**63)"),
 ]  # fmt: skip
 
 
@@ -256,3 +268,63 @@ def test_a_value_far_away_leaves_the_plug_in_rule_a_bandwidth(far):
     X[3, 1] = far
     found = eigenlens.KernelDensity(bandwidth="sheather-jones").fit(X).bandwidth_
     assert np.all(np.isfinite(found) & (found > 0.0))
+
+
+class Silent:
+    """An object whose text and numbers fail."""
+
+    def __repr__(self):
+        raise LookupError("no text")
+
+    def __array__(self, *arguments, **options):
+        raise RuntimeError("no numbers")
+
+
+def test_values_whose_own_methods_fail_are_named():
+    with pytest.raises(EigenlensError, match="tol=a Silent must be"):
+        eigenlens.ProbabilisticPCA(1, tol=Silent()).fit(X)
+    with pytest.raises(DataError, match="X is a Silent that is not a table .*no numbers"):
+        eigenlens.PCA().fit(Silent())
+    with pytest.raises(DataError, match="y is a Silent that gives no array .*no numbers"):
+        eigenlens.LinearDiscriminant().fit(X, Silent())
+
+
+def test_an_integer_of_more_digits_than_python_writes_is_an_error():
+    with pytest.raises(EigenlensError, match="n_components=an int must be"):
+        eigenlens.PCA(10**5000).fit(X)
+
+
+@pytest.mark.filterwarnings("error")
+def test_lazy_frames_are_read_without_a_warning_of_polars():
+    lazy = pl.LazyFrame({"a": [1, 0, 1]})
+    assert densities.Bernoulli(0.25).log_density(lazy)[1] == pytest.approx(np.log(0.75))
+    assert densities.Multinomial([1.0]).log_density(lazy).shape == (3,)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_overflows_on_the_way_to_an_answer_or_an_error_are_no_warnings():
+    with pytest.raises(DataError, match=r"X has .* as large as 1e\+300"):
+        eigenlens.PCA(1).fit(X).score_samples(np.full((1, 3), 1e300))
+    assert eigenlens.GaussianMixture(1, n_init=1).fit_binned([0.0, 1.0, 2.0], [3e299, 6e299]).converged_
+    assert eigenlens.NaiveBayes().fit(X * [1.0, 1.0, 1e-200], Y).predict(X).shape == (12,)
+
+
+MODELS_IN_PARTS = [
+    eigenlens.PCA(1),
+    eigenlens.GaussianMixture(2, n_init=1),
+    eigenlens.NaiveBayes(),
+    eigenlens.LinearDiscriminant(),
+    eigenlens.QuadraticDiscriminant(),
+    eigenlens.BayesClassifier(eigenlens.PCA(1)),
+    eigenlens.BayesClassifier(densities.GaussianFamily()),
+]
+
+
+@pytest.mark.parametrize("model", MODELS_IN_PARTS, ids=repr)
+@pytest.mark.parametrize(("name", "value"), [("sample_weight", np.full(12, np.nan)), ("checkpoint", 3)])
+def test_a_partial_fit_that_fails_changes_nothing(model, name, value):
+    model = clone(model)
+    before = dict(vars(model))
+    with pytest.raises(EigenlensError, match=name):
+        model.partial_fit(X, Y, **{name: value})
+    assert vars(model) == before

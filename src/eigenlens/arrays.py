@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.errors import DataError, MissingExtra
+from eigenlens.errors import DataError, EigenlensError, MissingExtra
 from eigenlens.workers import compute_chunks
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -105,6 +105,10 @@ def check_indices(X: Any, argument: str = "X") -> None:
         raise DataError(what, argument=argument, fix="make it again from its entries: X.check_format() says which")
 
 
+READING_ERRORS = (RuntimeError, LookupError, AttributeError)
+"""What objects of other libraries raise, besides TypeError and ValueError, where they are read as an array."""
+
+
 def to_numpy(x: Any, argument: str = "X") -> Array:
     """Return x as a NumPy array on the host, without a copy where possible; an error about it names the argument.
 
@@ -118,7 +122,13 @@ def to_numpy(x: Any, argument: str = "X") -> Array:
         return np.asarray(_fetch(x.float() if "bfloat16" in str(x.dtype) else x))
     if hasattr(x, "dask") and x.ndim == 1:
         return np.concatenate([np.asarray(part) for part in compute_chunks(x)])
-    return np.asarray(x.get() if is_tensor(x) and hasattr(x, "get") else _as_known_to_numpy(x))
+    try:
+        return np.asarray(x.get() if is_tensor(x) and hasattr(x, "get") else _as_known_to_numpy(x))
+    except READING_ERRORS as error:
+        if isinstance(error, EigenlensError):
+            raise
+        what = f"is a {type(x).__name__} that gives no array ({type(error).__name__}: {error})"
+        raise DataError(what, argument=argument, fix="give its numbers as an array") from error
 
 
 def _fetch(x: Any) -> Any:

@@ -104,6 +104,7 @@ def column_numbers(
 
 # Tuples, since a union of types would be made anew for each column.
 _TRUTH_VALUES = (bool, np.bool_)
+_NO_NUMBERS = (bool, np.bool_, np.timedelta64)  # NumPy counts durations among the integers
 _WHOLE_NUMBERS = (int, np.integer)
 
 
@@ -233,8 +234,8 @@ def integers(argument: str, values: Iterable[Any], low: int, high: int, bound: s
 
 
 def _is_number(value: Any, kind: type) -> bool:
-    """Return whether value is of this numeric kind; True and False are not numbers here."""
-    return isinstance(value, kind) and not isinstance(value, bool | np.bool_)
+    """Return whether value is of this numeric kind; True, False and durations are not numbers here."""
+    return isinstance(value, kind) and not isinstance(value, _NO_NUMBERS)
 
 
 def _as_python(value: Any) -> Any:

@@ -32,6 +32,7 @@ __all__ = [
     "list_columns",
     "python_setting",
     "recorded_warnings",
+    "show_value",
     "suggest",
     "warn_user",
 ]
@@ -46,6 +47,19 @@ MAX_VALUE_LETTERS = 200
 """How much of a value an error shows."""
 
 
+def show_value(value: Any) -> str:
+    """Return a value as Python writes it, or its class where its own text fails.
+
+    >>> show_value(10**5000)
+    'an int'
+    """
+    try:
+        return repr(value)
+    except Exception:  # whatever the class of a user raises, and integers of more digits than Python writes
+        kind = type(value).__name__
+        return f"{'an' if kind[0].lower() in 'aeiou' else 'a'} {kind}"
+
+
 def python_setting(argument: str, value: Any) -> str:
     """Return an argument and its value as Python writes them.
 
@@ -56,7 +70,7 @@ def python_setting(argument: str, value: Any) -> str:
     """
     if value is ...:
         return f"{argument}=…"
-    text = re.sub(r"\s*\n\s*", " ", repr(value))  # arrays and frames have several lines
+    text = re.sub(r"\s*\n\s*", " ", show_value(value))  # arrays and frames have several lines
     return f"{argument}={text if len(text) <= MAX_VALUE_LETTERS else text[:MAX_VALUE_LETTERS] + '…'}"
 
 
@@ -152,6 +166,12 @@ class _Fields(Exception):
         """Return the same error or warning with other values of some fields."""
         return type(self)(**(self._fields() | changes))
 
+    def about(self, argument: str) -> Self:
+        """Return the same error where what it calls X is another argument."""
+        mine = self.argument and re.sub(r"\bX\b", argument, self.argument)
+        what, fix, within = (re.sub(r"\bX\b", argument, text) for text in (self.what, self.fix, self.within))
+        return self.replace(argument=mine, what=what, fix=fix, within=within)
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Rebuild the error from its fields: workers of a cluster send errors as pickles."""
         fields = self._fields()
@@ -160,7 +180,7 @@ class _Fields(Exception):
         try:
             pickle.dumps(self.value)
         except Exception:  # a function of the user's, for example; its name is enough
-            fields["value"] = repr(self.value)
+            fields["value"] = show_value(self.value)
         return functools.partial(type(self), **fields), ()
 
 

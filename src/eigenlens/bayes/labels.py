@@ -66,7 +66,7 @@ def _label_array(y: Any) -> Array:
         y = y.to_numpy()
     elif isinstance(y, list | tuple) and not all(isinstance(label, str) for label in y):
         y = _array_of_list(y)
-    return _one_column(np.asarray(y) if not is_sparse(y) else y)
+    return _one_column(y if is_sparse(y) else to_numpy(y, "y"))
 
 
 def _array_of_list(y: Any) -> Any:

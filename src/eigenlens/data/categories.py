@@ -85,7 +85,7 @@ def encode(column: Any) -> EncodedColumn:
     >>> encode(["no", "yes", None, "no"])
     EncodedColumn(codes=array([ 0,  1, -1,  0], dtype=int32), categories=('no', 'yes'), declared=False)
     """
-    if hasattr(column, "columns") or hasattr(column, "collect_schema"):
+    if hasattr(column, "collect_schema") or hasattr(column, "columns"):  # lazy frames warn where asked for columns
         return encode(_only_column(column))
     library = type(column).__module__.split(".")[0] if hasattr(column, "__len__") else ""  # values of pandas are none
     return ENCODERS.get(library, _encode_array)(column)

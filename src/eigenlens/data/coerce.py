@@ -169,12 +169,13 @@ def _dask_table(X: Any) -> Source:
 
 
 def _reject_series(X: Any) -> Source:
-    raise DataError("X is a Series, a single column, and must have two dimensions", fix="give a table, X.to_frame()")
+    what = "is a Series, a single column, and must have two dimensions"
+    raise DataError(what, argument="X", fix="give a table, X.to_frame()")
 
 
 def _reject_mapping(X: Any) -> Source:
     fix = "give pandas.DataFrame(X), polars.DataFrame(X) or an array"
-    raise DataError(f"X is a {type(X).__name__} of columns", fix=fix)
+    raise DataError(f"is a {type(X).__name__} of columns", argument="X", fix=fix)
 
 
 def _is_single(X: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.arrays import Array, check_indices
+from eigenlens.arrays import READING_ERRORS, Array, check_indices
 from eigenlens.errors import CategoryError, DataError
 
 
@@ -24,7 +24,7 @@ missing one.
     """
     try:
         array = np.asarray(X)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, *READING_ERRORS) as error:
         raise _explain_shape(X, error) from None
     _check_shape(array.shape)
     return array

@@ -70,6 +70,7 @@ def as_rows(X: Any, d: int | None = None, argument: str = "X") -> Array:
     >>> as_rows([1, None, 3]).ravel()
     array([ 1., nan,  3.])
     """
+    X = X.collect() if hasattr(X, "collect_schema") and not hasattr(X, "shape") else X  # a lazy frame
     try:
         check_indices(X, argument)
         rows = checks.numbers(argument, X.toarray() if is_sparse(X) else X)

@@ -70,11 +70,11 @@ class Multinomial:
         read_only(self, "probabilities")
         check_record(self.fitted, self.probabilities.size)
         if self.trials is not None:
-            checks.integer("trials", self.trials, 0)
+            checks.integer("trials", self.trials, 0, MAX_TRIALS)
         p, total = self.probabilities, float(self.probabilities.sum())
         short = self.trials is not None and total < 1.0
-        if not np.all(p >= 0.0) or not (short or abs(total - 1.0) <= 1e-9 or not p.size):
-            what = f"must not be negative and sum to 1, not {total:.10g}"
+        if p.ndim != 1 or not np.all(p >= 0.0) or not (short or abs(total - 1.0) <= 1e-9 or not p.size):
+            what = f"must be a list of numbers, none negative, that sum to 1, not {total:.10g}"
             raise OptionError(what, argument="probabilities", value=p.tolist())
 
     @classmethod
@@ -186,7 +186,7 @@ class MultinomialFamily:
 
     def __post_init__(self) -> None:
         if self.trials is not None:
-            checks.integer("trials", self.trials, 0)
+            checks.integer("trials", self.trials, 0, MAX_TRIALS)
         check_smoothing(self.smoothing)
         object.__setattr__(self, "names", check_names(self.names))
 
@@ -225,7 +225,7 @@ def _check_and_count(block: Block, trials: int | None) -> CountTotals:
 
 def _one_row(X: Any) -> Any:
     """Return counts (d,) of one row as (1, d), other X unchanged."""
-    if is_sparse(X) or hasattr(X, "columns"):
+    if is_sparse(X) or hasattr(X, "collect_schema") or hasattr(X, "columns"):  # lazy frames warn of the latter
         return X
     flat = getattr(X, "ndim", 0) == 1 or (isinstance(X, list | tuple) and not any(hasattr(x, "__len__") for x in X))
     return np.reshape(to_numpy(X), (1, -1)) if flat else X

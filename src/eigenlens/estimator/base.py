@@ -46,7 +46,8 @@ def guard_fit(fit: Callable[..., Any]) -> Callable[..., Any]:
     def guarded(estimator: Any, *arguments: Any, **options: Any) -> Any:
         before = dict(vars(estimator))
         try:
-            with device_memory("the fit", None, DEVICE_MEMORY_FIX):
+            # An overflow on the way says nothing: what is fitted is checked.
+            with np.errstate(over="ignore"), device_memory("the fit", None, DEVICE_MEMORY_FIX):
                 return resume_call(fit, estimator, *arguments, **options)
         except BaseException as error:
             vars(estimator).clear()

@@ -43,8 +43,11 @@ def read_covariance(
 
     constant: whether a variable may have no variance.
     """
-    source = validate_rows(estimator, S, reset=True)
-    matrix = np.concatenate(list(dense_blocks(source)))
+    try:
+        source = validate_rows(estimator, S, reset=True)
+        matrix = np.concatenate(list(dense_blocks(source)))
+    except DataError as error:  # which calls the entries X
+        raise error.about("S") from None
     correlations_from_covariance(matrix, source.names, constant=constant)
     mu = _check_mean(mean, source.n_features)
     return GivenCovariance(0.5 * (matrix + matrix.T), checks.real("n_samples", n_samples, 1.0, MAX_SAMPLES), mu, source)

@@ -16,7 +16,7 @@ from eigenlens.checkpoint.describe import digest
 from eigenlens.checkpoint.passes import record_passes
 from eigenlens.data.coerce import is_dask, rereadable
 from eigenlens.data.fingerprint import describe_rows
-from eigenlens.errors import OptionError
+from eigenlens.errors import OptionError, show_value
 from eigenlens.estimator.rows import column_as_table
 from eigenlens.resources import thread_count
 
@@ -103,7 +103,7 @@ def describe_value(value: Any) -> str:
         return digest({name: describe_value(each) for name, each in value.items()})
     if hasattr(value, "shape") or hasattr(value, "to_numpy"):
         return _describe_array(value)
-    text = repr(value)
+    text = show_value(value)
     plain = value is None or isinstance(value, bool | int | float | str | np.generic)
     return text if plain and len(text) <= SHOWN_LETTERS else f"{type(value).__name__} {digest(value)}"
 

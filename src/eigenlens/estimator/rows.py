@@ -181,7 +181,8 @@ def per_row(
         def of_rows(estimator: Any, *given: Any, **options: Any) -> Any:
             X, *arguments = given or (options.pop(first),)
             if not is_dask(X):
-                found = method(estimator, X, *arguments, **options)
+                with np.errstate(over="ignore"):  # densities of rows far away are 0
+                    found = method(estimator, X, *arguments, **options)
                 return Like(X).exact(found) if is_tensor(X) else found
             check_is_fitted(estimator)
             source: Any = getattr(estimator, "_check_table", partial(check, estimator))(X)

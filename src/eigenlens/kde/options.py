@@ -198,8 +198,8 @@ def _require_spread(X: Array, names: tuple[str, ...] | None) -> None:
 def _numbers(value: Any, d: int) -> Array:
     """Return bandwidths given as numbers: one, d of them, or a symmetric positive definite matrix (d, d)."""
     try:
-        h = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
+        h = checks.numbers("bandwidth", value)
+    except OptionError:
         what = f"must be a positive number, one per column, a matrix, or one of {', '.join(map(repr, BANDWIDTH_RULES))}"
         raise OptionError(what, argument="bandwidth", value=value) from None
     if isinstance(value, bool | np.bool_):

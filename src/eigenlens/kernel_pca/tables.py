@@ -199,7 +199,7 @@ def _panels(panels: Any) -> dict[str, Array]:
     if not isinstance(panels, Mapping) or not panels:
         what = f"must be a dict with a name and rows (n, d) for each panel, not {type(panels).__name__}"
         raise OptionError(what, argument="panels")
-    found = {name: first_rows(rows) for name, rows in panels.items()}
+    found = {name: _panel_rows(name, rows) for name, rows in panels.items()}
     first, shape = next((name, rows.shape) for name, rows in found.items())
     for name, rows in found.items():
         if rows.shape != shape:
@@ -209,6 +209,13 @@ def _panels(panels: Any) -> dict[str, Array]:
             what = f"panels[{name!r}] contains NaN or infinity"
             raise DataError(what, fix="leave those rows out of every panel")
     return found
+
+
+def _panel_rows(name: Any, rows: Any) -> Array:
+    try:
+        return first_rows(rows)
+    except DataError as error:  # which calls the rows X
+        raise error.about(f"panels[{name!r}]") from None
 
 
 def _known_panel(original: str, names: tuple[str, ...]) -> str:

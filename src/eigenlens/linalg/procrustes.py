@@ -73,8 +73,8 @@ def procrustes_rotation(components: Array, target: Array) -> Array:
 
 def _check_points(argument: str, points: Any) -> Array:
     found = checks.numbers(argument, points)
-    if found.ndim != 2 or not np.all(np.isfinite(found)):
-        raise DataError(f"has shape {found.shape}; it must be finite numbers (n, k)", argument=argument)
+    if found.ndim != 2 or not found.size or not np.all(np.isfinite(found)):
+        raise DataError(f"has shape {found.shape}; it must be finite numbers (n, k), one or more", argument=argument)
     if np.abs(found).max(initial=0.0) > MAX_ENTRY:
         what = f"has entries as large as {np.abs(found).max():.3g}, and squares overflow"
         raise DataError(what, argument=argument, fix="divide it by a constant")

@@ -201,7 +201,7 @@ def check_components(components: int | Sequence[int] | None, model: Any) -> tupl
     if components is None:
         shares = getattr(model, "explained_variance_ratio_", getattr(model, "variances", (1, 1)))
         return (1, 2)[: max(1, min(2, len(shares)))]
-    if isinstance(components, int | np.integer):
+    if isinstance(components, int | np.integer) and not isinstance(components, np.timedelta64):
         return (int(components),)
     chosen = checks.listed("components", components)
     return (chosen[0],) if len(chosen) == 1 else component_pair(components)

@@ -96,11 +96,16 @@ def _scale(model: Any, rows: ShownRows, known: Sequence[str]) -> list[str]:
     return [str(unit_warning(found, rows.labels))]
 
 
+MAX_SQUARED = 1e100
+"""Larger entries are divided by a common factor before they are squared."""
+
+
 def dominant_columns(model: Any, rows: ShownRows) -> UnequalUnits | None:
     """Return the columns whose units decide the result of a fit to columns in their own units, or None."""
     entry = entry_of(model)
     if entry is None or not entry.by_units or model.standardize or rows.texts or len(rows.X) < 2:
         return None
     seen = np.maximum(1, np.count_nonzero(~np.isnan(rows.X), axis=0))
-    mean = np.nansum(rows.X, axis=0) / seen
-    return unequal_units(mean, np.nansum((rows.X - mean) ** 2, axis=0) / seen, list(map(str, rows.labels)))
+    X = rows.X / max(1.0, np.abs(np.nan_to_num(rows.X)).max() / MAX_SQUARED)  # squares are finite
+    mean = np.nansum(X, axis=0) / seen
+    return unequal_units(mean, np.nansum((X - mean) ** 2, axis=0) / seen, list(map(str, rows.labels)))

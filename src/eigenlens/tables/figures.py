@@ -37,4 +37,5 @@ def align_points(column: list[str]) -> list[str]:
     ['342     ', '0.0251', '–     ']
     """
     tails = [len(text) - len(text.partition(".")[0]) for text in column]
-    return [text + " " * (max(tails) - tail) for text, tail in zip(column, tails, strict=True)]
+    longest = max(tails, default=0)
+    return [text + " " * (longest - tail) for text, tail in zip(column, tails, strict=True)]

@@ -28,7 +28,7 @@ from eigenlens.bayes.rule import BayesRule, ClassCounts, sample_by_class
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source
 from eigenlens.errors import OptionError
-from eigenlens.estimator.base import ModelEstimator
+from eigenlens.estimator.base import ModelEstimator, guard_fit
 from eigenlens.estimator.rows import validate_rows
 
 
@@ -110,6 +110,7 @@ class BayesClassifier(ClassCounts, BayesRule, ModelEstimator):
         return self
 
     @available_if(_has_partial_fit)  # type: ignore[untyped-decorator]
+    @guard_fit  # the class guards plain methods, not descriptors such as this
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, *, checkpoint: Any = None
     ) -> Self:
