@@ -283,9 +283,9 @@ class Silent:
 def test_values_whose_own_methods_fail_are_named():
     with pytest.raises(EigenlensError, match="tol=a Silent must be"):
         eigenlens.ProbabilisticPCA(1, tol=Silent()).fit(X)
-    with pytest.raises(DataError, match="X is a Silent that is not a table .*no numbers"):
+    with pytest.raises(DataError, match=r"X is a Silent that is not a table .*no numbers"):
         eigenlens.PCA().fit(Silent())
-    with pytest.raises(DataError, match="y is a Silent that gives no array .*no numbers"):
+    with pytest.raises(DataError, match=r"y is a Silent that gives no array .*no numbers"):
         eigenlens.LinearDiscriminant().fit(X, Silent())
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.catalogue import entry_of
 from eigenlens.cli.advice.column_copies import closed_columns, copied_columns
 from eigenlens.cli.advice.column_names import misleading_names
 from eigenlens.cli.advice.column_totals import derived_columns
@@ -113,6 +114,15 @@ def is_missing(values: Array) -> Array:
         return np.isnan(values)
     # Text without a missing entry is an array of strings: no string of Python per row is needed.
     return values == "" if values.dtype.kind == "U" else np.array([v is None or v == "" for v in values.tolist()])
+
+
+def check_width(estimators: Iterable[Any], table: Table) -> None:
+    """Raise for more columns than the command line fits one of these models to, or the density that it wraps."""
+    for estimator in estimators:
+        for entry in filter(None, map(entry_of, (estimator, getattr(estimator, "density", None)))):
+            if 0 < entry.most_columns < table.d:
+                what = f"{entry.command} is for at most {entry.most_columns:,} columns, and the table has {table.d:,}"
+                fail(what, f"use pca first, and {entry.command} for its scores, or choose some with --columns", "resources")
 
 
 def warn_suspicious_columns(table: Table) -> None:

@@ -18,7 +18,7 @@ from eigenlens.data.disk_arrays import StoredSource, annotated_rows, reject_grou
 from eigenlens.data.memory import ArraySource, FrameSource, LazySource, SparseSource, TensorSource
 from eigenlens.data.number_array import number_array, number_matrix, table_array
 from eigenlens.data.source import Block, Source, accumulate
-from eigenlens.data.table import IntegerSource, MixedSource, UniformSource
+from eigenlens.data.table import FloatSource, IntegerSource, MixedSource, UniformSource
 from eigenlens.errors import DataError, MissingExtra, MissingValues, join_limited
 
 
@@ -225,6 +225,10 @@ def _lazy_relation(X: Any) -> Any:
         raise MissingExtra("polars", extra="tables", need="a DuckDB relation") from error
 
 
+def _is_polars_floats(X: Any) -> bool:
+    return _is_a(X, "polars", "DataFrame") and X.width > 0 and set(map(str, X.dtypes)) == {"Float64"}
+
+
 def _is_sparse_frame(X: Any) -> bool:
     """Return whether X is a pandas frame of sparse columns alone, whose entries that are not stored are 0."""
     if not _has_sparse_column(X):
@@ -331,6 +335,7 @@ CONTAINERS: list[Container] = [
         lambda X: MixedSource.of_frame(_dense_frame(X)),
     ),
     Container(_is_uniform, FrameSource, UniformSource),
+    Container(_is_polars_floats, FrameSource, FloatSource),
     Container(_is_frame, FrameSource, MixedSource.of_frame),
     Container(lambda X: isinstance(X, Mapping) and not is_sparse(X), _reject_mapping),
     Container(lambda X: isinstance(X, np.ndarray) and X.dtype.names is not None, _array, _structured),

@@ -384,6 +384,32 @@ class UniformSource(Source):
             yield self.frame.iloc[start : start + step].to_numpy()
 
 
+class FloatSource(Source):
+    """Rows of a Polars frame whose columns are all floats of 64 bits, as arrays; nulls become NaN.
+
+    >>> import polars as pl
+    >>> next(FloatSource(pl.DataFrame({"a": [1.0, None], "b": [3.0, 4.0]})).rows())
+    array([[ 1.,  3.],
+           [nan,  4.]])
+    """
+
+    in_memory = True
+
+    def __init__(self, frame: Any) -> None:
+        self.frame = frame
+        self.n_rows, self.n_features = frame.shape
+        self.names = tuple(frame.columns)
+        _check_names(self.names, len(frame))
+        self.dtype = np.dtype(np.float64)
+        self.fields = tuple(Field(name, ColumnKind.NUMBER) for name in self.names)
+
+    def rows(self) -> Iterator[Array]:
+        """Yield blocks of rows, in column order."""
+        step = max(1, BLOCK_BYTES // (8 * self.n_features))
+        for start in range(0, len(self.frame), step):
+            yield self.frame.slice(start, step).to_numpy()
+
+
 class IntegerSource(Source):
     """Rows of an array (n, d) of integers or booleans, as views: codes stay codes.
 

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+import polars as pl
+from polars import selectors
 
 from eigenlens.arrays import Array, dense, is_sparse
 from eigenlens.data.files.file_parts import in_small_blocks
@@ -25,8 +27,8 @@ def missing_mask(block: Any) -> Array:
         return np.asarray(np.isnan(dense(block) if is_sparse(block) else block))
     if isinstance(block, MixedRows):
         return np.column_stack([np.isnan(block.numbers), block.codes < 0])
-    columns = (c.fill_nan(None) if c.dtype.is_float() else c for c in block.iter_columns())
-    return np.column_stack([np.asarray(column.is_null()) for column in columns])
+    # All columns in one call: one at a time takes a second for each ten thousand.
+    return np.asarray(block.with_columns(selectors.float().fill_nan(None)).select(pl.all().is_null()).to_numpy())
 
 
 def warn_empty_rows(table: Any, method: str) -> None:

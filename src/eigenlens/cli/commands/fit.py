@@ -172,10 +172,11 @@ def _find_matrix(now: Any, table: Any, rows: bool) -> Any:
 def _adapt_to_table(now: Any, estimator: Any, model: str, options: ModelOptions, table: Any) -> None:
     """Set what depends on the rows (None without any) and is not given: components of kpca, missing values of pca."""
     from eigenlens.cli.advice.table_shape import shape_warnings
-    from eigenlens.cli.table_checks import warn_suspicious_columns
+    from eigenlens.cli.table_checks import check_width, warn_suspicious_columns
 
     if table is None:
         return
+    check_width([estimator], table)
     if model == "kpca" and options.k is None and table.n <= estimator.n_components:
         estimator.set_params(n_components=None)  # the default number of components may not exceed the rows
     if model == "pca" and options.missing is None and table.missing:
