@@ -42,8 +42,6 @@ class ModelEntry(NamedTuple):
         mixed: whether columns may hold text. incomplete: whether it fits rows with missing values by default.
         genotypes: whether its rows are genotypes, read by variants; a report shows their scores.
         keeps_rows: whether it keeps all rows, which must then fit into memory.
-        most_columns: the most columns that the command line fits it to, since the work for more takes minutes, and as
-            many dimensions tell nothing of their density; 0 for any number.
         by_units: whether the units of the columns decide what it finds, unless they are standardised.
         chooses: whether the command line chooses the number of components by a criterion where none is given.
         summary: fitted estimator → (line, table, facts) of the command line; "" for the classes of a classifier.
@@ -69,7 +67,6 @@ class ModelEntry(NamedTuple):
     incomplete: bool = False
     genotypes: bool = False
     keeps_rows: bool = False
-    most_columns: int = 0
     by_units: bool = False
     chooses: bool = False
     summary: str = ""
@@ -230,7 +227,6 @@ MODELS: dict[str, ModelEntry] = {
         density=True,
         incomplete=True,
         chooses=True,
-        most_columns=10_000,
         summary="eigenlens.cli.summaries.mixture_summary",
         page="eigenlens.reporting.pages.mixture.mixture_page",
         live="eigenlens.reporting.pages.mixture.mixture_live",
@@ -247,7 +243,6 @@ MODELS: dict[str, ModelEntry] = {
         mixed=True,
         incomplete=True,
         chooses=True,
-        most_columns=10_000,
         summary="eigenlens.cli.summaries.latent_class_summary",
         page="eigenlens.reporting.pages.latent_classes.latent_class_page",
         export="eigenlens.cli.commands.export.family_parameters",
@@ -274,7 +269,6 @@ MODELS: dict[str, ModelEntry] = {
         },
         density=True,
         keeps_rows=True,
-        most_columns=20_000,
         summary="eigenlens.cli.summaries.density_summary",
         page="eigenlens.reporting.pages.kde.density_page",
         live="eigenlens.reporting.pages.kde.density_live",

@@ -5,13 +5,15 @@ from __future__ import annotations
 import gzip
 import json
 import sys
+from unittest import mock
 
 import numpy as np
 import polars as pl
 import pytest
 from campaigns.processes import run_measured
 
-from eigenlens.cli import COMMANDS, main
+from eigenlens.cli import COMMANDS, input_table, main
+from eigenlens.data.files.file_parts import stack_frames
 
 START = {
     "info": ["info"],
@@ -176,3 +178,47 @@ def test_millions_of_constant_rows_in_few_bytes_need_little_memory_to_advise_on(
     used = run_measured([sys.executable, "-m", "eigenlens", *command], tmp_path)
     assert "none has two different entries" in json.loads(used.printed)["error"]
     assert used.memory < 10**9
+
+
+# ---- wide tables ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory):
+    """A table of five rows and 20,001 columns of numbers, and one of classes."""
+    path = tmp_path_factory.mktemp("wide") / "wide.csv"
+    cells = np.char.mod("%.2f", np.random.default_rng(5).normal(size=(6, 20_001)))
+    lines = [",".join([name, *row]) for name, row in zip("ababab", cells, strict=True)]
+    path.write_text("\n".join([",".join(["kind", *(f"c{j}" for j in range(20_001))]), *lines]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("words", "model"),
+    [
+        (["fit", "gmm"], "gmm"),
+        (["fit", "mix"], "mix"),
+        (["fit", "kde"], "kde"),
+        (["fit", "bayes", "--density", "gmm", "--label", "kind"], "gmm"),
+        (["compare", "-m", "ppca,kde"], "kde"),
+    ],
+    ids=str,
+)
+def test_models_of_few_columns_reject_wide_tables_before_they_are_read(words, model, wide, capsys):
+    with mock.patch.object(input_table._Request, "_load", side_effect=AssertionError("the rows were read")):
+        assert main([*words, str(wide), "-q"]) == 6
+    error = capsys.readouterr().err
+    assert f"{model} is for at most" in error
+    assert "the table has 20,00" in error
+    assert "--columns" in error
+
+
+def test_naive_bayes_takes_wide_tables(wide, capsys):
+    assert main(["fit", "nb", str(wide), "--label", "kind", "-q"]) == 0
+
+
+def test_pieces_of_few_rows_are_stacked_in_order():
+    frames = [pl.DataFrame({"a": [float(i)], "b": [str(i)]}) for i in range(23)]
+    found = stack_frames(iter(frames))
+    assert found.equals(pl.concat(frames))
+    assert found.n_chunks() == 1

@@ -8,10 +8,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from eigenlens.data import table
 from eigenlens.data.categories import EncodedColumn, encode, encode_numbers
 from eigenlens.data.coerce import as_table, fields_of
 from eigenlens.data.files.scan import scan
-from eigenlens.data.table import UniformSource, codes_of, integers_of, numbers_of
+from eigenlens.data.table import FloatSource, UniformSource, codes_of, integers_of, numbers_of
 
 BASE = 2**53
 VALUES = [BASE + 1, BASE, None, -BASE - 1, BASE + 1]
@@ -144,6 +145,20 @@ def test_frames_of_one_type_are_read_as_arrays_of_it(dtype):
     assert {field.kind for field in fields_of(source)} == {"number" if "float" in dtype else "integer"}
     apart = pd.DataFrame({"a": array[:, 0], "b": array[:, 1]})
     np.testing.assert_array_equal(np.concatenate(list(as_table(apart).rows())), array)
+
+
+def test_polars_frames_of_floats_are_read_as_arrays(monkeypatch):
+    monkeypatch.setattr(table, "BLOCK_BYTES", 2 * 2 * 8)  # two rows
+    frame = pl.DataFrame({"a": [1.0, None, np.nan, 4.0, 5.0], "b": np.arange(5.0)})
+    source = as_table(frame)
+    assert isinstance(source, FloatSource)
+    assert source.names == ("a", "b")
+    assert {field.kind for field in fields_of(source)} == {"number"}
+    blocks = list(source.rows())
+    assert [len(block) for block in blocks] == [2, 2, 1]
+    np.testing.assert_array_equal(np.concatenate(blocks), frame.fill_null(np.nan).to_numpy())
+    mixed = as_table(frame.with_columns(pl.col("b").cast(pl.Int64)))
+    assert not isinstance(mixed, FloatSource)
 
 
 # ---- text -----------------------------------------------------------------------------------------------------

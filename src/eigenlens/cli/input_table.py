@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,12 +28,12 @@ from eigenlens.cli.remembered_table import (
 )
 from eigenlens.cli.selection import RowTest, choose_columns, find_rows, parse_row_numbers, parse_test
 from eigenlens.cli.session import Session
-from eigenlens.cli.table_checks import as_classes, as_weights, check_label, is_missing, reject_unlabelled
+from eigenlens.cli.table_checks import as_classes, as_weights, check_label, check_width, is_missing, reject_unlabelled
 from eigenlens.data.column_kinds import ColumnKind
 from eigenlens.data.files.base import Selection, pl
 from eigenlens.data.files.cell_formats import without_columns
 from eigenlens.data.files.decision import Decision
-from eigenlens.data.files.file_parts import in_bounded_blocks
+from eigenlens.data.files.file_parts import in_bounded_blocks, stack_frames
 from eigenlens.data.files.scan import FileSource, open_files
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.rows import ChosenRows
@@ -206,11 +206,13 @@ def column_kinds(source: FileSource) -> dict[Any, ColumnKind]:
 def read_table(
     paths: Sequence[str], reading: ReadingOptions, running: RunningOptions, *, model: Any = None,
     need_label: bool = False, mixed: bool | None = None, guess: bool = False, genotypes: bool = False,
+    fitted: Iterable[Any] = (),
 ) -> Table:  # fmt: skip
     """Read the rows of the files, with the columns that the options, or else the model, ask for.
 
     `mixed`: columns of text too; None where the model says so. `guess`: columns that nobody named have the role that
     their entries suggest; otherwise all of them are features. `genotypes`: for a model that reads them by variants.
+    `fitted`: estimators that the rows are for, some of which take few columns.
     """
     if genotypes or takes_genotypes(model):
         from eigenlens.cli.genotypes.genotype_table import read_genotype_table
@@ -218,8 +220,7 @@ def read_table(
         return read_genotype_table(paths, reading)
     if reading.people is not None:
         fail("--people is for genotypes", "leave it out: the columns of a table are its own")
-    mixed = takes_text(model) if mixed is None else mixed
-    reading = recall_text(reading, model, paths)
+    mixed, reading = takes_text(model) if mixed is None else mixed, recall_text(reading, model, paths)
     how: dict[str, Any] = {"mixed": mixed, "words": recall_words(model, paths)}
     files = open_input(paths, reading, **how)
     text = choose_columns(reading.text, column_kinds(files), "text") or []
@@ -243,7 +244,8 @@ def read_table(
         files = open_input(paths, reading, [*text, *roles.text], **how)
     if need_label and not reading.label:
         reject_unlabelled(files, _suggest_labels(files, roles, beside, reading) if guess and mixed else roles, model)
-    return _Request(files, roles, tests, reading, need_label).read(memory_limit(running, applied=applied), mixed)
+    request = _Request(files, roles, tests, reading, need_label, fitted)
+    return request.read(memory_limit(running, applied=applied), mixed)
 
 
 def roles_of(files: FileSource, reading: ReadingOptions) -> ColumnRoles:
@@ -308,9 +310,11 @@ class _Request:
     tests: list[RowTest]
     reading: ReadingOptions
     need_label: bool
+    fitted: Iterable[Any] = ()
 
     def read(self, most: int, mixed: bool) -> Table:
         """Read the table, into memory where it takes at most `most` bytes."""
+        check_width(self.fitted, len(self.roles.features))
         source, roles = self.files.select(Selection(**select_features(self.files, self.roles))), self.roles
         # Only classes and weights are needed by every command; names and colours are read where they are shown.
         in_files = exceeds_memory(source, most, mixed and source.names is not None)
@@ -340,7 +344,7 @@ class _Request:
         if exceeds_memory(source, most, mixed):
             return in_bounded_blocks(source.table() if mixed else source, most)
         if mixed:
-            return pl.concat(list(source.frames()), how="vertical_relaxed")
+            return stack_frames(source.frames())
         blocks = [dense(rows) if is_sparse(rows) else rows for rows in source.rows()]
         return ArraySource(np.concatenate(blocks), names=source.names)
 

@@ -116,13 +116,19 @@ def is_missing(values: Array) -> Array:
     return values == "" if values.dtype.kind == "U" else np.array([v is None or v == "" for v in values.tolist()])
 
 
-def check_width(estimators: Iterable[Any], table: Table) -> None:
-    """Raise for more columns than the command line fits one of these models to, or the density that it wraps."""
+MOST_COLUMNS = {"gmm": 10_000, "mix": 10_000, "kde": 20_000}
+"""Models that are not fitted to more columns: it takes minutes, and so many dimensions tell nothing of a density."""
+
+
+def check_width(estimators: Iterable[Any], d: int) -> None:
+    """Raise for more columns than one of these models is fitted to, or the density that it wraps."""
     for estimator in estimators:
         for entry in filter(None, map(entry_of, (estimator, getattr(estimator, "density", None)))):
-            if 0 < entry.most_columns < table.d:
-                what = f"{entry.command} is for at most {entry.most_columns:,} columns, and the table has {table.d:,}"
-                fail(what, f"use pca first, and {entry.command} for its scores, or choose some with --columns", "resources")
+            most = MOST_COLUMNS.get(entry.command, d)
+            if d > most:
+                what = f"{entry.command} is for at most {most:,} columns, and the table has {d:,}"
+                fix = f"use pca first, and {entry.command} for its scores, or choose some with --columns"
+                fail(what, fix, "resources")
 
 
 def warn_suspicious_columns(table: Table) -> None:

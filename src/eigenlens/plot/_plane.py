@@ -201,8 +201,8 @@ def check_components(components: int | Sequence[int] | None, model: Any) -> tupl
     if components is None:
         shares = getattr(model, "explained_variance_ratio_", getattr(model, "variances", (1, 1)))
         return (1, 2)[: max(1, min(2, len(shares)))]
-    if isinstance(components, int | np.integer) and not isinstance(components, np.timedelta64):
-        return (int(components),)
+    if isinstance(components, int | np.integer):
+        return (checks.integer("components", components, 1),)
     chosen = checks.listed("components", components)
     return (chosen[0],) if len(chosen) == 1 else component_pair(components)
 

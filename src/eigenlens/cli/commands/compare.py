@@ -68,14 +68,14 @@ def compare_densities(
     """
     require_tables("compare", files)
     from eigenlens.cli.input_table import read_aloud
-    from eigenlens.cli.table_checks import check_width, warn_suspicious_columns
+    from eigenlens.cli.table_checks import warn_suspicious_columns
 
     with session(running) as now:
         target = check_target(output, running.force, OUTPUT_FORMATS, files)
         page = check_target(report, running.force, REPORT_SUFFIXES, files)
         estimators = dict(_make_model(word, running) for word in _model_words(models))
-        table = read_aloud(now, files, reading, mixed=all(map(takes_text, estimators.values())), guess=True)
-        check_width(estimators.values(), table)
+        fits = list(estimators.values())
+        table = read_aloud(now, files, reading, mixed=all(map(takes_text, fits)), guess=True, fitted=fits)
         warn_suspicious_columns(table)
         now.add_facts(cv=cv)
         if running.dry_run:

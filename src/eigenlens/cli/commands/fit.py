@@ -99,7 +99,7 @@ def fit(
         asked, model = model, find_command(model, files, rows, model_options)
         estimator, choice = _unfitted_model(model, model_options, running)
         require_page(estimator, page)
-        entry, table = find_model(model), _read_rows(now, files, reading, model, asked)
+        entry, table = find_model(model), _read_rows(now, files, reading, model, asked, estimator)
         matrix = _find_matrix(now, table, rows or entry.genotypes)
         _adapt_to_table(now, estimator, model, model_options, None if matrix or entry.genotypes else table)
         outputs = [target, *(find_plink_files(target, running.force) if entry.genotypes else ()), page]
@@ -139,14 +139,14 @@ def _unfitted_model(model: str, options: ModelOptions, running: RunningOptions) 
     return make_estimator(model, given | {"max_memory": running.max_memory}, extra, running.seed), choice
 
 
-def _read_rows(now: Any, files: list[str], reading: ReadingOptions, model: str, asked: str) -> Any:
+def _read_rows(now: Any, files: list[str], reading: ReadingOptions, model: str, asked: str, estimator: Any) -> Any:
     """Return the table of a model, and decide that it holds genotypes where another model was asked for."""
     from eigenlens.cli.genotypes.genotype_table import AS_GENOTYPES
     from eigenlens.cli.input_table import read_aloud
 
     entry = find_model(model)
     more = {"genotypes": True} if entry.genotypes else {"mixed": entry.mixed, "guess": True}
-    table = read_aloud(now, files, reading, need_label=entry.classes, quiet=True, **more)
+    table = read_aloud(now, files, reading, need_label=entry.classes, quiet=True, fitted=[estimator], **more)
     return table if asked == model else replace(table, decisions=(AS_GENOTYPES, *table.decisions))
 
 
@@ -172,11 +172,10 @@ def _find_matrix(now: Any, table: Any, rows: bool) -> Any:
 def _adapt_to_table(now: Any, estimator: Any, model: str, options: ModelOptions, table: Any) -> None:
     """Set what depends on the rows (None without any) and is not given: components of kpca, missing values of pca."""
     from eigenlens.cli.advice.table_shape import shape_warnings
-    from eigenlens.cli.table_checks import check_width, warn_suspicious_columns
+    from eigenlens.cli.table_checks import warn_suspicious_columns
 
     if table is None:
         return
-    check_width([estimator], table)
     if model == "kpca" and options.k is None and table.n <= estimator.n_components:
         estimator.set_params(n_components=None)  # the default number of components may not exceed the rows
     if model == "pca" and options.missing is None and table.missing:

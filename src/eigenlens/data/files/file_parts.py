@@ -5,7 +5,7 @@ Columns are read by passes of their own, which advance with that over the featur
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -116,3 +116,21 @@ class RowCursor:
                 self._waiting = next(self._frames)
             skipped = min(start - self._start, len(self._waiting))
             self._waiting, self._start = self._waiting[skipped:], self._start + skipped
+
+
+FEW_ROWS, PIECES = 100, 4
+"""Pieces of wide tables have few rows, and are joined a few at a time."""
+
+
+def stack_frames(frames: Iterable[Any]) -> Any:
+    """Return frames under each other.
+
+    Polars keeps a kilobyte for each piece of a column, more than the entries of pieces of a few rows.
+    """
+    pieces: list[Any] = []
+    for frame in frames:
+        pieces.append(frame)
+        if len(pieces) > PIECES and len(frame) < FEW_ROWS:
+            pieces = [pl.concat(pieces, how="vertical_relaxed").rechunk()]
+    found = pl.concat(pieces, how="vertical_relaxed")
+    return found.rechunk() if len(found) < FEW_ROWS * len(pieces) else found
