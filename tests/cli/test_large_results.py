@@ -13,6 +13,7 @@ import pytest
 from eigenlens import scan
 from eigenlens.cli import main
 from eigenlens.data.files import file_parts
+from eigenlens.data.files.formats.parquet import TableReader
 from eigenlens.data.files.scan import FileSource
 
 N = 400
@@ -103,7 +104,9 @@ def test_rows_in_files_give_the_same_table(small_blocks, case, suffix, output, c
         out = capsys.readouterr().out
         assert ("read by blocks" in out) == (memory == "1kB")
         lines = [line.partition(" on the rows of the fit")[0] for line in out.splitlines()]
-        shown.append([line for line in lines if not line.startswith(("read", "wrote"))])
+        shown.append(
+            [line for line in lines if not line.startswith(("read", "wrote")) and "that are allowed" not in line]
+        )
     whole, blocks = (written(small_blocks / f"{place}{output}") for place in (0, 1))
     if output == ".npy":
         np.testing.assert_allclose(blocks, whole, rtol=1e-12, atol=1e-13)
@@ -150,9 +153,51 @@ def test_a_fit_that_learns_no_classes_reads_no_label(small_blocks, monkeypatch):
     assert main([*words, "-q", "-o", str(small_blocks / "m.safetensors"), "--max-memory", "1kB"]) == 0
 
 
-@pytest.mark.parametrize(("memory", "rows"), [(1000, 50), (24 * 70 * 3 * 8, 70), (1 << 40, N)])
+@pytest.mark.parametrize(("memory", "rows"), [(1000, 12), (32 * 70 * 3 * 8, 70), (1 << 40, N)])
 def test_blocks_of_a_fit_follow_the_memory_that_is_given(small_blocks, memory, rows):
     source = scan("t.parquet", columns=["a", "b", "c"])
     blocks = list(file_parts.in_bounded_blocks(source, memory).rows())
     assert max(map(len, blocks)) <= rows
     np.testing.assert_array_equal(np.concatenate(blocks), np.concatenate(list(source.rows())))
+
+
+@pytest.mark.parametrize(("memory", "columns"), [(1000, 1), (32 * 50 * 6 * 8, 3), (1 << 40, None)])
+def test_few_columns_of_a_row_group_are_decoded_at_once_where_memory_is_limited(tmp_path, monkeypatch, memory, columns):
+    """A row group is decoded whole, however few of its rows are wanted."""
+    monkeypatch.setattr(file_parts, "BLOCK_BYTES", 4 * 50 * 6 * 8)
+    X = np.random.default_rng(0).normal(size=(400, 6))
+    pl.DataFrame(X, schema=list("abcdef")).write_parquet(tmp_path / "t.parquet", row_group_size=400)
+    source = file_parts.in_bounded_blocks(scan(tmp_path / "t.parquet"), memory)
+    found: set[int] = set()
+    collect = TableReader._collect
+    monkeypatch.setattr(
+        TableReader,
+        "_collect",
+        lambda self, slab, names, *kind: found.add(len(names)) or collect(self, slab, names, *kind),
+    )
+    np.testing.assert_array_equal(np.concatenate(list(source.rows())), X)
+    assert columns is None or max(found) == columns
+
+
+@pytest.mark.parametrize(
+    ("memory", "words", "why"),
+    [
+        (
+            "1kB",
+            ["fit", "pca", "-k", "1", "--drop", "name,kind,code"],
+            ", with row groups that are decoded whole, more",
+        ),
+        ("1kB", ["fit", "lda", "--label", "kind", "--drop", "name,code"], " whole and the label, more than the 1.0 kB"),
+        ("30kB", ["fit", "pca", "-k", "1", "--drop", "name,kind,code"], None),
+        (None, ["fit", "pca", "-k", "1", "--drop", "name,kind,code"], None),
+    ],
+)
+def test_memory_that_is_not_enough_is_reported_with_what_is_taken(
+    small_blocks, capsys, monkeypatch, memory, words, why
+):
+    monkeypatch.setattr("eigenlens.resources.available_memory", lambda: 4)
+    assert main([*words[:2], "t.parquet", *words[2:], *(["--max-memory", memory] if memory else [])]) == 0
+    out = capsys.readouterr().out
+    assert "read by blocks" in out or memory == "30kB"
+    assert ("that are allowed" in out) == (why is not None)
+    assert why is None or why in out

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from eigenlens.data.coerce import as_table, fields_of
+from eigenlens.data.files.base import join_columns
 from eigenlens.data.files.formats import parquet as tables
 from eigenlens.data.files.scan import scan
 from eigenlens.data.table import codes_of, numbers_of
@@ -214,3 +215,22 @@ def test_a_column_that_is_read_in_pieces_is_the_same(tmp_path, case, suffix, mon
     expected = frame["c"].to_list()
     assert found.tolist() == expected
     assert found.dtype.kind == ("O" if None in expected else np.asarray(expected).dtype.kind)
+
+
+def test_long_text_that_repeats_is_one_object_for_each_category(monkeypatch):
+    """Letters for each row of a long label took several times the memory that rows may take."""
+    monkeypatch.setattr("eigenlens.data.files.base.TEXT_BYTES", 1000)
+    few = [np.array(["class one", "class two"] * 50), np.array(["class two"] * 100)]
+    unique = [np.array([f"row {i}" for i in range(100)]), np.array([f"row {i}" for i in range(100, 150)])]
+    for pieces, kind in ((few, "O"), (unique, "U")):
+        found = join_columns(iter(pieces))
+        assert found.dtype.kind == kind
+        assert found.tolist() == [each for piece in pieces for each in piece.tolist()]
+    assert len({id(each) for each in join_columns(iter(few))[100:]}) == 1
+
+
+def test_lengths_of_row_groups_are_read_from_a_column_of_numbers(tmp_path, monkeypatch):
+    people().write_parquet(tmp_path / "t.parquet", row_group_size=70)
+    reader = scan(tmp_path / "t.parquet", columns=["town"]).table()._reader
+    monkeypatch.setattr(tables, "PIECE_ROWS", 1000)
+    assert reader._group_lengths(tmp_path / "t.parquet") == [70, 70, 60]

@@ -12,6 +12,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,9 +20,11 @@ from typing import TYPE_CHECKING, Any
 from eigenlens.catalogue import MODELS
 from eigenlens.cli.errors import fail
 from eigenlens.cli.output import IN_TRIAL, json_text, show_controls
+from eigenlens.data.files.decision import Decision
 from eigenlens.data.files.write import WRITERS, JSONWriter, as_frame, raise_system_errors
 
 if TYPE_CHECKING:
+    from eigenlens.cli.input_table import Table
     from eigenlens.cli.options import RunningOptions
     from eigenlens.cli.session import Session
 
@@ -233,3 +236,22 @@ def require_memory(entries: int, running: RunningOptions) -> None:
     if size > most:
         what = f"the result needs {format_size(size)} of memory, and {format_size(most)} may be taken"
         fail(what, "raise --max-memory, or work on fewer rows at a time", "resources")
+
+
+def remark_memory(table: Table, running: RunningOptions) -> Table:
+    """Return a table, with a remark where rows that are read from files take more memory than the options allow."""
+    from eigenlens.data.files.file_parts import least_memory
+
+    if running.max_memory is None or table.missing is not None:
+        return table
+    source = getattr(table.source, "source", table.source)  # of chosen rows
+    labels = 0 if table.label is None else BYTES_PER_LABEL * table.n
+    least, most = least_memory(source) + labels, memory_limit(running)
+    parts = ["row groups that are decoded whole"] * (source.group_bytes > 0) + ["the label"] * (labels > 0)
+    with_parts = f", with {' and '.join(parts)}" if parts else ""
+    what = f"reading takes some {format_size(least)}{with_parts}, more than the {format_size(most)} that are allowed"
+    return table if least <= most else replace(table, decisions=(*table.decisions, Decision("memory", what)))
+
+
+BYTES_PER_LABEL = 16
+"""The memory of the label of a row: an object, which is copied once."""

@@ -15,7 +15,7 @@ from eigenlens.cli.advice.missing_entries import missing_mask, row_blocks
 from eigenlens.cli.column_profile import profile_first_rows
 from eigenlens.cli.column_roles import ColumnRoles, choose_roles
 from eigenlens.cli.errors import fail, warning_line
-from eigenlens.cli.files import exceeds_memory, format_size, memory_limit
+from eigenlens.cli.files import exceeds_memory, format_size, memory_limit, remark_memory
 from eigenlens.cli.guess_roles import HEAD_ROWS, GuessedRole, Role, guess_roles, role_decisions
 from eigenlens.cli.model_options import takes_genotypes, takes_text
 from eigenlens.cli.options import TEXT_OPTIONS, ParsingOptions, ReadingOptions, RunningOptions
@@ -288,7 +288,7 @@ def read_aloud(
 ) -> Table:
     """Return `read_table` of these files, with progress, and print what was read unless `quiet`."""
     with now.progress("reading"):
-        table = read_table(paths, reading, now.running, **how)
+        table = remark_memory(read_table(paths, reading, now.running, **how), now.running)
     if not quiet:
         say_read(now, table)
     now.add_facts(read=table.facts, decisions=[warning_line(each) for each in table.decisions])

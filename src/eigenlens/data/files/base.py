@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import errno
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,6 +58,11 @@ class Reader(ABC):
     levels: Sequence[Sequence[str]] = ()
     units: Mapping[str, str] = MappingProxyType({})
     _block_rows: int | None = None
+
+    @property
+    def group_bytes(self) -> int:
+        """The memory that the rows which the format decodes at once take, however small the blocks are."""
+        return 0
 
     @abstractmethod
     def blocks(self) -> Iterator[Array]:
@@ -208,22 +213,37 @@ def as_array(column: Series) -> Array:
     return found
 
 
-def join_columns(pieces: list[Array]) -> Array:
-    """Return one column of its pieces, none of which stays in the list: a second copy of the column never exists.
+def join_columns(pieces: Iterable[Array]) -> Array:
+    """Return one column of its pieces, of which no second copy ever exists; long text that repeats becomes objects.
 
-    >>> join_columns([np.array(["a"]), np.array(["bb", "c"])])
+    >>> join_columns(iter([np.array(["a"]), np.array(["bb", "c"])]))
     array(['a', 'bb', 'c'], dtype='<U2')
     """
-    kinds = {piece.dtype for piece in pieces}
+    kept, size = list[Array](), 0
+    for piece in pieces:
+        size += piece.nbytes * (piece.dtype.kind == "U")
+        kept.append(_share_text(piece) if size > TEXT_BYTES else piece)
+    kinds = {piece.dtype for piece in kept}
     objects = any(kind.kind == "O" for kind in kinds)
-    end = sum(map(len, pieces))
+    end = sum(map(len, kept))
     found = np.empty(end, dtype=object if objects else np.result_type(*kinds))
-    while pieces:
-        piece = pieces.pop()
-        # Text becomes one object for each category, rather than one for each row.
+    while kept:
+        piece = kept.pop()
         found[end - len(piece) : end] = encode(piece).values() if objects and piece.dtype.kind == "U" else piece
         end -= len(piece)
     return found
+
+
+TEXT_BYTES = 16 << 20
+"""The size of a column of text from which on its categories, if they are few, are one object each."""
+
+
+def _share_text(piece: Array) -> Array:
+    """Return text as objects, one for each category rather than letters for each row, if that takes less memory."""
+    if piece.dtype.kind != "U":
+        return piece
+    found = encode(piece)
+    return found.values() if 8 * len(found.categories) < len(piece) else piece
 
 
 def same_columns(paths: Sequence[Path], columns: list[list[str]]) -> None:

@@ -72,7 +72,7 @@ def in_small_blocks(source: Any, n_features: int) -> Any:
 
 
 def in_bounded_blocks(source: Any, memory: int) -> Any:
-    """Return rows of files in blocks that take little of some memory, but not less than small ones (4 MB).
+    """Return rows of files in blocks that take little of some memory, but not less than 1 MB.
 
     A reader of Parquet decodes two of them at once, beside the row groups that they are decompressed from, while those
     before are worked on; and what is freed goes back to the system late.
@@ -80,16 +80,27 @@ def in_bounded_blocks(source: Any, memory: int) -> Any:
     if memory // BLOCKS_IN_MEMORY >= FILE_BLOCK_BYTES or not hasattr(source, "with_block_rows"):
         return source
     width = source.n_features
-    return source.with_block_rows(max(small_block(width), memory // (BLOCKS_IN_MEMORY * 8 * width)))
+    return source.with_block_rows(max(smallest_block(width), memory // (BLOCKS_IN_MEMORY * 8 * width)))
 
 
-BLOCKS_IN_MEMORY = 24
+def least_memory(source: Any) -> int:
+    """Return the memory that rows of files take in the smallest blocks, in bytes."""
+    block_bytes = 8 * source.n_features * smallest_block(source.n_features)
+    return int(BLOCKS_IN_MEMORY * block_bytes + source.group_bytes)
+
+
+BLOCKS_IN_MEMORY = 32
 """The number of blocks that may be in memory by the time the first of them are freed."""
 
 
 def small_block(n_features: int) -> int:
     """Return how many rows of this many numbers are in a small block (4 MB)."""
     return max(1, BLOCK_BYTES // (4 * 8 * n_features))
+
+
+def smallest_block(n_features: int) -> int:
+    """Return how many rows of this many numbers are in the smallest blocks (1 MB) to which limits of memory lead."""
+    return max(1, small_block(n_features) // 4)
 
 
 class RowCursor:

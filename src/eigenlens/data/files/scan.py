@@ -99,6 +99,11 @@ class FileSource(Source):
         self._as_table, self._divisible = False, True
         self._count: int | None = None
 
+    def _with_reader(self, reader: Reader) -> FileSource:
+        other = copy.copy(self)
+        other._set_reader(reader)
+        return other
+
     def _set_reader(self, reader: Reader) -> None:
         self._reader, self.dtype = reader, reader.dtype
         self._parts: PartsOnWorkers | None = None
@@ -170,11 +175,9 @@ class FileSource(Source):
             return [(n, self._of(reader, self.stamps)) for n, reader in self._reader.row_ranges()]
 
     def _of(self, reader: Reader, stamps: tuple[Stamp, ...]) -> FileSource:
-        other = copy.copy(self)
+        other = self._with_reader(reader)
         other._files, other.stamps, other.paths = reader, stamps, tuple(stamp.path for stamp in stamps)
-        other.weight = other._streams = other._count = None
-        other._divisible = False
-        other._set_reader(reader)
+        other.weight, other._streams, other._count, other._divisible = None, None, None, False
         return other
 
     def fold(self, summarise: Callable[[Block], S], progress: Progress | None = None, label: str = "") -> S:
@@ -212,9 +215,8 @@ class FileSource(Source):
 
         Words that are read as numbers, such as yes and no, are text again.
         """
-        other = copy.copy(self)
+        other = self._with_reader(self._reader.with_categories())
         other._files, other._as_table = self._files.with_categories(), True
-        other._set_reader(self._reader.with_categories())
         return other
 
     def numbers(self) -> FileSource:
@@ -225,15 +227,16 @@ class FileSource(Source):
 
     def part(self, columns: Sequence[int]) -> FileSource:
         """Return some features, by number; the others are not read where the format allows it."""
-        other = copy.copy(self)
-        other._set_reader(self._reader.only(columns))
-        return other
+        return self._with_reader(self._reader.only(columns))
 
     def with_block_rows(self, block_rows: int) -> FileSource:
         """Return the same rows in blocks of at most this many."""
-        other = copy.copy(self)
-        other._set_reader(self._reader.with_block_rows(block_rows))
-        return other
+        return self._with_reader(self._reader.with_block_rows(block_rows))
+
+    @property
+    def group_bytes(self) -> int:
+        """The memory that the rows which the format decodes at once take, however small the blocks are."""
+        return self._reader.group_bytes
 
     def select(self, selection: Selection) -> FileSource:
         """Return the features that a selection names; dates, times and nested values are an error."""

@@ -158,8 +158,8 @@ class DelimitedReader(Reader):
         plain, written = self._column_forms(name)
         numbers: list[Any] = list(narrow_pieces(self._column_cells(name), plain))
         if numbers[-1] is not None:
-            return join_columns([each.to_numpy() for each in numbers])
-        return join_columns([as_array(cells.select(written).to_series()) for cells in self._column_cells(name)])
+            return join_columns(each.to_numpy() for each in numbers)
+        return join_columns(as_array(cells.select(written).to_series()) for cells in self._column_cells(name))
 
     def column_frames(self, name: Any, block_rows: int) -> Iterator[DataFrame]:
         """Yield one column piece by piece; a pass before this finds the type that all entries have."""

@@ -44,12 +44,14 @@ PIECE_ROWS = (1 << 20) - 1
 
 A group that ends where a piece does looks as if it went on; few do, since sizes of groups are round."""
 
-COLUMN_ROWS = 1 << 20
+COLUMN_ROWS = 1 << 18
 """The number of rows of one column that are read at once where all of it is wanted."""
 
 GROUP_BYTES = 16 << 20
 """The approximate size in the file of the columns decoded at once: Polars fetches whole column chunks."""
 
+GROUP_BLOCKS = 4
+"""The number of blocks in whose memory the row groups of the columns decoded at once fit, where blocks are small."""
 
 TEXT_BYTES = 48
 """The approximate memory of an entry of a column of text."""
@@ -86,6 +88,7 @@ class TableReader(Reader):
 
     options: ClassVar[frozenset[str]] = frozenset({"dates", "text", "words", "na", "ignore_case", "max_ratio"})
     _slab_rows: int | None = None
+    _workers = WORKERS
 
     def __init__(
         self,
@@ -200,9 +203,9 @@ class TableReader(Reader):
         return other
 
     def with_block_rows(self, block_rows: int) -> Self:
-        """Return a reader of the same rows in smaller blocks, of which a slab has two."""
+        """Return a reader of the same rows in smaller blocks, of which a slab has two, decoded one after the other."""
         other = super().with_block_rows(block_rows)
-        other._slab_rows = 2 * block_rows
+        other._slab_rows, other._workers = 2 * min(block_rows, other._block_rows or block_rows), 1
         other._set_fields(self.fields)
         return other
 
@@ -225,6 +228,11 @@ class TableReader(Reader):
         tables, schemas = self._stored
         other._stored = {path: tables[path]}, {path: schemas[path]}
         return other
+
+    @property
+    def group_bytes(self) -> int:
+        """The memory that one column of the longest row group takes: its bytes and its numbers, in three passes."""
+        return 3 * 16 * max((max(self._group_lengths(path), default=0) for path in self._tables), default=0)
 
     def count(self) -> int:
         """Return the number of rows, by the files' own metadata."""
@@ -255,7 +263,7 @@ class TableReader(Reader):
         for slab in self._all_slabs():
             for start in range(slab.start, slab.start + slab.length, self._block):
                 length = min(self._block, slab.start + slab.length - start)
-                yield self._collect_by_columns(slab._replace(start=start, length=length))
+                yield self._collect_by_columns(slab._replace(start=start, length=length), self.names)
 
     def _rounded(self, slab: Slab, blocks: list[Array]) -> dict[str, Any]:
         """Return the columns of integers that floats have rounded in a slab, read again as integers."""
@@ -275,11 +283,11 @@ class TableReader(Reader):
         tables = [table.select(name) for table in (self._stored[0] if worded else self._tables).values()]
         whole = pl.concat(tables, how="vertical_relaxed")
         starts = range(0, max(1, whole.select(pl.len()).collect().item()), COLUMN_ROWS)
-        return join_columns([as_array(whole.slice(start, COLUMN_ROWS).collect().to_series()) for start in starts])
+        return join_columns(as_array(whole.slice(start, COLUMN_ROWS).collect().to_series()) for start in starts)
 
     def _decoded(self) -> Iterator[tuple[Slab, list[Array], DataFrame]]:
         """Yield slab by slab the blocks of the columns of numbers, and the columns of text."""
-        with ThreadPoolExecutor(WORKERS, thread_name_prefix="eigenlens-decoder") as pool:
+        with ThreadPoolExecutor(self._workers, thread_name_prefix="eigenlens-decoder") as pool:
             for slab in self._all_slabs():
                 yield slab, *self._fill(pool, slab)
 
@@ -294,14 +302,18 @@ class TableReader(Reader):
         groups = self._group_lengths(path)
         share = min(1.0, max(most, *groups, 1) / max(1, sum(groups)))
         column_bytes = path.stat().st_size * share / self._width
-        columns = min(-(-len(self.names) // WORKERS), max(4, int(GROUP_BYTES / WORKERS / column_bytes)))
+        columns = max(4, int(GROUP_BYTES / WORKERS / column_bytes))
+        if self._slab_rows:
+            columns = max(1, GROUP_BLOCKS * self._block * self._row_bytes // (8 * max(1, *groups)))
+        columns = min(-(-len(self.names) // self._workers), columns)
         return (Slab(path, start, length, columns) for start, length in cut_slabs(groups, most))
 
     def _group_lengths(self, path: Path) -> list[int]:
         """Return the numbers of rows of the row groups of one file; some of billions of rows are taken together."""
         # Polars keeps one chunk per row group, so one column shows where they end. It is read in pieces, since a file
         # of a few bytes may have more rows than memory holds; where a piece ends, a group may go on.
-        column = self._tables[path].select((self._numeric or self._text)[0])
+        schema = self._schemas[path]  # of all columns: a cell of text takes much more memory than a number
+        column = self._tables[path].select(next((name for name in schema if schema[name].is_numeric()), self.names[0]))
         groups: list[int] = []
         for start in range(0, int(column.select(pl.len()).collect().item()), PIECE_ROWS):
             lengths = column.slice(start, PIECE_ROWS).collect().to_series().chunk_lengths()
@@ -315,7 +327,7 @@ class TableReader(Reader):
         starts = range(0, slab.length, self._block)
         sizes = [(min(self._block, slab.length - start), len(self._numeric)) for start in starts]
         blocks = [np.empty(size, dtype=self.dtype, order="F") for size in sizes]
-        text = pool.submit(self._collect, slab, self._text)
+        text = pool.submit(self._collect_by_columns, slab, self._text)
         firsts = range(0, len(self._numeric), slab.columns)
         for work in [pool.submit(self._decode, slab, blocks, first) for first in firsts]:
             work.result()
@@ -332,11 +344,11 @@ class TableReader(Reader):
         except pl.exceptions.PolarsError as error:
             raise unreadable(slab.path, error) from error
 
-    def _collect_by_columns(self, slab: Slab) -> DataFrame:
-        """Return rows of all columns, decoded a few columns at a time: of each the whole row group is decoded."""
-        groups = (self.names[first : first + slab.columns] for first in range(0, len(self.names), slab.columns))
-        found: DataFrame = pl.concat([self._collect(slab, list(names)) for names in groups], how="horizontal")
-        return found
+    def _collect_by_columns(self, slab: Slab, names: Sequence[str]) -> DataFrame:
+        """Return rows of some columns, decoded a few columns at a time: of each the whole row group is decoded."""
+        groups = (names[first : first + slab.columns] for first in range(0, len(names), slab.columns))
+        parts = [self._collect(slab, list(group)) for group in groups]
+        return pl.concat(parts, how="horizontal") if parts else self._collect(slab, [])
 
     def _text_error(self) -> DataError:
         names = self._text
