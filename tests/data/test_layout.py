@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 
 from eigenlens import scan
@@ -239,3 +240,57 @@ def test_names_in_a_comment(tmp_path, case):
 def test_a_sentence_in_a_comment_holds_no_names(tmp_path):
     (tmp_path / "t.csv").write_text("# made by us, in 2024, with care\n# and 12\n" + "height,mass\n" + BELOW)
     assert open_files(tmp_path / "t.csv").names == ("height", "mass")
+
+
+PEOPLE = [("Anna Lee", "172", "61.5"), ("Bo", "181", "80.2"), ("Cara van M", "165", "55.0"), ("Dan", "90", "9.1")]
+NAMES = ("name", "height", "weight")
+
+
+def fixed_width(formats: str, head: str, rows=PEOPLE, names=NAMES, below=()) -> str:
+    return "\n".join([head.format(*names), *below, *(formats.format(*row) for row in rows)]) + "\n"
+
+
+LAYOUTS = {
+    "left names over right numbers": fixed_width("{:<14}{:>10}{:>10}", "{:<14}{:<10}{:<10}"),
+    "right names": fixed_width("{:<14}{:>10}{:>10}", "{:<14}{:>10}{:>10}"),
+    "names far to the left": fixed_width("{:<20}{:>10}{:>10}", "{}  {}  {}"),
+    "names far to the right": fixed_width("{:<12}{:>6}{:>6}", "{:>20}{:>20}{:>20}"),
+    "names between columns": fixed_width("{:<14}{:>10}{:>10}", "{:<11}{:<10}{:<10}"),
+    "names over the middle": fixed_width("{:<14}{:>10}{:>10}", "   {:<14}{:<12}{:<10}"),
+    "two columns below one name": fixed_width("{:<12}{:<15}{:<10}", "{:<17}  {}  {}"),
+    "a line of units": fixed_width(
+        "{:<14}{:>10}{:>10}", "{:<14}{:>10}{:>10}", below=["{:>24}{:>10}".format("(cm)", "(kg)")]
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore:the line below the names holds units")
+@pytest.mark.parametrize("case", LAYOUTS)
+def test_columns_of_fixed_widths_are_read_wherever_their_names_stand(tmp_path, case):
+    (tmp_path / "t.txt").write_text(LAYOUTS[case])
+    found = scan(tmp_path / "t.txt")
+    assert [each.split(" ")[0] for each in found.names] == list(NAMES)
+    rows = pl.concat(list(found.frames())).rows()
+    assert rows == [(name, float(height), float(weight)) for name, height, weight in PEOPLE]
+
+
+def test_a_blank_cell_of_fixed_width_is_missing(tmp_path):
+    rows = [*PEOPLE, ("Eve", "", "48.7"), ("Flo", "160", "")]
+    (tmp_path / "t.txt").write_text(fixed_width("{:<14}{:>10}{:>10}", "{:<14}{:>10}{:>10}", rows))
+    assert pl.concat(list(scan(tmp_path / "t.txt").frames())).rows()[-2:] == [("Eve", None, 48.7), ("Flo", 160.0, None)]
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (fixed_width("{:<14}{:>10}{:>10}", "{:<15}{}", names=("name", "height")), "'height' stands above '172"),
+        (
+            fixed_width("{:<14}{} {}", "{:<14}{}  {}", names=("name", "body height", "w")),
+            "'body height  w' stands above",
+        ),
+    ],
+)
+def test_names_that_do_not_stand_above_their_columns_are_an_error(tmp_path, text, what):
+    (tmp_path / "t.txt").write_text(text)
+    with pytest.raises(DataError, match="names that do not stand above them: " + what):
+        scan(tmp_path / "t.txt")

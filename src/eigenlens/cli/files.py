@@ -249,7 +249,7 @@ def remark_memory(table: Table, running: RunningOptions) -> Table:
     least, most = least_memory(source) + labels, memory_limit(running)
     parts = ["row groups that are decoded whole"] * (source.group_bytes > 0) + ["the label"] * (labels > 0)
     with_parts = f", with {' and '.join(parts)}" if parts else ""
-    what = f"reading takes some {format_size(least)}{with_parts}, more than the {format_size(most)} that are allowed"
+    what = f"reading may take {format_size(least)}{with_parts}, more than the {format_size(most)} that are allowed"
     return table if least <= most else replace(table, decisions=(*table.decisions, Decision("memory", what)))
 
 

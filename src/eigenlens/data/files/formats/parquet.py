@@ -231,8 +231,10 @@ class TableReader(Reader):
 
     @property
     def group_bytes(self) -> int:
-        """The memory that one column of the longest row group takes: its bytes and its numbers, in three passes."""
-        return 3 * 16 * max((max(self._group_lengths(path), default=0) for path in self._tables), default=0)
+        """The memory that one column of the longest row group takes: bytes and numbers in three passes, and text."""
+        longest = max((max(self._group_lengths(path), default=0) for path in self._tables), default=0)
+        text = any(pl.String in schema.values() for schema in self._schemas.values())
+        return longest * (3 * 16 + text * TEXT_BYTES)
 
     def count(self) -> int:
         """Return the number of rows, by the files' own metadata."""

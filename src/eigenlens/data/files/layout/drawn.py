@@ -13,7 +13,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from eigenlens.data.files.layout.gutters import find_gutters, names_index, starts_block
+from eigenlens.data.files.layout.gutters import (
+    BLANKS,
+    cells_between_blanks,
+    cut_line,
+    find_gutters,
+    names_index,
+    starts_block,
+)
 from eigenlens.data.files.number_format import is_number
 from eigenlens.errors import DataError
 
@@ -52,7 +59,8 @@ class DrawnTable:
     """How a table is drawn.
 
     Attributes:
-        kind: "bars" between cells, "columns" of spaces as wide as the ruler's, "ruler" below the names alone, "latex".
+        kind: "bars" between cells, "columns" of spaces as wide as the ruler's, "blanks" for two or more between
+            cells, "ruler" below the names alone, "latex".
         starts: of columns, where each begins; () where spaces alone separate the cells.
     """
 
@@ -83,11 +91,12 @@ class DrawnTable:
 
     def _cut(self, line: str) -> str:
         """Return a line with a tab between columns; one with a word across the start of a column stays as it is."""
+        if self.kind == "blanks":
+            return "\t".join(BLANKS.split(line.strip()))
         fits = all(len(line[start - 1 : start + 1].strip()) < 2 for start in self.starts[1:])
         if not self.starts or not fits or not line.strip():
             return line
-        ends = (*self.starts[1:], None)
-        return "\t".join(line[a:b].replace("\t", " ").strip() for a, b in zip((0, *self.starts[1:]), ends, strict=True))
+        return "\t".join(cut_line(line, self.starts))
 
 
 def find_drawing(head: str) -> DrawnTable | None:
@@ -108,7 +117,10 @@ def find_drawing(head: str) -> DrawnTable | None:
             found = _read_ruler(lines, place)
             if found is not None:
                 return found
-    starts = find_gutters([line for line in lines[:-1] if not COUNT.fullmatch(line.strip())])  # the last may be cut off
+    whole = [line for line in lines[:-1] if not COUNT.fullmatch(line.strip())]  # the last may be cut off
+    starts = find_gutters(whole)
+    if not starts and cells_between_blanks(whole):
+        return DrawnTable("blanks")
     return DrawnTable("columns", starts) if starts else None
 
 

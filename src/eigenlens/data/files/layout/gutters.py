@@ -9,12 +9,18 @@ from dataclasses import dataclass
 from typing import Self
 
 from eigenlens.data.files.number_format import is_number
+from eigenlens.errors import DataError
 
 MIN_FIXED = 4
 """The fewest lines by which columns of fixed widths are found."""
 
 LEFT_OUT = re.compile(r"[.…]+(\s+[.…]+)*")
 """The line of a printed frame in place of those that it leaves out."""
+
+BLANKS = re.compile(" {2,}")
+
+UNITS = re.compile(r"\s*([\[(][^\s\])]*[\])]\s*)+")
+"""A line of units in parentheses, below the names."""
 
 
 @dataclass
@@ -74,9 +80,51 @@ def find_gutters(lines: Sequence[str]) -> tuple[int, ...]:
     if len(columns) < 2 or not all(names[1:]) or any(map(is_number, names)):
         return ()
     starts = (columns[0].start, *itertools.starmap(_start, itertools.pairwise(columns)))
-    below = lines[2:] if names_index(lines[1], starts) and not names[0] else lines[1:]
+    below = lines[2:] if (names_index(lines[1], starts) and not names[0]) or UNITS.fullmatch(lines[1]) else lines[1:]
     numbered = all(any(map(is_number, line.split())) for line in below)
-    return starts if numbered else ()
+    if not numbered or cells_between_blanks(lines, starts):
+        return ()
+    _require_names_above(columns)
+    return starts
+
+
+def cells_between_blanks(lines: Sequence[str], starts: Sequence[int] = ()) -> bool:
+    """Return whether two blanks or more separate equally many cells in each line, which do not stand below their names.
+
+    >>> cells_between_blanks(["name  x  y", "Jan Moe     1.5   2", "Ada           3   4", "Bo de W     4.5   6"])
+    True
+    >>> cells_between_blanks(["name     x   y", "Jan Moe  1.5   2", "Ada        3   4", "Bo W     4.5   6"], (0, 7, 12))
+    False
+    """
+    lines = [line for line in lines if not LEFT_OUT.fullmatch(line.strip())]
+    rows = [BLANKS.split(line.strip()) for line in lines]
+    if len(rows) < MIN_FIXED or any(re.search("[,;\t|]", line) for line in lines):
+        return False
+    k, names = len(rows[0]), rows[0]
+    if k < max(2, len(starts)) or {len(row) for row in rows} != {k} or any(map(is_number, names)) or len({*names}) < k:
+        return False
+    if starts and all(cut_line(line, starts) == row for line, row in zip(lines, rows, strict=True)):
+        return False
+    cells = [cell for row in rows for cell in row]
+    words = any(" " in cell for cell in cells) and not any(sum(map(is_number, cell.split())) > 1 for cell in cells)
+    return words and all(any(map(is_number, row)) for row in rows[1:])
+
+
+def cut_line(line: str, starts: Sequence[int]) -> list[str]:
+    """Return the cells of a line between the starts of columns."""
+    ends = (*starts[1:], None)
+    return [line[a:b].replace("\t", " ").strip() for a, b in zip((0, *starts[1:]), ends, strict=True)]
+
+
+def _require_names_above(columns: Sequence[_Stripe]) -> None:
+    """Check that no column has two names, or in each line two cells of which one is a number."""
+    for column in columns:
+        cells = [BLANKS.split(cell.strip()) for cell in column.cells if cell.strip()]
+        several = all(len(parts) > 1 and any(map(is_number, parts)) for parts in cells)
+        if several or BLANKS.search(column.name.strip()):
+            what = "columns of fixed widths have names that do not stand above them"
+            where = f"{column.name.strip()!r} stands above {next(filter(None, map(str.strip, column.cells)))!r}"
+            raise DataError(f"{what}: {where}", fix="move each name above its column, or write the table as CSV")
 
 
 def names_index(line: str, starts: Sequence[int]) -> bool:
@@ -87,7 +135,8 @@ def names_index(line: str, starts: Sequence[int]) -> bool:
 def starts_block(line: str, indent: int) -> bool:
     """Return whether a line has names only, above nothing, as printed frames have above each block of columns."""
     cells = line.split()
-    return bool(cells) and not line[:indent].strip() and not any(map(is_number, cells)) and line.isascii()
+    names = bool(cells) and not any(map(is_number, cells)) and not UNITS.fullmatch(line)
+    return names and not line[:indent].strip() and line.isascii()
 
 
 def _first_block(lines: Sequence[str]) -> Sequence[str]:
