@@ -220,3 +220,12 @@ def test_a_file_is_not_both_read_and_written(run, imputer, capsys):
     ):
         assert main([*words, "--force"]) == 2
         assert "is both read and written" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("model", "written"), [("gmm", "t.csv --models gmm"), ("ppca", "t.csv")])
+def test_a_model_in_place_of_a_file_leads_to_a_command_that_works(tmp_path, monkeypatch, capsys, model, written):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("x,y\n" + "".join(f"{i * 7 % 11},{i * 5 % 13}\n" for i in range(20)))
+    assert main(["select", model, "t.csv"]) == 2
+    assert f"fix: write: eigenlens select {written}\n" in capsys.readouterr().err
+    assert main(["select", *written.split()]) == 0

@@ -459,3 +459,10 @@ def test_a_scale_with_named_ends_means_its_numbers_in_new_rows(tmp_path):
     np.testing.assert_array_equal(next(open_files(new, words=source.words).rows()), [[5.0, 2.0]])
     path.write_text("a,b\n" + "1 (Bonn),1\n2 (Graz),2\n3 (Linz),7\n")  # in a single column, places perhaps
     assert open_files(path).fields[0].kind == "text"
+
+
+def test_the_example_of_a_reading_is_a_cell_that_needs_it(tmp_path):
+    """'2.5' is read as 2.5 would tell nobody which cells were meant."""
+    (tmp_path / "t.csv").write_text("x,y\n2.5,1\n\u22121.5,2\n3.5,4\n", encoding="utf-8")
+    with pytest.warns(DataWarning, match=r"^'\u22121\.5' in column 'x' is read as -1\.5; keep it as text"):
+        scan(tmp_path / "t.csv")

@@ -11,7 +11,7 @@ import itertools
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -45,15 +45,19 @@ def require_files(*files: str | Sequence[str]) -> None:
         expand_paths(named, FORMATS)
 
 
-def require_tables(command: str, files: Sequence[str]) -> None:
-    """Raise where `require_files` does, and for the names of models in place of a file, as `fit` takes them."""
+def require_tables(command: str, files: Sequence[str], known: Container[str] | None = None) -> None:
+    """Raise where `require_files` does, and for the names of models in place of a file, as `fit` takes them.
+
+    `known`: the models that the command takes; all without it.
+    """
     models = [
         file for file in files if file in {entry.command for entry in MODELS.values()} and not Path(file).exists()
     ]
     tables = [file for file in files if file not in models]
     if models:
         what = f"'{models[0]}' is a model, not a file"
-        words = [*(tables or ["FILE"]), "--models", ",".join(models)]
+        taken = [model for model in models if known is None or model in known]
+        words = [*(tables or ["FILE"]), *(["--models", ",".join(taken)] if taken else [])]
         fail(what, shlex.join(["write:", "eigenlens", command, *words]))
     require_files(files)
 

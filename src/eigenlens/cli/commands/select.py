@@ -60,7 +60,7 @@ def select(
     pca: components by shares of variance, parallel analysis, cross-validation and others. fa: factors by BIC, held-out
     likelihood, parallel analysis and partial correlations. gmm, mix: components by BIC, ICL and AIC; mix takes text.
     """
-    require_tables("select", files)
+    require_tables("select", files, RULES)
     from eigenlens.cli.input_table import read_aloud
     from eigenlens.cli.table_checks import warn_suspicious_columns
     from eigenlens.cli.unit_check import warn_of_units_of_rows

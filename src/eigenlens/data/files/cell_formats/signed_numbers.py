@@ -51,6 +51,10 @@ class Parts(NamedTuple):
     some: bool = False
 
 
+PLAIN = re.compile(r"-?[0-9.]+")
+"""A number that needs no other reading, and so is no example of one."""
+
+
 @dataclass(frozen=True)
 class SignedNumbers(ColumnFormat):
     """Numbers with the same unit or sign of currency in every cell, and signs between thousands.
@@ -188,7 +192,8 @@ def _is_unit(unit: str, matches: list[re.Match[str]]) -> bool:
 def _with_decimal(parts: Parts, cells: Collection[str], dialect: Dialect) -> SignedNumbers | None:
     """Return the format with the decimal sign that fits all cells; None where both fit and mean different numbers."""
     signs = parts.before + parts.after if parts.some else ""
-    example = next(cell for cell in cells if signs in cell and not re.search(ZERO, cell))
+    written = [cell for cell in cells if signs in cell and not re.search(ZERO, cell)]
+    example = next((cell for cell in written if not PLAIN.fullmatch(cell)), written[0])
     american, european = (
         SignedNumbers(parts._replace(grouping=parts.grouping + other), decimal, example=example)
         for decimal, other in ((".", ","), (",", "."))
