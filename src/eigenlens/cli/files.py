@@ -246,9 +246,9 @@ def remark_memory(table: Table, running: RunningOptions) -> Table:
     """Return a table, with a remark where rows that are read from files take more memory than the options allow."""
     from eigenlens.data.files.file_parts import least_memory
 
-    if running.max_memory is None or table.missing is not None:
-        return table
     source = getattr(table.source, "source", table.source)  # of chosen rows
+    if running.max_memory is None or table.missing is not None or not hasattr(source, "group_bytes"):
+        return table  # genotypes are read by blocks of variants
     labels = 0 if table.label is None else BYTES_PER_LABEL * table.n
     least, most = least_memory(source) + labels, memory_limit(running)
     parts = ["row groups that are decoded whole"] * (source.group_bytes > 0) + ["the label"] * (labels > 0)
