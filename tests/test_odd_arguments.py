@@ -187,6 +187,16 @@ def test_integers_of_128_bits_are_read_as_floats():
         np.testing.assert_array_equal(eigenlens.PCA(1).fit(given).explained_variance_, expected)
 
 
+def test_supplementary_columns_may_be_integers_of_128_bits_and_labels_may_not():
+    wide = pl.Series("wide", [2**100, 1] * 6, dtype=pl.Int128)
+    fitted = eigenlens.PCA(1).fit(X)
+    expected = fitted.supplementary(columns={"wide": np.array([2.0**100, 1.0] * 6)}).correlations
+    for columns in (wide, pl.DataFrame(wide), {"wide": wide}):
+        np.testing.assert_array_equal(fitted.supplementary(columns=columns).correlations, expected)
+    with pytest.raises(DataError, match=r"y has dtype Int128, .*; make them shorter, y\.cast\(pl\.Int64\)"):
+        eigenlens.LinearDiscriminant().fit(X, wide)
+
+
 def test_an_error_shows_an_array_in_one_line():
     with pytest.raises(EigenlensError) as found:
         eigenlens.PCA(np.eye(3)).fit(X)

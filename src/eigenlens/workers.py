@@ -30,6 +30,7 @@ SMALL_BYTES = 1 << 16
 LOGS = "see the logs of the workers; if memory is short, use smaller chunks, X.rechunk(...)"
 """The way out of a chunk that failed."""
 
+_VALUE = "value-"
 _SETTING = "distributed.scheduler.no-workers-timeout"
 _SECONDS_BETWEEN_LOOKS = 1.0
 _SECONDS_OF_TRANSFER = 30.0
@@ -67,7 +68,7 @@ def hold_values(values: Sequence[Any]) -> list[Any]:
     from dask.base import persist
 
     delayed = import_delayed()
-    tasks = [delayed(value, name=f"value-{uuid.uuid4().hex}", traverse=False) for value in values]
+    tasks = [delayed(value, name=f"{_VALUE}{uuid.uuid4().hex}", traverse=False) for value in values]
     if current_client() is None or all(len(cloudpickle.dumps(value)) <= SMALL_BYTES for value in values):
         return tasks
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PiB"}):
@@ -166,13 +167,27 @@ def no_workers(seconds: float) -> ClusterError:
 
 
 def _failed_keys(client: Any, futures: Sequence[Any], X: Any) -> set[Any]:
-    """Return the keys of tasks that failed: the one that the scheduler blames, and chunks of X that were persisted."""
+    """Return the keys of tasks that failed: those that the scheduler blames, and chunks of X that were persisted.
+
+    Dask blames every task that was on workers that died, also one that waited there. Values of ours, which do nothing,
+    are left out where it blames others too.
+    """
     from distributed import futures_of
 
     persisted = futures_of(X)  # type: ignore[no-untyped-call]
     keys = {future.key for future in (*futures, *persisted) if future.status in ("error", "cancelled")}
-    cause = client.sync(client.scheduler.get_error_cause, keys=[future.key for future in futures])
-    return keys if cause is None else keys | {tuple(cause) if isinstance(cause, list) else cause}
+    asked = [future.key for future in futures]
+
+    def blamed(dask_scheduler: Any) -> list[Any]:  # sent as it is written: the scheduler may not have this package
+        new = [dask_scheduler.tasks[key] for key in asked if key in dask_scheduler.tasks]
+        seen = set(new)
+        while new:
+            new = [task for task in {need for task in new for need in task.dependencies} if task not in seen]
+            seen.update(new)
+        return [task.key for task in seen if task.exception_blame is task]
+
+    causes = {tuple(key) if isinstance(key, list) else key for key in client.run_on_scheduler(blamed)}
+    return keys | ({key for key in causes if not str(key).startswith(_VALUE)} or causes)
 
 
 def _words(error: BaseException) -> str:

@@ -56,6 +56,9 @@ def _label_array(y: Any) -> Array:
     if y is None:
         what = "this classifier requires y to be passed, but the target y is None"
         raise DataError(what, fix="give one label per row")
+    if str(getattr(y, "dtype", "")) in ("Int128", "UInt128"):  # of Polars
+        what = f"has dtype {y.dtype}, integers that NumPy does not know"
+        raise DataError(what, argument="y", fix="make them shorter, y.cast(pl.Int64), or text, y.cast(pl.String)")
     if hasattr(y, "dask") and y.ndim > 1:
         y = y.compute()
     if is_tensor(y) or hasattr(y, "dask"):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, to_numpy
-from eigenlens.data.memory import native_names, reject_repeated_names
+from eigenlens.data.memory import native_names, read_column, reject_repeated_names
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError
 from eigenlens.estimator.rows import dense_blocks
@@ -197,7 +197,7 @@ def _off_axes(values: Array, positive: Array, source: Source, model: PrincipalCo
 
 def _named_columns(columns: Any) -> dict[str, Array]:
     if isinstance(columns, dict):
-        return {str(name): np.asarray(values) for name, values in columns.items()}
+        return {str(name): to_numpy(values, "columns") for name, values in columns.items()}
     import narwhals.stable.v2 as nw
 
     reject_repeated_names(native_names(columns), "columns")
@@ -205,7 +205,7 @@ def _named_columns(columns: Any) -> dict[str, Array]:
     if isinstance(given, nw.DataFrame | nw.Series):
         frame = given.to_frame() if isinstance(given, nw.Series) else given
         # Names may be numbers, and frame[0] would be a row.
-        return {str(name): np.asarray(frame.get_column(name).to_numpy()) for name in frame.columns}
+        return {str(name): read_column(frame.get_column(name)) for name in frame.columns}
     try:
         array = np.asarray(to_numpy(columns, "columns"))
     except DataError:
