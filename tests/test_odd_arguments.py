@@ -197,6 +197,17 @@ def test_supplementary_columns_may_be_integers_of_128_bits_and_labels_may_not():
         eigenlens.LinearDiscriminant().fit(X, wide)
 
 
+@pytest.mark.parametrize(
+    ("kind", "method"),
+    [("SparsePCA", "reconstruction_error"), *(("PCA", name) for name in ("reconstruction_error", "score", "outliers"))],
+)
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_infinite_rows_are_an_error_and_no_warning_of_numpy(kind, method):
+    rows = np.where(np.arange(36).reshape(12, 3) == 4, np.inf, X)
+    with pytest.raises(DataError, match="X contains infinity"):
+        getattr(getattr(eigenlens, kind)(1).fit(X), method)(rows)
+
+
 def test_an_error_shows_an_array_in_one_line():
     with pytest.raises(EigenlensError) as found:
         eigenlens.PCA(np.eye(3)).fit(X)

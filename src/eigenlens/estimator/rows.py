@@ -133,7 +133,8 @@ def dense_blocks(source: Source) -> Iterator[Array]:
 
 def map_blocks(source: Source, function: Callable[[Array], Array]) -> Array:
     """Apply a function to the rows, one block at a time, and return the results as one array; NaN raises an error."""
-    result = np.concatenate([function(block) for block in dense_blocks(source)])
+    with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is found in the result, and explained
+        result = np.concatenate([function(block) for block in dense_blocks(source)])
     require_finite(source, result)
     return result
 

@@ -40,12 +40,13 @@ def row_distances(model: PrincipalComponents, X: Array) -> RowDistances:
     >>> row_distances(model, np.array([[2.0, 3.0]]))[:2]
     (array([1.]), array([9.]))
     """
-    standardised = model.standardised(X)
-    Z = standardised @ model.components.T
     alive = model.variances > 0.0
-    unit = Z[:, alive] / np.sqrt(model.variances[alive])
-    t2_parts = (unit @ model.components[alive]) ** 2
-    spe_parts = (standardised - Z @ model.components) ** 2
+    with np.errstate(invalid="ignore", over="ignore"):  # of infinite entries, which are found in the result
+        standardised = model.standardised(X)
+        Z = standardised @ model.components.T
+        unit = Z[:, alive] / np.sqrt(model.variances[alive])
+        t2_parts = (unit @ model.components[alive]) ** 2
+        spe_parts = (standardised - Z @ model.components) ** 2
     return RowDistances((unit**2).sum(axis=1), spe_parts.sum(axis=1), t2_parts, spe_parts)
 
 
