@@ -142,7 +142,12 @@ def _fetch(x: Any) -> Any:
 
 def _as_known_to_numpy(x: Any) -> Any:
     """Return a column of Polars with integers of 128 bits, which NumPy does not know, as floats; others unchanged."""
-    return x.cast(float) if str(getattr(x, "dtype", "")) in ("Int128", "UInt128") else x
+    return x.cast(float) if has_wide_integers(x) else x
+
+
+def has_wide_integers(x: Any) -> bool:
+    """Return whether a column of Polars holds integers of 128 bits, which NumPy does not know."""
+    return str(getattr(x, "dtype", "")) in ("Int128", "UInt128")
 
 
 def as_host(rows: Any) -> Any:

@@ -10,7 +10,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from eigenlens import checks
-from eigenlens.arrays import Array, dimensions, is_sparse, is_tensor, to_numpy
+from eigenlens.arrays import Array, dimensions, has_wide_integers, is_sparse, is_tensor, to_numpy
 from eigenlens.data.categories import EncodedColumn, category_positions, encode
 from eigenlens.errors import DataError, EigenlensError, OptionError, closest, suggest
 from eigenlens.gpu.class_sums import integer_classes
@@ -56,7 +56,7 @@ def _label_array(y: Any) -> Array:
     if y is None:
         what = "this classifier requires y to be passed, but the target y is None"
         raise DataError(what, fix="give one label per row")
-    if str(getattr(y, "dtype", "")) in ("Int128", "UInt128"):  # of Polars
+    if has_wide_integers(y):
         what = f"has dtype {y.dtype}, integers that NumPy does not know"
         raise DataError(what, argument="y", fix="make them shorter, y.cast(pl.Int64), or text, y.cast(pl.String)")
     if hasattr(y, "dask") and y.ndim > 1:

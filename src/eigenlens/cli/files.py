@@ -219,6 +219,9 @@ def exceeds_memory(source: Any, most: int, mixed: bool) -> bool:
 MAX_APPLIED_BYTES = 512 << 20
 """Rows to which a model is applied stay in their files beyond this size, so that memory does not grow with the file."""
 
+BYTES_PER_LABEL = 16
+"""The memory of the label of a row: an object, which is copied once."""
+
 
 def memory_limit(running: RunningOptions, *, share: int = 4, applied: bool = False) -> int:
     """Return the memory that rows may take: what the options say, or else a share of what is free.
@@ -255,7 +258,3 @@ def remark_memory(table: Table, running: RunningOptions) -> Table:
     with_parts = f", with {' and '.join(parts)}" if parts else ""
     what = f"reading may take {format_size(least)}{with_parts}, more than the {format_size(most)} that are allowed"
     return table if least <= most else replace(table, decisions=(*table.decisions, Decision("memory", what)))
-
-
-BYTES_PER_LABEL = 16
-"""The memory of the label of a row: an object, which is copied once."""
