@@ -28,6 +28,7 @@ from eigenlens.native.class_sums import class_sums_numpy
 from eigenlens.native.kernel_sums import Cloud, cloud_sums_numpy
 from eigenlens.native.mixture import mixture_passes_numpy
 from eigenlens.native.moments import moments_about_numpy
+from eigenlens.stats.moments import ColumnMoments
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((400, 4)) @ RNG.standard_normal((4, 4)) + [0.0, 1.0, -1.0, 2.0]
@@ -337,6 +338,17 @@ def test_class_sums_of_float32_rows_do_not_leave_its_range(xp, unit, weight):
     assert (np.abs(totals - [(w[:, None] * delta)[y == c].sum(axis=0) for c in (0, 1)]) <= 1e-6 * sizes[1]).all()
     true = (w[:, None] * delta).T @ delta
     assert (np.abs(scatter - true) <= 1e-6 * np.sqrt(np.outer(sizes[2], sizes[2]))).all()
+
+
+@pytest.mark.parametrize("away", [0.0, 3.0, 9.0, 1e3])
+def test_moments_of_sorted_classes_keep_the_digits_of_float32(away, as_if_on_device):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed, so nothing was tested about its tensors")
+    rows, y = RNG.standard_normal((20_000, 3)).astype(np.float32), np.repeat([0, 1], 10_000).astype(np.int32)
+    rows[5_000:] += np.float32(away)  # no row of the second class, and of the first few far ones, is among those first
+    found = ColumnMoments.of_classes(torch.asarray(rows), y, None, 2)
+    exact = ColumnMoments.of_classes(rows.astype(np.float64), y, None, 2)
+    np.testing.assert_allclose(found.square, exact.square, rtol=1e-6)
+    assert np.abs((found.mean - exact.mean) / np.sqrt(exact.variance())).max() <= 1e-6
 
 
 VIEWS = {

@@ -30,8 +30,9 @@ GROUPED_ENTRIES = 1 << 20
 CENTRE_ROWS = 4096
 """First rows of a block, whose means in each class are the centres about which squares are summed."""
 
-MAX_CENTRE_ERROR = 100.0
-"""A squared distance of a centre from the mean above this many variances costs 2 digits: sums are taken again."""
+MAX_CENTRE_ERROR, MAX_CENTRE_ERROR_ON_DEVICE = 100.0, 1.0
+"""A squared distance of a centre from the mean above this many variances costs 2 digits: sums are taken again. On a
+device, where sums may be float32, there are none to spare."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +135,8 @@ class ColumnMoments:
             centre = cls._of_class_rows(zeros, rows[first, :], y[first], None if weight is None else weight[first]).mean
             found = cls._of_class_rows(np.where(np.isfinite(centre), centre, 0.0), rows, y, weight)
             moved = found.weight * (found.mean - centre) ** 2
-            again = np.any(moved > MAX_CENTRE_ERROR * found.square) and np.all(np.isfinite(found.mean))
+            most = MAX_CENTRE_ERROR_ON_DEVICE if on_device(rows) else MAX_CENTRE_ERROR
+            again = np.any(moved > most * found.square) and np.all(np.isfinite(found.mean))
         return cls._of_class_rows(found.mean, rows, y, weight) if again else found
 
     @classmethod
